@@ -1,0 +1,216 @@
+"""What does a request see of a source? One immutable view, brought up to date before it is handed out."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from penchant.errors import NotYetVisible, StorageUnavailable, UnknownSource
+from penchant.index import Popularity, PopularityView, Snapshot
+from penchant.live.database import Database
+from penchant.model import DAY_MS, InteractionType, Piece, SourceSettings
+from penchant.storage import Cursor, SourceHead
+from penchant.telemetry import Metrics
+from penchant.wire import decode_settings, decode_stored_piece
+
+WAIT_STEP_S = 0.02
+"""Pause between looks for a version that another process or node may still commit."""
+
+SourceName = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A source at one version: its pieces, lists and settings, all of the same moment.
+
+    ``stale`` tells that the database could not be asked whether there is something newer.
+    """
+
+    head: SourceHead
+    snapshot: Snapshot
+    settings: SourceSettings
+    whitelist: tuple[str, ...]
+    blacklist: frozenset[str]
+    stale: bool = False
+
+
+@dataclass(slots=True)
+class _Held:
+    """What is kept of a source between requests."""
+
+    view: View | None = None
+    confirmed_at: float = 0.0
+    popularity: Popularity | None = None
+    popularity_cursor: Cursor | None = None
+    positive: frozenset[InteractionType] = frozenset()
+
+
+class Views:
+    """The views of all sources that were asked for, each followed by one catch-up at a time."""
+
+    def __init__(
+        self,
+        database: Database,
+        metrics: Metrics,
+        *,
+        min_version_timeout_s: float,
+        stale_reads_s: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._min_version_timeout_s = min_version_timeout_s
+        self._stale_reads_s = stale_reads_s
+        self._monotonic = monotonic
+        self._held: dict[SourceName, _Held] = {}
+        self._locks: dict[SourceName, asyncio.Lock] = {}
+
+    async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
+        """Return where the source stands, once it has reached ``min_version``.
+
+        Raises:
+            UnknownSource: the account has no such source.
+            NotYetVisible: the version was not reached in time.
+            StorageUnavailable: the database is away.
+        """
+        deadline = self._monotonic() + self._min_version_timeout_s
+        while True:
+            head = await self._database.read(self._database.storage.head, account_id, source)
+            if head is None:
+                raise UnknownSource("The account has no source of this name; the first submission makes it.")
+            if head.version >= min_version:
+                return head
+            if self._monotonic() >= deadline:
+                raise NotYetVisible(
+                    f"The source is at version {head.version}, the read asked for {min_version}.", retry_after_s=1
+                )
+            await asyncio.sleep(WAIT_STEP_S)
+
+    async def view(self, account_id: int, source: str, *, min_version: int = 0) -> View:
+        """Return the source as it is committed now, at ``min_version`` at least; errors as `head`."""
+        name = (account_id, source)
+        held = self._held.get(name)
+        try:
+            head = await self.head(account_id, source, min_version=min_version)
+        except UnknownSource:
+            self._forget(name)
+            raise
+        except StorageUnavailable:
+            return self._stale(held, min_version)
+        if held is None or not _is_current(held.view, head):
+            held = await self._follow(name, head)
+        held.confirmed_at = self._monotonic()
+        view = held.view
+        assert view is not None  # noqa: S101  # _follow sets it
+        if view.head.version == head.version and view.head.interactions_version < head.interactions_version:
+            view = held.view = replace(view, head=head)
+        return view
+
+    async def popularity(self, view: View) -> PopularityView:
+        """Return how many people like each piece, every committed interaction included."""
+        name = (view.head.account_id, view.head.name)
+        held = self._held.setdefault(name, _Held())
+        if held.popularity is not None and self._is_counted(held, view):
+            return held.popularity.view()
+        async with self._lock(name):
+            with self._metrics.follow_seconds.labels("interactions").time():
+                return await self._database.in_thread(self._count, held, view)
+
+    async def _follow(self, name: SourceName, head: SourceHead) -> _Held:
+        async with self._lock(name):
+            held = self._held.setdefault(name, _Held())
+            if not _is_current(held.view, head):
+                with self._metrics.follow_seconds.labels("content").time():
+                    held.view = await self._database.in_thread(self._catch_up, held.view, name)
+                self._measure()
+            return held
+
+    def _catch_up(self, view: View | None, name: SourceName) -> View:
+        cursor = None
+        if view is not None:
+            cursor = Cursor(
+                incarnation=view.head.incarnation, epoch=view.head.epoch, version=view.head.version
+            )
+        with self._database.storage.content_feed(*name, cursor) as feed:
+            snapshot = Snapshot.empty() if view is None or feed.complete else view.snapshot
+            changes: dict[str, Piece | None] = {}
+            for batch in feed.batches:
+                for row in batch:
+                    changes[row.id] = (
+                        None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
+                    )
+            curation = feed.curation
+            return View(
+                head=feed.head,
+                snapshot=snapshot.apply(changes) if changes else snapshot,
+                settings=decode_settings(curation.settings) if curation.settings else SourceSettings(),
+                whitelist=curation.whitelist,
+                blacklist=frozenset(curation.blacklist),
+            )
+
+    def _is_counted(self, held: _Held, view: View) -> bool:
+        cursor = held.popularity_cursor
+        return (
+            cursor is not None
+            and (cursor.incarnation, cursor.epoch) == (view.head.incarnation, view.head.epoch)
+            and cursor.version >= view.head.interactions_version
+            and held.positive == positive_types(view.settings)
+        )
+
+    def _count(self, held: _Held, view: View) -> PopularityView:
+        """Apply the interactions feed from where the last count ended; all of it when weights changed sign."""
+        positive = positive_types(view.settings)
+        if held.positive != positive:
+            held.popularity_cursor = None
+        with self._database.storage.interactions_feed(
+            view.head.account_id, view.head.name, held.popularity_cursor
+        ) as feed:
+            popularity = held.popularity
+            if popularity is None or feed.complete or held.popularity_cursor is None:
+                popularity = Popularity()
+            for batch in feed.batches:
+                for row in batch:
+                    if row.type is None:
+                        popularity.erase(row.user_key)
+                    elif row.type in positive:
+                        popularity.record(row.user_key, row.piece_id, row.occurred_at // DAY_MS)
+            held.popularity = popularity
+            held.positive = positive
+            held.popularity_cursor = Cursor(
+                incarnation=feed.head.incarnation,
+                epoch=feed.head.epoch,
+                version=feed.head.interactions_version,
+            )
+            return popularity.view()
+
+    def _stale(self, held: _Held | None, min_version: int) -> View:
+        if held is not None and held.view is not None and not min_version:
+            age = self._monotonic() - held.confirmed_at
+            if self._stale_reads_s and age <= self._stale_reads_s:
+                return replace(held.view, stale=True)
+        raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
+
+    def _lock(self, name: SourceName) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    def _forget(self, name: SourceName) -> None:
+        if self._held.pop(name, None) is not None:
+            self._measure()
+
+    def _measure(self) -> None:
+        views = [held.view for held in self._held.values() if held.view is not None]
+        self._metrics.loaded_sources.set(len(views))
+        self._metrics.loaded_pieces.set(sum(view.snapshot.piece_count for view in views))
+
+
+def positive_types(settings: SourceSettings) -> frozenset[InteractionType]:
+    """Return the types of interaction that speak for a piece under these settings."""
+    return frozenset(kind for kind, weight in settings.interaction_weights.items() if weight > 0)
+
+
+def _is_current(view: View | None, head: SourceHead) -> bool:
+    return (
+        view is not None
+        and (view.head.incarnation, view.head.epoch) == (head.incarnation, head.epoch)
+        and view.head.version >= head.version
+    )

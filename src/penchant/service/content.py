@@ -1,0 +1,126 @@
+"""How do pieces come in, go out and get read? Submissions, deletions, lists, single pieces, the status."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
+from penchant.live.database import Database
+from penchant.live.views import Views
+from penchant.model import EncodedPiece
+from penchant.service.access import Access
+from penchant.storage import (
+    ClearPieces,
+    DeletePieces,
+    DeleteSource,
+    Outcome,
+    SourceHead,
+    SubmitPieces,
+)
+from penchant.telemetry import Metrics
+from penchant.wire import Receipt, SourceStatus, decode_submission, format_timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page of a source's pieces, in batches; ``head`` is what it was read from."""
+
+    head: SourceHead
+    batches: AsyncIterator[Sequence[EncodedPiece]]
+
+
+class Content:
+    """The pieces of sources."""
+
+    def __init__(self, database: Database, views: Views, metrics: Metrics) -> None:
+        self._database = database
+        self._views = views
+        self._metrics = metrics
+
+    async def submit(self, access: Access, source: str, body: bytes) -> Receipt:
+        """Store a submission, all of it or nothing; returns after the commit.
+
+        Raises:
+            InvalidSyntax, TooManyEntries, InvalidInput: the body is not a submission.
+            TooManySources, TooManyPieces: the plan's limits.
+        """
+        submission = await self._database.in_thread(decode_submission, body)
+        outcome = await self._database.change(
+            SubmitPieces(
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                pieces=submission.pieces,
+                max_sources=access.plan.sources,
+                max_pieces=access.plan.pieces_per_source,
+            )
+        )
+        self._metrics.pieces_submitted.inc(submission.accepted)
+        return Receipt(
+            source=source,
+            version=outcome.version,
+            accepted=submission.accepted,
+            created=outcome.created,
+            replaced=outcome.replaced,
+            superseded=submission.superseded,
+            ignored=submission.ignored,
+        )
+
+    async def delete(self, access: Access, source: str, ids: Sequence[str]) -> Outcome:
+        """Delete the pieces with these ids; unknown ones are no error."""
+        return await self._database.change(
+            DeletePieces(account_id=access.account_id, source=source, actor=access.key_id, ids=ids)
+        )
+
+    async def clear(self, access: Access, source: str) -> Outcome:
+        """Delete every piece of a source."""
+        return await self._database.change(
+            ClearPieces(account_id=access.account_id, source=source, actor=access.key_id)
+        )
+
+    async def delete_source(self, access: Access, source: str, confirm: str | None) -> Outcome:
+        """Delete a source with everything in it, if ``confirm`` repeats its name."""
+        if confirm != source:
+            raise invalid_parameter(
+                "confirm", "Repeat the source's name here, since this deletes everything in it."
+            )
+        return await self._database.change(
+            DeleteSource(account_id=access.account_id, source=source, actor=access.key_id)
+        )
+
+    async def status(self, access: Access, source: str, *, min_version: int = 0) -> SourceStatus:
+        """Return where a source and its index stand."""
+        view = await self._views.view(access.account_id, source, min_version=min_version)
+        head = view.head
+        return SourceStatus(
+            source=source,
+            pieces=head.piece_count,
+            version=head.version,
+            indexed_version=head.version,
+            created_at=format_timestamp(head.created_at),
+            updated_at=format_timestamp(head.changed_at),
+        )
+
+    async def piece(
+        self, access: Access, source: str, piece_id: str, *, min_version: int = 0
+    ) -> tuple[SourceHead, bytes]:
+        """Return one piece as stored.
+
+        Raises:
+            UnknownPiece: the source has no such piece.
+        """
+        await self._views.head(access.account_id, source, min_version=min_version)
+        head, body = await self._database.read(
+            self._database.storage.read_piece, access.account_id, source, piece_id
+        )
+        if body is None:
+            raise UnknownPiece("The source has no piece with this id.")
+        return head, body
+
+    async def ids(
+        self, access: Access, source: str, *, skip: int = 0, limit: int | None = None, min_version: int = 0
+    ) -> Page:
+        """Return a page of the ids of a source, ascending."""
+        await self._views.head(access.account_id, source, min_version=min_version)
+        return await self._page(
+            self._database.storage.open_ids(access.account_id, source, skip=skip, limit=limit)
+        )

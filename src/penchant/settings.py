@@ -1,0 +1,143 @@
+"""The settings of the service: environment before TOML file before default.
+
+The only place that reads the environment. Every setting says what it does and whether it changes answers or
+only operation; ``docs/settings.md`` is checked against this file by a test.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from penchant.errors import InvalidSettings
+from penchant.model import BUILT_IN_PLANS, Feature, Plan
+
+ENVIRONMENT_PREFIX = "PENCHANT_"
+SETTINGS_FILE = "penchant.toml"
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """A plan as the settings file describes it; a limit left out is no limit."""
+
+    features: tuple[Feature, ...] = ()
+    requests_per_second: PositiveCount | None = None
+    sources: Count | None = None
+    pieces_per_source: Count | None = None
+    recommendations_per_month: Count | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """All settings of one node. Names in the file are in kebab-case, in the environment in upper case."""
+
+    data: str = "penchant-data"
+    """Folder of the SQLite file and of caches; made if missing."""
+    database: str | None = None
+    """Address of a PostgreSQL database; without one the data folder holds an SQLite file."""
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8080
+    """Port to listen on."""
+    base_path: Annotated[str, msgspec.Meta(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
+    """Path that all routes stand below, such as ``/recommendations``."""
+    body_limit_bytes: PositiveCount = 32 * 1024 * 1024
+    """Largest request body, counted after decompression; more is 413."""
+    body_timeout_s: Seconds = 30
+    """How long a client may pause while it sends a body, before 408."""
+    send_timeout_s: Seconds = 60
+    """How long a client may pause while it reads a streamed list, before it is cut."""
+    min_version_timeout_s: Seconds = 5
+    """How long a read waits for the version that it asks for, before 503."""
+    stale_reads_s: Seconds = 60
+    """How long reads go on from the index while the database is away; 0: not at all."""
+    metrics_public: bool = True
+    """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may call the service; none by default."""
+    tls_certificate: str | None = None
+    """PEM file of the server's certificate; with ``tls-key`` the service speaks TLS."""
+    tls_key: str | None = None
+    """PEM file of the certificate's private key."""
+    log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
+    """Least severity that is logged."""
+    log_requests: bool = False
+    """Whether every request is logged, with its route's template, never with ids or names."""
+    plans: dict[str, PlanSettings] = {}
+    """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
+
+    def plan(self, name: str) -> Plan | None:
+        """Return the plan of this name, configured or built in."""
+        configured = self.plans.get(name)
+        if configured is None:
+            return BUILT_IN_PLANS.get(name)
+        return Plan(
+            name=name,
+            features=frozenset(configured.features),
+            requests_per_second=configured.requests_per_second,
+            sources=configured.sources,
+            pieces_per_source=configured.pieces_per_source,
+            recommendations_per_month=configured.recommendations_per_month,
+        )
+
+    def plan_names(self) -> list[str]:
+        """Return the names of all plans, ascending."""
+        return sorted({*BUILT_IN_PLANS, *self.plans})
+
+
+def load_settings(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Return the settings: ``overrides`` (the command line) before environment before file before default.
+
+    Without ``file`` the file named by ``PENCHANT_SETTINGS`` is read, or else ``penchant.toml`` in the working
+    folder where there is one.
+
+    Raises:
+        InvalidSettings: the file cannot be read, or a value is not accepted.
+    """
+    environment = os.environ if environment is None else environment
+    values = _read_file(file, environment)
+    values |= _read_environment(environment)
+    values |= {_kebab(name): value for name, value in (overrides or {}).items() if value is not None}
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
+
+
+def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
+    named = file or environment.get(ENVIRONMENT_PREFIX + "SETTINGS")
+    path = Path(named or SETTINGS_FILE)
+    if named is None and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidSettings(f"The settings file {path} cannot be read: {error}.") from error
+
+
+def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Settings):
+        text = environment.get(ENVIRONMENT_PREFIX + field.name.upper())
+        if text is None or field.name == "plans":
+            continue
+        values[field.encode_name] = _split(text) if field.type == tuple[str, ...] else text
+    return values
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")

@@ -1,0 +1,233 @@
+"""What storage takes and gives: the commands that change something and the rows that reads return.
+
+Records only. Times are milliseconds since 1970 UTC; versions are those of a source's content feed unless the
+name says otherwise.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from penchant.model import EncodedPiece, Interaction, InteractionType, ListKind, NewInteraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceHead:
+    """Where a source stands: read before every answer.
+
+    ``incarnation`` grows when a source is deleted and made again, ``epoch`` when history may have been lost
+    (a restore, a promotion): a cache built under another pair is worthless.
+    """
+
+    source_id: int
+    account_id: int
+    name: str
+    incarnation: int
+    epoch: int
+    version: int
+    interactions_version: int
+    piece_count: int
+    created_at: int
+    changed_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceChange:
+    """One row of the content feed; ``body`` is empty where ``deleted``."""
+
+    id: str
+    deleted: bool
+    first_submitted_at: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InteractionChange:
+    """One row of the interactions feed. ``type`` is ``None`` for an erasure of the person."""
+
+    version: int
+    user_key: bytes
+    piece_id: str
+    type: InteractionType | None
+    occurred_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """How far a follower has read a feed, and under which incarnation and epoch."""
+
+    incarnation: int
+    epoch: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curation:
+    """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults."""
+
+    whitelist: tuple[str, ...] = ()
+    blacklist: tuple[str, ...] = ()
+    settings: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentFeed:
+    """The changes of a source's content after a cursor, read in one transaction.
+
+    ``complete`` tells that ``batches`` holds every live piece and the follower must forget what it had
+    (first read, another incarnation or epoch, content cleared, tombstones purged past the cursor). Otherwise
+    ``batches`` holds the rows with a greater version than the cursor's. Applied in full they give exactly
+    ``head``. The batches can be read only inside the ``with`` block that opened the feed.
+    """
+
+    head: SourceHead
+    complete: bool
+    curation: Curation
+    batches: Iterable[Sequence[PieceChange]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InteractionsFeed:
+    """The changes of a source's interactions after a cursor; as `ContentFeed`, ascending by version."""
+
+    head: SourceHead
+    complete: bool
+    batches: Iterable[Sequence[InteractionChange]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A page of a source's pieces in ascending order of ids, read in one transaction, in batches."""
+
+    head: SourceHead
+    batches: Iterable[Sequence[EncodedPiece]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCommand:
+    """What all changes of a source have: whose source, and which key asked (for the audit log)."""
+
+    account_id: int
+    source: str
+    actor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitPieces(SourceCommand):
+    """Store pieces (ids are distinct), replacing those of the same id; makes the source where it is missing.
+
+    Fails with `TooManySources` or `TooManyPieces` where a limit is given and would be passed by a new source
+    or by new ids.
+    """
+
+    pieces: Sequence[EncodedPiece]
+    max_sources: int | None = None
+    max_pieces: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePieces(SourceCommand):
+    """Delete the pieces with these ids; unknown ids are no error."""
+
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearPieces(SourceCommand):
+    """Delete every piece; the source, its lists, settings and interactions stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteSource(SourceCommand):
+    """Delete the source with everything in it; its versions go on if it is made again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceList(SourceCommand):
+    """Replace the whitelist or the blacklist."""
+
+    kind: ListKind
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceSettings(SourceCommand):
+    """Replace the source's settings (JSON)."""
+
+    settings: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordInteractions(SourceCommand):
+    """Store interactions; one whose event id is known already (or repeats in the command) is not stored."""
+
+    interactions: Sequence[NewInteraction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseUser(SourceCommand):
+    """Delete all that is stored of a person, event ids included."""
+
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddUsage:
+    """Count recommendation answers of an account in a month (``YYYY-MM``)."""
+
+    account_id: int
+    month: str
+    answers: int
+
+
+Command = (
+    SubmitPieces
+    | DeletePieces
+    | ClearPieces
+    | DeleteSource
+    | ReplaceList
+    | ReplaceSettings
+    | RecordInteractions
+    | EraseUser
+    | AddUsage
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a command did. Fields that do not apply stay at their defaults.
+
+    ``version`` is the source's content version after the command. ``interactions`` are those of a
+    `RecordInteractions` in its order, for a known event id the one that was stored first.
+    """
+
+    version: int = 0
+    created: int = 0
+    replaced: int = 0
+    interactions: tuple[Interaction, ...] = ()
+    duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRecord:
+    """An API key as it is stored: never the secret, only its hash."""
+
+    key_id: str
+    account_id: int
+    account: str
+    plan: str
+    admin: bool
+    secret_hash: bytes
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """Who changed what: ``actor`` is a key id, or ``command-line``."""
+
+    recorded_at: int
+    account_id: int
+    actor: str
+    action: str
+    subject: str

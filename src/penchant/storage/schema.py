@@ -1,0 +1,173 @@
+"""Which tables are there? One definition for SQLite and PostgreSQL; it runs no statement.
+
+Every primary, unique and foreign key of a tenant's table holds ``source_id``, so that the same tables can be
+distributed by it. The others (`SHARED_TABLES`) are small.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+from penchant.model import InteractionType
+
+CONTENT = 1
+"""The counter kind of pieces, lists and settings."""
+INTERACTIONS = 2
+"""The counter kind of interactions and erasures."""
+CODEC_JSON = 0
+"""The body is the JSON bytes as they are."""
+ERASURE_CODE = 0
+"""The type of the row that an erasure leaves in the feed."""
+TYPE_CODES = {
+    InteractionType.CLICK: 1,
+    InteractionType.PLAY: 2,
+    InteractionType.WATCH: 3,
+    InteractionType.BOOKMARK: 4,
+    InteractionType.PREVIEW: 5,
+    InteractionType.PURCHASE: 6,
+    InteractionType.RATE_LIKE: 7,
+    InteractionType.RATE_DISLIKE: 8,
+}
+"""How a type is stored; a code is never given to another type."""
+TYPES = {code: kind for kind, code in TYPE_CODES.items()}
+"""The type of each code; the erasure's code has none."""
+
+BY_CODE_POINT = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that sorts by code point: SQLite compares UTF-8 bytes anyway."""
+
+metadata = MetaData()
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("account_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", BY_CODE_POINT, nullable=False, unique=True),
+)
+keys = Table(
+    "keys",
+    metadata,
+    Column("key_id", BY_CODE_POINT, primary_key=True),
+    Column("account_id", BigInteger, nullable=False),
+    Column("plan", BY_CODE_POINT, nullable=False),
+    Column("admin", Boolean, nullable=False),
+    Column("secret_hash", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+)
+audit = Table(
+    "audit",
+    metadata,
+    Column("audit_id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("recorded_at", BigInteger, nullable=False),
+    Column("account_id", BigInteger, nullable=False),
+    Column("actor", BY_CODE_POINT, nullable=False),
+    Column("action", BY_CODE_POINT, nullable=False),
+    Column("subject", BY_CODE_POINT, nullable=False),
+)
+usage = Table(
+    "usage",
+    metadata,
+    Column("account_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("month", BY_CODE_POINT, primary_key=True),
+    Column("answers", BigInteger, nullable=False),
+)
+sources = Table(
+    "sources",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("account_id", BigInteger, nullable=False, index=True),
+    Column("name", BY_CODE_POINT, nullable=False),
+    Column("incarnation", BigInteger, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("deleted", Boolean, nullable=False),
+    Column("settings", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+counters = Table(
+    "counters",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
+    Column("cleared_at", BigInteger, nullable=False),
+    Column("purged_below", BigInteger, nullable=False),
+    Column("live", BigInteger, nullable=False),
+    Column("clock", BigInteger, nullable=False),
+)
+pieces = Table(
+    "pieces",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("piece_id", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("deleted", Boolean, nullable=False),
+    Column("first_submitted_at", BigInteger, nullable=False),
+    Column("codec", SmallInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""Of a deleted piece, ``first_submitted_at`` is the moment of the deletion (tombstones are purged by age)."""
+Index("pieces_feed", pieces.c.source_id, pieces.c.version, unique=True)
+Index(
+    "pieces_tombstones",
+    pieces.c.source_id,
+    pieces.c.first_submitted_at,
+    sqlite_where=pieces.c.deleted,
+    postgresql_where=pieces.c.deleted,
+)
+lists = Table(
+    "lists",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", BY_CODE_POINT, primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("piece_id", BY_CODE_POINT, nullable=False),
+)
+interactions = Table(
+    "interactions",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("user_key", LargeBinary, nullable=False),
+    Column("piece_key", LargeBinary, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    Column("occurred_at", BigInteger, nullable=False),
+    Column("user_id", BY_CODE_POINT, nullable=False),
+    Column("piece_id", BY_CODE_POINT, nullable=False),
+)
+Index(
+    "interactions_of_user",
+    interactions.c.source_id,
+    interactions.c.user_key,
+    interactions.c.occurred_at,
+    interactions.c.version,
+)
+Index("interactions_by_age", interactions.c.source_id, interactions.c.occurred_at)
+event_ids = Table(
+    "event_ids",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("event_key", LargeBinary, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+)
+Index("event_ids_by_version", event_ids.c.source_id, event_ids.c.version, unique=True)
+dictionaries = Table(
+    "dictionaries",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("dictionary_id", Integer, primary_key=True, autoincrement=False),
+    Column("bytes", LargeBinary, nullable=False),
+)
+
+SHARED_TABLES = frozenset({"accounts", "keys", "audit", "usage"})
+"""The tables that belong to no source."""

@@ -1,0 +1,143 @@
+"""How is SQLite opened, locked and written? Everything that only SQLite needs; no statement of its own."""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.dialects import sqlite as dialect
+from sqlalchemy.pool import QueuePool
+
+from penchant.storage import statements
+
+FILE_NAME = "penchant.db"
+BUSY_TIMEOUT_S = 10
+"""Only foreign tools contend for SQLite's own lock: our processes queue at the file lock."""
+CHECKPOINT_TIMEOUT_S = 0.2
+"""A checkpoint after an erasure waits this long for readers, then housekeeping tries again."""
+
+
+class SqliteDatabase:
+    """A SQLite file: read connections, one write connection at a time under a file lock."""
+
+    quick_reads = True
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._lock_path = folder / f"{FILE_NAME}.lock"
+        self._prepare(folder)
+        self.reading_engine = self._engine("BEGIN")
+        self.writing_engine = self._engine("BEGIN IMMEDIATE")
+        self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._held: list[sqlite3.Connection] = []
+
+    def _prepare(self, folder: Path) -> None:
+        """Make the files for the owner only, whatever the process's umask is."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in (self.path, self._lock_path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+    def _engine(self, begin: str) -> Engine:
+        engine = create_engine(
+            f"sqlite+pysqlite:///{self.path}",
+            poolclass=QueuePool,
+            max_overflow=-1,
+            connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_S},
+        )
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: Any, _record: Any) -> None:
+            configure(connection)
+
+        @event.listens_for(engine, "begin")
+        def start(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold the file lock: fair between processes, and freed by the kernel if this one dies."""
+        descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """Give a write transaction that no other process can be in."""
+        with self.exclusive(), self.writing_engine.begin() as connection:
+            yield connection
+
+    def head_row(self, source_id: int) -> Sequence[Any] | None:
+        """Return the row of `statements.HEAD`, on a connection held by this thread."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._hold()
+        # All rows are fetched, so that the statement is reset and holds no snapshot.
+        rows = connection.execute(self._head_sql, (source_id,)).fetchall()
+        return rows[0] if rows else None
+
+    def _hold(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
+        configure(connection)
+        with self._guard:
+            self._held.append(connection)
+        self._local.connection = connection
+        return connection
+
+    def upsert_pieces(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert or replace rows of pieces, in order of ids (random order slows a large table)."""
+        ordered = sorted(rows, key=lambda row: row["piece_id"])
+        connection.execute(statements.upsert(dialect.insert, statements.PIECES_KEY), ordered)
+
+    def upsert_event_ids(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows of event ids, replacing those of a former incarnation."""
+        connection.execute(statements.upsert(dialect.insert, statements.EVENTS_KEY), rows)
+
+    def add_usage(self, connection: Connection, row: Mapping[str, Any]) -> None:
+        """Add answers to a month of an account."""
+        connection.execute(statements.add_usage(dialect.insert), row)
+
+    def insert_missing(self, connection: Connection, table: Any, row: Mapping[str, Any]) -> bool:
+        """Insert a row unless its key is there; tell whether it was inserted."""
+        return connection.execute(dialect.insert(table).on_conflict_do_nothing(), row).rowcount == 1
+
+    def forget_log(self) -> None:
+        """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""
+        connection = sqlite3.connect(self.path, timeout=CHECKPOINT_TIMEOUT_S)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            connection.close()
+
+    def integrity_problems(self) -> list[str]:
+        """Return what SQLite's own check finds."""
+        with self.reading_engine.connect() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        return [str(line) for line in found if line != "ok"]
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._guard:
+            for connection in self._held:
+                connection.close()
+            self._held.clear()
+        self.reading_engine.dispose()
+        self.writing_engine.dispose()
+
+
+def configure(connection: sqlite3.Connection) -> None:
+    """Set what every connection needs: transactions begun by us alone, durable, erased bytes overwritten."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "cache_size=-65536"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()

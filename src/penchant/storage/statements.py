@@ -1,0 +1,68 @@
+"""Which statements are sent on the hot paths? Built once, for both databases; nothing is executed here."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sqlalchemy import Table, bindparam, literal_column, select
+
+from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, pieces, sources, usage
+
+_content = counters.alias("content")
+_interacted = counters.alias("interacted")
+
+HEAD = (
+    select(
+        sources.c.source_id,
+        sources.c.account_id,
+        sources.c.name,
+        sources.c.incarnation,
+        sources.c.epoch,
+        _content.c.version,
+        _interacted.c.version.label("interactions_version"),
+        _content.c.live,
+        sources.c.created_at,
+        sources.c.changed_at,
+        sources.c.deleted,
+        _content.c.cleared_at,
+        _content.c.purged_below,
+        _interacted.c.cleared_at.label("interactions_cleared_at"),
+        _interacted.c.purged_below.label("interactions_purged_below"),
+    )
+    .select_from(sources)
+    .join(
+        _content,
+        (_content.c.source_id == sources.c.source_id) & (_content.c.kind == literal_column(str(CONTENT))),
+    )
+    .join(
+        _interacted,
+        (_interacted.c.source_id == sources.c.source_id)
+        & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
+    )
+    .where(sources.c.source_id == bindparam("source_id"))
+)
+"""A source with both its counters; the first ten columns are those of a `SourceHead`, in its order."""
+
+
+class UpsertKey(NamedTuple):
+    """A table and the columns of its primary key."""
+
+    table: Table
+    columns: tuple[str, ...]
+
+
+PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
+EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
+
+
+def upsert(insert: Callable[[Table], Any], key: UpsertKey) -> Any:
+    """Return the dialect's insert of a row that replaces the one of the same key."""
+    statement = insert(key.table)
+    replaced = {c.name: statement.excluded[c.name] for c in key.table.c if c.name not in key.columns}
+    return statement.on_conflict_do_update(index_elements=key.columns, set_=replaced)
+
+
+def add_usage(insert: Callable[[Table], Any]) -> Any:
+    """Return the dialect's insert that adds to the row of the same month."""
+    statement = insert(usage)
+    total = usage.c.answers + statement.excluded.answers
+    return statement.on_conflict_do_update(index_elements=("account_id", "month"), set_={"answers": total})

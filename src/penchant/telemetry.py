@@ -1,0 +1,103 @@
+"""What operators see: counters and histograms in the Prometheus form, and structured log lines.
+
+Labels hold route templates, methods, statuses and codes only: never a source, an account or a person.
+"""
+
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+"""Upper bounds of the latency histograms: from a list out of the index to a full submission."""
+
+logger = logging.getLogger("penchant")
+
+
+class Metrics:
+    """The metrics of one process, in a registry of its own so that tests do not share state."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "penchant_requests",
+            "Answered requests.",
+            ["route", "method", "status"],
+            registry=self.registry,
+        )
+        self.request_seconds = Histogram(
+            "penchant_request_seconds",
+            "Time from a request's first byte to the end of its answer.",
+            ["route", "method"],
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.problems = Counter(
+            "penchant_problems", "Errors answered, by code.", ["code"], registry=self.registry
+        )
+        self.failures = Counter(
+            "penchant_failures",
+            "Unexpected exceptions; each is logged with its traceback.",
+            ["where"],
+            registry=self.registry,
+        )
+        self.pieces_submitted = Counter(
+            "penchant_pieces_submitted", "Pieces accepted in submissions.", registry=self.registry
+        )
+        self.interactions_recorded = Counter(
+            "penchant_interactions_recorded", "Interactions stored.", registry=self.registry
+        )
+        self.commit_seconds = Histogram(
+            "penchant_commit_seconds",
+            "Time from a change's arrival to its commit.",
+            ["lane"],
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.follow_seconds = Histogram(
+            "penchant_follow_seconds",
+            "Time to bring a source's snapshot up to date.",
+            ["feed"],
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.loaded_sources = Gauge(
+            "penchant_loaded_sources", "Sources with a snapshot in memory.", registry=self.registry
+        )
+        self.loaded_pieces = Gauge(
+            "penchant_loaded_pieces", "Pieces in the snapshots in memory.", registry=self.registry
+        )
+        self.rows_purged = Counter(
+            "penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry
+        )
+
+    def render(self) -> bytes:
+        """Return all metrics in the Prometheus text form."""
+        return generate_latest(self.registry)
+
+
+class _JsonFormatter(logging.Formatter):
+    """One JSON object per line: time, level, message, and what the caller put in ``extra={"fields": …}``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        line |= getattr(record, "fields", {})
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode()
+
+
+def start_logging(level: str) -> None:
+    """Send the project's log lines to standard error, as JSON, from this severity on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonFormatter())
+    logger.handlers = [handler]
+    logger.setLevel(level.upper())
+    logger.propagate = False

@@ -1,0 +1,1 @@
+"""HTTP: raw-path routing, the order of checks, answers and problems. The only place that knows statuses."""

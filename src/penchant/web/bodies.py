@@ -1,0 +1,125 @@
+"""How does a request's body come in? Bounded in size and time, decompressed, of an accepted type."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Collection
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
+
+from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+_ACCEPTED_CHARSETS = {"", "utf-8", "utf8"}
+_GZIP_WINDOW_BITS = 31
+_INFLATE_STEP_BYTES = 1 << 20
+"""How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
+
+
+def media_type(headers: Headers) -> str:
+    """Return the body's media type in lower case, without parameters; "" where there is none.
+
+    Raises:
+        UnsupportedMediaType: a charset other than UTF-8.
+    """
+    name, _, parameters = headers.get("content-type", "").partition(";")
+    for parameter in parameters.split(";"):
+        key, _, value = parameter.partition("=")
+        if key.strip().lower() == "charset" and value.strip().strip('"').lower() not in _ACCEPTED_CHARSETS:
+            raise UnsupportedMediaType("The body's charset is not accepted; send UTF-8.")
+    return name.strip().lower()
+
+
+def require_media_type(headers: Headers, accepted: Collection[str]) -> str:
+    """Return the body's media type, which is one of those accepted.
+
+    Raises:
+        UnsupportedMediaType: none or another type, or an encoding other than gzip.
+    """
+    found = media_type(headers)
+    if found not in accepted:
+        named = f"Found the content type {found[:80]!r}" if found else "The content type is missing"
+        raise UnsupportedMediaType(f"{named}; accepted is {' or '.join(accepted)}.")
+    _is_gzip(headers)
+    return found
+
+
+def has_body(headers: Headers) -> bool:
+    """Return whether the request announces a body."""
+    return "transfer-encoding" in headers or headers.get("content-length", "0").strip() not in {"", "0"}
+
+
+async def read_body(receive: Receive, headers: Headers, *, limit_bytes: int, timeout_s: float) -> bytes:
+    """Return the whole body, decompressed.
+
+    Raises:
+        BodyTooLarge: more than ``limit_bytes``; it is not read to its end.
+        RequestTimeout: the client paused for longer than ``timeout_s``.
+        InvalidSyntax: a gzip body that is none.
+        UnsupportedMediaType: another encoding.
+    """
+    announced = headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > limit_bytes:
+        raise _too_large(limit_bytes)
+    chunks = _chunks(receive, timeout_s)
+    if _is_gzip(headers):
+        chunks = _inflate(chunks)
+    parts = []
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > limit_bytes:
+            raise _too_large(limit_bytes)
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _is_gzip(headers: Headers) -> bool:
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip"}:
+        raise UnsupportedMediaType(f"Found the content encoding {encoding[:40]!r}; accepted is gzip or none.")
+    return encoding in {"gzip", "x-gzip"}
+
+
+def _too_large(limit_bytes: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {limit_bytes} bytes, the most that is accepted. Send less at once.")
+
+
+async def _chunks(receive: Receive, timeout_s: float) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        try:
+            async with asyncio.timeout(timeout_s):
+                message = await receive()
+        except TimeoutError:
+            raise RequestTimeout(
+                f"Nothing arrived for {timeout_s:g} seconds before the body was complete. Send it again."
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        more = message.get("more_body", False)
+        yield message.get("body", b"")
+
+
+async def _inflate(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the decompressed parts of one or more gzip members."""
+    inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
+    started = False
+    try:
+        async for chunk in chunks:
+            rest = chunk
+            while rest:
+                if inflater.eof:
+                    inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
+                started = True
+                yield inflater.decompress(rest, _INFLATE_STEP_BYTES)
+                rest = inflater.unconsumed_tail or inflater.unused_data
+        # The last step's limit may have held output back although all input was taken.
+        while started and not inflater.eof and (held := inflater.decompress(b"", _INFLATE_STEP_BYTES)):
+            yield held
+    except zlib.error as error:
+        raise InvalidSyntax("The body is announced as gzip, but cannot be decompressed.") from error
+    if started and not inflater.eof:
+        raise InvalidSyntax("The gzip body ends before its end.")

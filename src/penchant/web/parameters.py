@@ -1,0 +1,274 @@
+"""Which query parameters are there, and what do their values mean?
+
+Each `Parameter` both parses and describes itself, so that the OpenAPI document cannot drift from the code.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penchant.errors import Fault, InvalidInput
+from penchant.model import MAX_TAKE, Algorithm, InteractionType
+from penchant.web.raw import Query
+from penchant.wire import id_problem, name_problem, parse_date
+
+MAX_LISTED_INTERACTIONS = 1_000
+"""Interactions in one page of a listing (interface, section 6)."""
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_LONGEST_INTEGER = 18
+"""Digits that fit a 64-bit integer; longer ones count as that large."""
+_ALGORITHMS = {
+    "jaccard": Algorithm.JACCARD,
+    "jaccard index": Algorithm.JACCARD,
+    "cosine": Algorithm.COSINE,
+    "cosine similarity": Algorithm.COSINE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A query parameter: its name, how its text is read (``ValueError`` says what is accepted), its schema.
+
+    A ``listed`` one may be repeated and is read by ``read_all`` from the whole query instead.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    read: Callable[[str], Any] = str
+    read_all: Callable[[Query], Any] | None = None
+    aliases: tuple[str, ...] = ()
+    default: Any = None
+    deprecated: bool = False
+
+    def names(self) -> tuple[str, ...]:
+        """Return every spelling under which the parameter is known."""
+        return (self.name, *self.aliases)
+
+    def value(self, query: Query) -> Any:
+        """Return the parameter's value in this query, or the default where it is absent.
+
+        Raises:
+            ValueError: given twice, blank, or not acceptable.
+        """
+        if self.read_all is not None:
+            return self.read_all(query)
+        given = query.values(self.name)
+        if not given:
+            return self.default
+        if len(given) > 1:
+            raise ValueError("Given more than once; give it once.")
+        if not given[0]:
+            raise ValueError("The value is blank; leave the parameter out or give a value.")
+        return self.read(given[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of an operation's parameters, and the names in the query that it does not know."""
+
+    known: Mapping[str, Any] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.known[name]
+
+
+def read_parameters(parameters: Collection[Parameter], query: Query) -> Values:
+    """Return the values of all parameters.
+
+    Raises:
+        InvalidInput: with a fault for every parameter that is not acceptable.
+    """
+    known: dict[str, Any] = {}
+    faults = []
+    for parameter in parameters:
+        try:
+            known[parameter.name] = parameter.value(query)
+        except ValueError as error:
+            faults.append(Fault(parameter=parameter.name, detail=str(error)))
+    if faults:
+        first = faults[0]
+        raise InvalidInput(f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults)
+    names = {name for parameter in parameters for name in parameter.names()}
+    return Values(known, tuple(name for name in query.names() if name not in names))
+
+
+def ignored_names(parameters: Collection[Parameter], query: Query) -> tuple[str, ...]:
+    """Return the names in a query that none of the parameters has."""
+    names = {name for parameter in parameters for name in parameter.names()}
+    return tuple(name for name in query.names() if name not in names)
+
+
+def integer(text: str, *, least: int, most: int | None = None) -> int:
+    """Return the integer that a text spells, cut to ``most``.
+
+    Raises:
+        ValueError: no integer, or less than ``least``.
+    """
+    if not _INTEGER.match(text):
+        raise ValueError(f"Found a value that is no integer; an integer from {least} on is accepted.")
+    digits = text.lstrip("+-").lstrip("0")
+    value = int(digits[:_LONGEST_INTEGER] or "0")
+    if text.startswith("-"):
+        value = -value
+    if value < least:
+        raise ValueError(f"Found {value}; an integer from {least} on is accepted.")
+    return value if most is None else min(value, most)
+
+
+def _read_algorithm(text: str) -> Algorithm:
+    algorithm = _ALGORITHMS.get(re.sub("[-_ ]", " ", text).lower())
+    if algorithm is None:
+        raise ValueError(f"Found another algorithm; accepted are {', '.join(_ALGORITHMS)}.")
+    return algorithm
+
+
+def _read_type(text: str) -> InteractionType:
+    try:
+        return InteractionType(text)
+    except ValueError:
+        names = ", ".join(kind.value for kind in InteractionType)
+        raise ValueError(f"Found another type; accepted are {names}.") from None
+
+
+def _read_boolean(text: str) -> bool:
+    if text not in {"true", "false"}:
+        raise ValueError("Found another value; true and false are accepted.")
+    return text == "true"
+
+
+def _read_id(text: str) -> str:
+    problem = id_problem(text)
+    if problem:
+        raise ValueError(problem)
+    return text
+
+
+def _read_catalogs(query: Query) -> frozenset[str] | None:
+    """Return the catalogs asked for: ``catalogs`` splits at commas, ``catalogs[]`` is taken whole."""
+    names = [name for text in query.values("catalogs") for name in text.split(",")]
+    names += query.values("catalogs[]")
+    for name in names:
+        problem = name_problem(name)
+        if problem:
+            raise ValueError(f"A catalog is not acceptable: {problem}")
+    return frozenset(names) or None
+
+
+TAKE = Parameter(
+    name="take",
+    description="How many entries to return, 1 to 30; more counts as 30.",
+    schema={"type": "integer", "minimum": 1, "default": MAX_TAKE},
+    read=lambda text: integer(text, least=1, most=MAX_TAKE),
+    default=MAX_TAKE,
+)
+OLD_TAKE = Parameter(
+    name="take",
+    description="The old name of `limit`, which wins over it.",
+    schema={"type": "integer", "minimum": 1, "default": MAX_TAKE},
+    read=TAKE.read,
+    default=MAX_TAKE,
+    deprecated=True,
+)
+SIMILAR_LIMIT = Parameter(
+    name="limit",
+    description="How many entries to return, 1 to 30; more counts as 30.",
+    schema={"type": "integer", "minimum": 1},
+    read=TAKE.read,
+)
+CATALOGS = Parameter(
+    name="catalogs",
+    description="Only pieces in one of these catalogs: comma-separated or repeated; `catalogs[]=` is taken whole.",
+    schema={"type": "array", "items": {"type": "string"}},
+    read_all=_read_catalogs,
+    aliases=("catalogs[]",),
+)
+ALGO = Parameter(
+    name="algo",
+    description="`jaccard` or `cosine` (also `jaccard index`, `cosine similarity`; case, `-` and `_` do not matter).",
+    schema={"type": "string"},
+    read=_read_algorithm,
+)
+AT = Parameter(
+    name="at",
+    description="The moment for availability and interactions: the end of this day, UTC; today means now.",
+    schema={"type": "string", "format": "date"},
+    read=parse_date,
+)
+INCLUDE_SEEN = Parameter(
+    name="include-seen",
+    description="Whether pieces that the person already knows may be recommended.",
+    schema={"type": "boolean"},
+    read=_read_boolean,
+)
+FILL = Parameter(
+    name="fill",
+    description="`false` leaves out pieces that nothing speaks for.",
+    schema={"type": "boolean", "default": True},
+    read=_read_boolean,
+    default=True,
+)
+CONTENT_ID = Parameter(
+    name="content-id",
+    description="Only interactions with this piece.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+TYPE = Parameter(
+    name="type",
+    description="Only interactions of this type.",
+    schema={"type": "string", "enum": [kind.value for kind in InteractionType]},
+    read=_read_type,
+)
+SKIP = Parameter(
+    name="skip",
+    description="How many leading entries to skip.",
+    schema={"type": "integer", "minimum": 0, "default": 0},
+    read=lambda text: integer(text, least=0),
+    default=0,
+)
+PAGE_LIMIT = Parameter(
+    name="limit",
+    description="How many entries to return; without it, all.",
+    schema={"type": "integer", "minimum": 1},
+    read=lambda text: integer(text, least=1),
+)
+INTERACTIONS_LIMIT = Parameter(
+    name="limit",
+    description="How many interactions to return, 1 to 1,000; more counts as 1,000. Default 10.",
+    schema={"type": "integer", "minimum": 1, "default": 10},
+    read=lambda text: integer(text, least=1, most=MAX_LISTED_INTERACTIONS),
+)
+INTERACTIONS_TAKE = Parameter(
+    name="take",
+    description="The old name of `limit`, which wins over it.",
+    schema={"type": "integer", "minimum": 1, "default": 10},
+    read=INTERACTIONS_LIMIT.read,
+    default=10,
+    deprecated=True,
+)
+TIMESTAMP = Parameter(
+    name="timestamp",
+    description="When it happened (RFC 3339), at most 5 minutes ahead; without it, now.",
+    schema={"type": "string", "format": "date-time"},
+)
+EVENT_ID = Parameter(
+    name="event-id",
+    description="Your id of the event: the same one is stored once, and answered alike.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+CONFIRM = Parameter(
+    name="confirm",
+    description="The source's name once more, so that no slip deletes it.",
+    schema={"type": "string"},
+)
+MIN_VERSION = Parameter(
+    name="min-version",
+    description="Wait until what is read has reached this version (also as header `x-penchant-min-version`).",
+    schema={"type": "integer", "minimum": 0},
+    read=lambda text: integer(text, least=0),
+    default=0,
+)

@@ -1,0 +1,178 @@
+"""Which HTTP status does an error have, and what should its reader do? One table from code to answer."""
+
+from dataclasses import dataclass
+from html import escape
+
+from penchant.errors import PenchantError, UnknownProblem
+from penchant.wire import Problem, ProblemFault, encode
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemKind:
+    """An error as HTTP knows it: its status, its title, and what the page about it says."""
+
+    status: int
+    title: str
+    explanation: str
+
+
+KINDS: dict[str, ProblemKind] = {
+    "malformed-path": ProblemKind(
+        400,
+        "Malformed path or query",
+        "The path or the query has a % without two hexadecimal digits, bytes that are not UTF-8, or a control "
+        "character. Percent-encode every segment once: a slash inside an id is %2F, a percent sign %25.",
+    ),
+    "invalid-syntax": ProblemKind(
+        400,
+        "The body cannot be read",
+        "The body is not what its content type says. The detail names the line and the column. NaN, Infinity "
+        "and text that is not UTF-8 are no JSON.",
+    ),
+    "unauthenticated": ProblemKind(
+        401,
+        "No valid API key",
+        "Send the header x-api-key once, with a key made by `penchant keys create`. Revoked and expired keys "
+        "no longer work; `penchant keys list` shows the state of each.",
+    ),
+    "feature-not-in-plan": ProblemKind(
+        403,
+        "Not in the plan",
+        "The key's plan does not include the feature that the detail names. Use a key of another plan.",
+    ),
+    "not-a-tenant": ProblemKind(
+        403,
+        "An admin key has no sources",
+        "Keys with the admin role manage accounts. Use an ordinary key of the account for its sources.",
+    ),
+    "not-an-admin": ProblemKind(403, "Admin role needed", "Only a key made with --admin may do this."),
+    "too-many-sources": ProblemKind(
+        403,
+        "Too many sources",
+        "The plan does not allow the account another source. Delete one, or use a larger plan.",
+    ),
+    "too-many-pieces": ProblemKind(
+        403,
+        "Too many pieces",
+        "The submission would give the source more pieces than the plan allows; nothing of it was stored. "
+        "Replacing pieces is always possible.",
+    ),
+    "unknown-route": ProblemKind(
+        404,
+        "No such address",
+        "No route has this path. Segments may not be empty: a blank id is never taken to mean all.",
+    ),
+    "unknown-source": ProblemKind(
+        404,
+        "No such source",
+        "The key's account has no source of this name. The first submission to a name makes the source.",
+    ),
+    "unknown-piece": ProblemKind(
+        404, "No such piece", "The source has no piece with this id, or no longer. Ids are compared exactly."
+    ),
+    "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
+    "wrong-method": ProblemKind(
+        405, "Wrong method", "The address exists, but not for this method. The header Allow lists those it takes."
+    ),
+    "request-timeout": ProblemKind(
+        408, "The request did not arrive in time", "The client stopped sending before its body was complete."
+    ),
+    "too-few-pieces": ProblemKind(
+        409, "Too few pieces", "Similar content needs at least two pieces in the source. Submit more."
+    ),
+    "body-too-large": ProblemKind(
+        413,
+        "The body is too large",
+        "The body passes the limit that the detail names, counted after decompression. Send smaller batches.",
+    ),
+    "too-many-entries": ProblemKind(
+        413, "Too many entries", "The body holds more entries than one request may. Send several requests."
+    ),
+    "unsupported-media-type": ProblemKind(
+        415,
+        "Unsupported media type",
+        "Send the header Content-Type that the detail names, and no Content-Encoding other than gzip.",
+    ),
+    "invalid-input": ProblemKind(
+        422,
+        "Not acceptable",
+        "The request can be read, but something in it is not acceptable. Each entry of `errors` says where (a "
+        "JSON pointer into the body, or a parameter) and what is accepted. Nothing was stored.",
+    ),
+    "rate-exceeded": ProblemKind(
+        429, "Too many requests", "The key has used up its requests for this second. Wait as Retry-After says."
+    ),
+    "quota-exceeded": ProblemKind(
+        429,
+        "Monthly quota used up",
+        "The account has used up its plan's recommendation requests for this UTC month.",
+    ),
+    "internal": ProblemKind(
+        500,
+        "Internal error",
+        "Something failed that should not have. The log has the details under the answer's x-request-id.",
+    ),
+    "not-yet-visible": ProblemKind(
+        503,
+        "Not yet visible",
+        "The version that the read asked for was not reached in time. Try again as Retry-After says, or check "
+        "that the number came from a change of this source.",
+    ),
+    "overloaded": ProblemKind(
+        503, "Overloaded", "A queue is full; nothing of the request was done. Try again as Retry-After says."
+    ),
+    "storage-unavailable": ProblemKind(
+        503,
+        "The database is away",
+        "The database cannot be reached. A change that was answered so may or may not be stored: send it again "
+        "(submissions replace, and interactions with an event id are stored once).",
+    ),
+}
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title} - penchant</title>
+<meta name="viewport" content="width=device-width">
+<style>body{{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}}</style></head>
+<body><h1>{title}</h1><p>Status {status}, code <code>{code}</code></p><p>{explanation}</p></body>
+</html>
+"""
+
+
+def status_of(error: PenchantError) -> int:
+    """Return the HTTP status of an error; those without a place in the table are internal."""
+    return KINDS.get(error.code, KINDS["internal"]).status
+
+
+def problem_body(error: PenchantError, base_path: str) -> bytes:
+    """Return the RFC 9457 document of an error."""
+    code = error.code if error.code in KINDS else "internal"
+    kind = KINDS[code]
+    faults = tuple(
+        ProblemFault(pointer=fault.pointer, parameter=fault.parameter, detail=fault.detail)
+        for fault in error.faults
+    )
+    return encode(
+        Problem(
+            type=f"{base_path}/-/problems/{code}",
+            title=kind.title,
+            status=kind.status,
+            detail=error.detail,
+            code=code,
+            errors=faults or None,
+        )
+    )
+
+
+def problem_page(code: str) -> str:
+    """Return the page that explains a code.
+
+    Raises:
+        UnknownProblem: no error has this code.
+    """
+    kind = KINDS.get(code)
+    if kind is None:
+        raise UnknownProblem(f"No problem has this code. Known are {', '.join(sorted(KINDS))}.")
+    return _PAGE.format(
+        title=escape(kind.title), status=kind.status, code=code, explanation=escape(kind.explanation)
+    )

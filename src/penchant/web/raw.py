@@ -1,0 +1,77 @@
+"""What did the client write in the request line? Paths and queries, decoded once, strictly.
+
+Frameworks route on the decoded path, where an id's ``%2F`` has become a separator. Here the path stays
+encoded until its segments have been told apart.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from penchant.errors import MalformedPath
+
+_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_ASCII_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NUMBERED = re.compile(r"\[\d*\]\Z")
+
+
+def decode_component(raw: str) -> str:
+    """Return a path segment or query component decoded once, as strict UTF-8.
+
+    Raises:
+        MalformedPath: a broken escape, invalid UTF-8, raw non-ASCII or a control character.
+    """
+    if raw.isascii() and "%" not in raw and not _ASCII_CONTROL.search(raw):
+        return raw
+    if not raw.isascii():
+        raise MalformedPath("The path or query holds raw non-ASCII bytes. Percent-encode them as UTF-8.")
+    if _ESCAPE.search(raw):
+        raise MalformedPath("The path or query holds a % that no two hexadecimal digits follow. Write it as %25.")
+    try:
+        text = unquote_to_bytes(raw).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedPath("The path or query holds an escape that is not valid UTF-8.") from error
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise MalformedPath("The path or query holds a control character, which no name or id may.")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The decoded parameters of a request, in the order given, repeated ones included."""
+
+    pairs: Sequence[tuple[str, str]] = ()
+
+    def values(self, name: str) -> list[str]:
+        """Return all values of a parameter."""
+        return [value for key, value in self.pairs if key == name]
+
+    def numbered(self, name: str) -> list[str]:
+        """Return the values given as ``name=``, ``name[]=`` or ``name[0]=``, in the order given."""
+        return [value for key, value in self.pairs if _NUMBERED.sub("", key) == name]
+
+    def names(self) -> Iterator[str]:
+        """Yield each parameter's name once, in the order given."""
+        return iter(dict.fromkeys(key for key, _ in self.pairs))
+
+
+def parse_query(raw: bytes) -> Query:
+    """Return the parameters of a raw query string; ``+`` is a space there.
+
+    Raises:
+        MalformedPath: as `decode_component`.
+    """
+    if not raw:
+        return Query()
+    pairs = []
+    for part in raw.decode("latin-1").split("&"):
+        if part:
+            name, _, value = part.partition("=")
+            pairs.append((_decode_form(name), _decode_form(value)))
+    return Query(pairs)
+
+
+def _decode_form(raw: str) -> str:
+    return decode_component(raw.replace("+", " "))
