@@ -45,9 +45,13 @@ class UnknownRoute(PenchantError):
 
 
 class WrongMethod(PenchantError):
-    """The path exists, but not with this method."""
+    """The path exists, but not with this method; ``allow`` lists those it has."""
 
     code = "wrong-method"
+
+    def __init__(self, detail: str, *, allow: str) -> None:
+        super().__init__(detail)
+        self.allow = allow
 
 
 class Unauthenticated(PenchantError):

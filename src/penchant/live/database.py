@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
 from penchant.storage import AddUsage, Command, Outcome, RecordInteractions, Storage
@@ -12,8 +11,6 @@ from penchant.telemetry import Metrics
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Opened = TypeVar("Opened")
-Batch = TypeVar("Batch")
 
 READING_THREADS = 8
 """Reads in threads at once: more than cores, since most of their time is the database's."""
@@ -57,18 +54,3 @@ class Database:
         lane = "interactions" if isinstance(command, RecordInteractions | AddUsage) else "content"
         self._metrics.commit_seconds.labels(lane).observe(time.perf_counter() - started)
         return outcome
-
-    async def stream(
-        self,
-        opening: AbstractContextManager[Opened],
-        opened: Opened,
-        batches: Iterable[Batch],
-    ) -> AsyncIterator[Batch]:
-        """Yield the batches of something opened, reading each in a thread, and close it at the end."""
-        del opened  # held by the caller until the batches are read
-        iterator = iter(batches)
-        try:
-            while (batch := await self.in_thread(next, iterator, None)) is not None:
-                yield batch
-        finally:
-            await self.in_thread(opening.__exit__, None, None, None)

@@ -30,7 +30,7 @@ class View:
     snapshot: Snapshot
     settings: SourceSettings
     whitelist: tuple[str, ...]
-    blacklist: frozenset[str]
+    blacklist: tuple[str, ...]
     stale: bool = False
 
 
@@ -82,9 +82,17 @@ class Views:
                 return head
             if self._monotonic() >= deadline:
                 raise NotYetVisible(
-                    f"The source is at version {head.version}, the read asked for {min_version}.", retry_after_s=1
+                    f"The source is at version {head.version}, the read asked for {min_version}.",
+                    retry_after_s=1,
                 )
             await asyncio.sleep(WAIT_STEP_S)
+
+    async def exists(self, account_id: int, source: str) -> None:
+        """Raise `UnknownSource` unless the source exists, as far as can be known while the database is away."""
+        try:
+            await self.head(account_id, source)
+        except StorageUnavailable:
+            self._stale(self._held.get((account_id, source)), 0)
 
     async def view(self, account_id: int, source: str, *, min_version: int = 0) -> View:
         """Return the source as it is committed now, at ``min_version`` at least; errors as `head`."""
@@ -145,7 +153,7 @@ class Views:
                 snapshot=snapshot.apply(changes) if changes else snapshot,
                 settings=decode_settings(curation.settings) if curation.settings else SourceSettings(),
                 whitelist=curation.whitelist,
-                blacklist=frozenset(curation.blacklist),
+                blacklist=curation.blacklist,
             )
 
     def _is_counted(self, held: _Held, view: View) -> bool:

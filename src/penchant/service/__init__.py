@@ -1,1 +1,29 @@
 """The use cases: what a caller may do, decided here and carried out by storage, live views and the index."""
+
+from dataclasses import dataclass
+
+from penchant.live.database import Database
+from penchant.live.views import Views
+from penchant.service.access import AccessControl, Usage
+from penchant.service.content import Content
+from penchant.service.curation import Curation
+from penchant.service.people import People
+from penchant.service.recommend import Recommender
+from penchant.settings import Settings
+from penchant.telemetry import Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything that handlers may use, wired together once."""
+
+    settings: Settings
+    metrics: Metrics
+    database: Database
+    views: Views
+    access: AccessControl
+    usage: Usage
+    content: Content
+    people: People
+    curation: Curation
+    recommender: Recommender

@@ -1,9 +1,9 @@
 """How do pieces come in, go out and get read? Submissions, deletions, lists, single pieces, the status."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 
-from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
+from penchant.errors import UnknownPiece, invalid_parameter
 from penchant.live.database import Database
 from penchant.live.views import Views
 from penchant.model import EncodedPiece
@@ -12,6 +12,7 @@ from penchant.storage import (
     ClearPieces,
     DeletePieces,
     DeleteSource,
+    Listing,
     Outcome,
     SourceHead,
     SubmitPieces,
@@ -20,12 +21,34 @@ from penchant.telemetry import Metrics
 from penchant.wire import Receipt, SourceStatus, decode_submission, format_timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page of a source's pieces, in batches; ``head`` is what it was read from."""
+    """A page of a source's pieces, read batch by batch; ``head`` is what it was read from.
 
-    head: SourceHead
-    batches: AsyncIterator[Sequence[EncodedPiece]]
+    It holds a read transaction, until its last batch was read or it is closed.
+    """
+
+    def __init__(
+        self, database: Database, opening: AbstractContextManager[Listing], listing: Listing
+    ) -> None:
+        self.head = listing.head
+        self._database = database
+        self._opening: AbstractContextManager[Listing] | None = opening
+        self._listing = listing
+
+    async def batches(self) -> AsyncIterator[Sequence[EncodedPiece]]:
+        """Yield the batches, each read in a thread."""
+        iterator = iter(self._listing.batches)
+        try:
+            while (batch := await self._database.in_thread(next, iterator, None)) is not None:
+                yield batch
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """End the read transaction; again is no error."""
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            await self._database.in_thread(opening.__exit__, None, None, None)
 
 
 class Content:
@@ -124,3 +147,16 @@ class Content:
         return await self._page(
             self._database.storage.open_ids(access.account_id, source, skip=skip, limit=limit)
         )
+
+    async def pieces(
+        self, access: Access, source: str, *, skip: int = 0, limit: int | None = None, min_version: int = 0
+    ) -> Page:
+        """Return a page of the pieces of a source, ascending by id."""
+        await self._views.head(access.account_id, source, min_version=min_version)
+        return await self._page(
+            self._database.storage.open_listing(access.account_id, source, skip=skip, limit=limit)
+        )
+
+    async def _page(self, opening: AbstractContextManager[Listing]) -> Page:
+        listing = await self._database.in_thread(opening.__enter__)
+        return Page(self._database, opening, listing)

@@ -2,3 +2,56 @@
 
 It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and never imports the index.
 """
+
+from penchant.storage.records import (
+    AddUsage,
+    AuditEntry,
+    ClearPieces,
+    Command,
+    ContentFeed,
+    Curation,
+    Cursor,
+    DeletePieces,
+    DeleteSource,
+    EraseUser,
+    InteractionChange,
+    InteractionsFeed,
+    KeyRecord,
+    Listing,
+    Outcome,
+    PieceChange,
+    RecordInteractions,
+    ReplaceList,
+    ReplaceSettings,
+    SourceCommand,
+    SourceHead,
+    SubmitPieces,
+)
+from penchant.storage.storage import Storage, open_storage
+
+__all__ = [
+    "AddUsage",
+    "AuditEntry",
+    "ClearPieces",
+    "Command",
+    "ContentFeed",
+    "Curation",
+    "Cursor",
+    "DeletePieces",
+    "DeleteSource",
+    "EraseUser",
+    "InteractionChange",
+    "InteractionsFeed",
+    "KeyRecord",
+    "Listing",
+    "Outcome",
+    "PieceChange",
+    "RecordInteractions",
+    "ReplaceList",
+    "ReplaceSettings",
+    "SourceCommand",
+    "SourceHead",
+    "Storage",
+    "SubmitPieces",
+    "open_storage",
+]

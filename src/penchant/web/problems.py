@@ -72,7 +72,9 @@ KINDS: dict[str, ProblemKind] = {
     ),
     "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
     "wrong-method": ProblemKind(
-        405, "Wrong method", "The address exists, but not for this method. The header Allow lists those it takes."
+        405,
+        "Wrong method",
+        "The address exists, but not for this method. The header Allow lists those it takes.",
     ),
     "request-timeout": ProblemKind(
         408, "The request did not arrive in time", "The client stopped sending before its body was complete."
@@ -100,7 +102,9 @@ KINDS: dict[str, ProblemKind] = {
         "JSON pointer into the body, or a parameter) and what is accepted. Nothing was stored.",
     ),
     "rate-exceeded": ProblemKind(
-        429, "Too many requests", "The key has used up its requests for this second. Wait as Retry-After says."
+        429,
+        "Too many requests",
+        "The key has used up its requests for this second. Wait as Retry-After says.",
     ),
     "quota-exceeded": ProblemKind(
         429,

@@ -1,0 +1,125 @@
+"""Where is everything opened and wired together? Here, once for each process, and closed in reverse."""
+
+import asyncio
+import contextlib
+import functools
+import os
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from penchant.live.database import Database
+from penchant.live.views import Views
+from penchant.model import SourceSettings
+from penchant.service import Services
+from penchant.service.access import AccessControl, Usage
+from penchant.service.content import Content
+from penchant.service.curation import Curation
+from penchant.service.people import People
+from penchant.service.recommend import Recommender
+from penchant.settings import Settings
+from penchant.storage import Storage, open_storage
+from penchant.telemetry import Metrics, logger, start_logging
+from penchant.web.application import Application
+from penchant.wire import decode_settings
+
+HOUSEKEEPING_INTERVAL_S = 600.0
+"""How often rows past their life are removed: well within the day that the interface allows."""
+HOUSEKEEPING_PAUSE_S = 0.05
+"""Pause between chunks, so that housekeeping never holds up changes."""
+PARENT_CHECK_S = 0.5
+"""How often a worker looks whether the process that started it is still there."""
+
+
+def retention_days(settings: bytes) -> int:
+    """Return how long interactions are kept under settings as stored."""
+    return (decode_settings(settings) if settings else SourceSettings()).retention_days
+
+
+def storage_of(settings: Settings) -> Storage:
+    """Open the database that the settings name."""
+    return open_storage(folder=Path(settings.data), database_url=settings.database)
+
+
+@contextlib.asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """Open everything that requests need, with housekeeping in the background, and close it at the end.
+
+    Raises:
+        StorageUnavailable, StorageIncompatible: the database cannot be used.
+    """
+    storage = storage_of(settings)
+    services = wire(settings, storage)
+    tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services))]
+    try:
+        yield services
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        services.database.close()
+        storage.close()
+
+
+def wire(settings: Settings, storage: Storage) -> Services:
+    """Return the services over an open database."""
+    metrics = Metrics()
+    database = Database(storage, metrics)
+    views = Views(
+        database,
+        metrics,
+        min_version_timeout_s=settings.min_version_timeout_s,
+        stale_reads_s=settings.stale_reads_s,
+    )
+    return Services(
+        settings=settings,
+        metrics=metrics,
+        database=database,
+        views=views,
+        access=AccessControl(database, settings),
+        usage=Usage(database),
+        content=Content(database, views, metrics),
+        people=People(database, views, metrics),
+        curation=Curation(database),
+        recommender=Recommender(database, views),
+    )
+
+
+async def _keep_house(services: Services) -> None:
+    """Remove what no answer needs any more, a chunk at a time, for ever."""
+    while True:
+        try:
+            while removed := await services.database.in_thread(
+                services.database.storage.purge, retention_days
+            ):
+                services.metrics.rows_purged.inc(removed)
+                await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
+        except Exception:  # housekeeping must survive whatever the database does
+            services.metrics.failures.labels("housekeeping").inc()
+            logger.exception("housekeeping failed")
+        await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)
+
+
+def web_application(settings: Settings) -> Application:
+    """Return the ASGI application of these settings; it opens the database when the server starts it."""
+    return Application(
+        functools.partial(open_services, settings),
+        base_path=settings.base_path,
+        cors_origins=settings.cors_origins,
+    )
+
+
+def worker_application(settings: Settings) -> Application:
+    """Return the application as a worker process runs it: with logging, and ending with its parent."""
+    os.umask(0o077)
+    start_logging(settings.log_level)
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    return web_application(settings)
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when the one that started it is gone, however it went."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_S)
+    os._exit(1)

@@ -1,0 +1,33 @@
+"""The command line: serve, demo, keys, import, export, check."""
+
+import sys
+
+import click
+
+from penchant import __version__
+from penchant.cli.catalogue import check, export_source, import_files
+from penchant.cli.demo import demo
+from penchant.cli.keys import keys
+from penchant.cli.serve import serve
+from penchant.errors import PenchantError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="penchant")
+def commands() -> None:
+    """A content recommendation service that you run yourself."""
+
+
+for command in (serve, demo, keys, import_files, export_source, check):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """Run the command line: exit code 0 when done, 1 when it failed, 2 for wrong usage."""
+    try:
+        commands()
+    except PenchantError as error:
+        click.echo(f"penchant: {error.detail}", err=True)
+        for fault in error.faults:
+            click.echo(f"  {fault.pointer or fault.parameter}: {fault.detail}", err=True)
+        sys.exit(1)

@@ -1,0 +1,99 @@
+"""``penchant demo``: load the catalogues that ship with the project, serve them, and say how to ask."""
+
+import os
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from penchant.bootstrap import storage_of
+from penchant.cli.catalogue import has_source, load
+from penchant.cli.keys import make_key
+from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
+from penchant.cli.serve import require_free_port, run
+from penchant.model import FULL_PLAN
+from penchant.storage import Storage
+
+KEY_FILE = "demo-key.txt"
+"""Where the demo's key is kept, readable by its owner only, since the database holds a hash alone."""
+CATALOGUES = {
+    "films": ("pieces.ndjson.gz", "interactions.ndjson.gz"),
+    "works": ("pieces.ndjson", "interactions.ndjson"),
+}
+
+_GREETING = """
+penchant serves two demo catalogues, films and works, at {address}
+
+The key of the demo account (also in {key_file}):
+  {key}
+
+Paste these into another terminal. Pieces like Pride and Prejudice:
+  curl -H 'x-api-key: {key}' '{address}/works/content/pride-and-prejudice/similar?take=5'
+
+You like Jane Eyre:
+  curl -X POST -H 'x-api-key: {key}' '{address}/works/users/you/interactions/RateLike/content/jane-eyre'
+
+What you may like as well:
+  curl -H 'x-api-key: {key}' '{address}/works/users/you/recommendation?take=5'
+
+The interface is described at {address}/-/docs. Ctrl-C ends the demo; the data stays.
+"""
+
+
+@click.command()
+@database_options
+@click.option("--host", help="Address to listen on (default 127.0.0.1).")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")
+@click.option("--load-only", is_flag=True, help="Load the catalogues and print the key, without serving.")
+def demo(
+    *,
+    data: str | None,
+    database: str | None,
+    settings_file: Path | None,
+    host: str | None,
+    port: int | None,
+    load_only: bool,
+) -> None:
+    """Load the demo catalogues where they are not there yet, and serve them."""
+    settings = read_settings(settings_file, data=data, database=database, host=host, port=port)
+    if not load_only:
+        require_free_port(settings.host, settings.port)
+    with closing(storage_of(settings)) as storage:
+        _load_catalogues(storage)
+        key_file = Path(settings.data) / KEY_FILE
+        key = _demo_key(storage, key_file)
+    address = f"http://{settings.host}:{settings.port}{settings.base_path}"
+    click.echo(_GREETING.format(address=address, key=key, key_file=key_file))
+    if not load_only:
+        run(settings)
+
+
+def _load_catalogues(storage: Storage) -> None:
+    for source, (pieces, interactions) in CATALOGUES.items():
+        if has_source(storage, DEFAULT_ACCOUNT, source):
+            continue
+        folder = Path(str(files("penchant.demo"))) / source
+        load(
+            storage,
+            DEFAULT_ACCOUNT,
+            source,
+            pieces=folder / pieces,
+            interactions=folder / interactions,
+            shift_times=True,
+        )
+
+
+def _demo_key(storage: Storage, key_file: Path) -> str:
+    """Return the demo's key: the one in the file if it still works, otherwise a new one."""
+    if key_file.exists():
+        key = key_file.read_text(encoding="ascii").strip()
+        record = storage.find_key(key.split("_")[1]) if key.count("_") == 2 else None
+        if record is not None and record.revoked_at is None:
+            return key
+        key_file.unlink()
+    _, key = make_key(storage, account=DEFAULT_ACCOUNT, plan=FULL_PLAN.name)
+    descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(key + "\n")
+    return key

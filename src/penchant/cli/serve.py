@@ -1,0 +1,78 @@
+"""``penchant serve``: run the service in the foreground until SIGTERM."""
+
+import functools
+import multiprocessing
+import socket
+import sys
+from pathlib import Path
+
+import click
+from granian import Granian
+from granian.constants import Interfaces
+from granian.http import HTTP1Settings
+
+from penchant.bootstrap import storage_of, worker_application
+from penchant.cli.options import database_options, read_settings
+from penchant.settings import Settings
+
+BACKPRESSURE = 16_384
+"""Connections at once; the server counts idle ones too, so that its default locks everybody out."""
+HEADER_TIMEOUT_MS = 10_000
+KILL_TIMEOUT_S = 10
+"""How long a stopping worker may finish its requests: a stalled body would hold it for ever."""
+
+
+@click.command()
+@database_options
+@click.option("--host", help="Address to listen on (default 127.0.0.1).")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")
+def serve(
+    data: str | None,
+    database: str | None,
+    settings_file: Path | None,
+    host: str | None,
+    port: int | None,
+) -> None:
+    """Serve the interface over HTTP; ready when /-/health/ready answers 200."""
+    run(read_settings(settings_file, data=data, database=database, host=host, port=port))
+
+
+def run(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; requests under way are finished."""
+    require_free_port(settings.host, settings.port)
+    # Opened and closed once here, so that a wrong folder or database is one clear message.
+    storage_of(settings).close()
+    multiprocessing.set_start_method("spawn", force=True)
+    click.echo(f"penchant listens on http://{settings.host}:{settings.port}{settings.base_path}", err=True)
+    server = Granian(
+        "penchant",
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.ASGI,
+        workers=1,
+        websockets=False,
+        backpressure=BACKPRESSURE,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT_MS),
+        log_enabled=False,
+        ssl_cert=None if settings.tls_certificate is None else Path(settings.tls_certificate),
+        ssl_key=None if settings.tls_key is None else Path(settings.tls_key),
+        respawn_failed_workers=True,
+        workers_kill_timeout=KILL_TIMEOUT_S,
+    )
+    server.serve(target_loader=functools.partial(worker_application, settings), wrap_loader=False)
+
+
+def require_free_port(host: str, port: int) -> None:
+    """End with a clear message where another process listens: the server itself would share the port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            click.echo(
+                f"penchant: cannot listen on {host}:{port} ({error.strerror}). "
+                "End what listens there, or choose another port with --port.",
+                err=True,
+            )
+            sys.exit(1)

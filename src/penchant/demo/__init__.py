@@ -1,0 +1,1 @@
+"""The catalogues that ship with the project, as files; the command ``penchant demo`` loads them."""

@@ -1,0 +1,78 @@
+"""What does a person like? The taste profile: terms with integer scores, from that person's interactions."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+from penchant.model import DAY_MS, RATINGS, SEEN_TYPES, Interaction, SourceSettings, Term
+
+GREATEST_SCORE = 1000
+"""What the greatest score of a profile is scaled to (interface, section 6)."""
+_DECIMALS = 9
+"""Decimals that are looked at when a score is rounded to an integer."""
+
+
+def taste(
+    interactions: Sequence[Interaction],
+    *,
+    terms_of: Callable[[str], Mapping[Term, int] | None],
+    settings: SourceSettings,
+    today: int,
+) -> dict[Term, int]:
+    """Return a person's profile: terms with scores from -1000 to 1000, none 0, in ascending order of terms.
+
+    ``interactions`` are those that count, newest first; ``today`` is the UTC day that ages are counted to.
+    ``terms_of`` gives the effective weights of a piece, or ``None`` for one that does not exist.
+    """
+    values = piece_values(interactions, settings, today)
+    sums: dict[Term, list[float]] = {}
+    for piece_id in sorted(values):
+        for term, weight in (terms_of(piece_id) or {}).items():
+            sums.setdefault(term, []).append(values[piece_id] * math.sqrt(weight))
+    scores = {
+        term: math.fsum(shares) * settings.category_weights.get(term.category, 1)
+        for term, shares in sums.items()
+    }
+    greatest = max(map(abs, scores.values()), default=0.0)
+    if not greatest:
+        return {}
+    scaled = {term: _rounded(scores[term] / greatest * GREATEST_SCORE) for term in sorted(scores)}
+    return {term: score for term, score in scaled.items() if score}
+
+
+def piece_values(
+    interactions: Sequence[Interaction], settings: SourceSettings, today: int
+) -> dict[str, float]:
+    """Return for each piece the sum of type weight x 2^(-age / half-life) over its interactions.
+
+    Of a person's ratings of one piece only the latest counts; ages are differences of UTC dates.
+    """
+    parts: dict[str, list[float]] = {}
+    rated: set[str] = set()
+    for interaction in interactions:
+        if interaction.type in RATINGS:
+            if interaction.piece_id in rated:
+                continue
+            rated.add(interaction.piece_id)
+        weight = settings.interaction_weights[interaction.type]
+        parts.setdefault(interaction.piece_id, []).append(
+            weight * _remembered(interaction.occurred_at, settings.half_life_days, today)
+        )
+    return {piece_id: math.fsum(values) for piece_id, values in parts.items()}
+
+
+def seen(interactions: Sequence[Interaction]) -> frozenset[str]:
+    """Return the pieces that a person knows already, by the types of interaction that tell so."""
+    return frozenset(each.piece_id for each in interactions if each.type in SEEN_TYPES)
+
+
+def _remembered(occurred_at: int, half_life_days: float, today: int) -> float:
+    if not half_life_days:
+        return 1.0
+    age_days = max(0, today - occurred_at // DAY_MS)
+    return float(2.0 ** (-age_days / half_life_days))
+
+
+def _rounded(score: float) -> int:
+    """Return a score rounded to nine decimals and then to an integer, half away from zero."""
+    return int(Decimal(f"{score:.{_DECIMALS}f}").quantize(Decimal(1), rounding=ROUND_HALF_UP))

@@ -1,0 +1,47 @@
+"""Which schema does the database have, and how does it become the present one? Run at every start."""
+
+from pathlib import Path
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+
+from alembic import command
+from penchant.errors import StorageIncompatible
+
+_VERSION_TABLE = "alembic_version"
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def is_current(connection: Connection) -> bool:
+    """Return whether the schema is the present one; ``False`` for an empty or an older one.
+
+    Raises:
+        StorageIncompatible: another program's tables, or a newer release's.
+    """
+    tables = inspect(connection).get_table_names()
+    if _VERSION_TABLE not in tables:
+        if tables:
+            raise StorageIncompatible("The database holds tables of another program; name an empty one.")
+        return False
+    found = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar_one_or_none()
+    scripts = ScriptDirectory.from_config(_config())
+    known = {revision.revision for revision in scripts.walk_revisions()}
+    if found is not None and found not in known:
+        raise StorageIncompatible(
+            f"The database has the schema {found} of a newer release; upgrade penchant to use it."
+        )
+    return found == scripts.get_current_head()
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the schema to the present one, within the caller's transaction."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,280 @@
+"""What is stored? Reads within one transaction each, as rows and streams."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy.sql import Select
+
+from penchant.errors import StorageIncompatible, UnknownSource
+from penchant.model import EncodedPiece, Interaction, InteractionType, ListKind
+from penchant.storage import statements
+from penchant.storage.hashing import source_id, user_key
+from penchant.storage.records import (
+    ContentFeed,
+    Curation,
+    Cursor,
+    InteractionChange,
+    InteractionsFeed,
+    Listing,
+    PieceChange,
+    SourceHead,
+)
+from penchant.storage.schema import (
+    CODEC_JSON,
+    ERASURE_CODE,
+    INTERACTIONS,
+    TYPE_CODES,
+    TYPES,
+    counters,
+    interactions,
+    lists,
+    pieces,
+    sources,
+)
+
+BATCH_ROWS = 1000
+"""Rows that a stream holds at a time."""
+
+
+def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead | None:
+    """Return the head in a row of `statements.HEAD`; ``None`` for a deleted source or another one's row."""
+    if row is None or row[10] or (row[1], row[2]) != (account_id, name):
+        return None
+    return SourceHead(
+        source_id=row[0],
+        account_id=row[1],
+        name=row[2],
+        incarnation=row[3],
+        epoch=row[4],
+        version=row[5],
+        interactions_version=row[6],
+        piece_count=row[7],
+        created_at=row[8],
+        changed_at=row[9],
+    )
+
+
+def decoded(codec: int, body: bytes) -> bytes:
+    """Return a body as JSON bytes.
+
+    Raises:
+        StorageIncompatible: the codec is not known to this release.
+    """
+    if codec != CODEC_JSON:
+        raise StorageIncompatible(f"A stored piece has the codec {codec}, which this release does not know.")
+    return bytes(body)
+
+
+class Reading:
+    """One read transaction over a source: its row first, then what hangs on it."""
+
+    def __init__(self, connection: Connection, account_id: int, name: str) -> None:
+        row = connection.execute(statements.HEAD, {"source_id": source_id(account_id, name)}).one_or_none()
+        head = to_head(row, account_id, name)
+        if row is None or head is None:
+            raise UnknownSource("The account has no source of this name; the first submission makes it.")
+        self.head = head
+        self._connection = connection
+        self._row = row
+
+    def body(self, piece_id: str) -> bytes | None:
+        """Return the body of a live piece."""
+        statement = self._live(select(pieces.c.codec, pieces.c.body)).where(pieces.c.piece_id == piece_id)
+        row = self._connection.execute(statement).one_or_none()
+        return None if row is None else decoded(row.codec, row.body)
+
+    def listing(self, *, skip: int, limit: int | None, bodies: bool) -> Listing:
+        """Return a page of live pieces, ascending by id; without ``bodies`` these are empty."""
+        columns = (pieces.c.piece_id, pieces.c.codec, pieces.c.body) if bodies else (pieces.c.piece_id,)
+        statement = self._live(select(*columns)).order_by(pieces.c.piece_id).offset(skip or None).limit(limit)
+
+        def batches() -> Iterator[Sequence[EncodedPiece]]:
+            for rows in self._stream(statement):
+                yield [
+                    EncodedPiece(id=row[0], body=decoded(row[1], row[2]) if bodies else b"") for row in rows
+                ]
+
+        return Listing(head=self.head, batches=batches())
+
+    def curation(self) -> Curation:
+        """Return the lists and settings."""
+        statement = (
+            select(lists.c.kind, lists.c.piece_id)
+            .where(lists.c.source_id == self.head.source_id)
+            .order_by(lists.c.position)
+        )
+        listed: dict[str, list[str]] = {kind.value: [] for kind in ListKind}
+        for kind, piece_id in self._connection.execute(statement):
+            listed[kind].append(piece_id)
+        settings = self._connection.execute(
+            select(sources.c.settings).where(sources.c.source_id == self.head.source_id)
+        ).scalar_one()
+        return Curation(
+            whitelist=tuple(listed[ListKind.WHITELIST.value]),
+            blacklist=tuple(listed[ListKind.BLACKLIST.value]),
+            settings=bytes(settings),
+        )
+
+    def content_feed(self, cursor: Cursor | None) -> ContentFeed:
+        """Return the content's changes after a cursor, or all live pieces where it no longer leads on."""
+        complete = not self._leads_on(cursor, self._row.cleared_at, self._row.purged_below)
+        columns = (
+            pieces.c.piece_id,
+            pieces.c.deleted,
+            pieces.c.first_submitted_at,
+            pieces.c.codec,
+            pieces.c.body,
+        )
+        if complete or cursor is None:
+            statement = self._live(select(*columns))
+        else:
+            statement = select(*columns).where(
+                pieces.c.source_id == self.head.source_id, pieces.c.version > cursor.version
+            )
+
+        def batches() -> Iterator[Sequence[PieceChange]]:
+            for rows in self._stream(statement):
+                yield [
+                    PieceChange(
+                        id=row[0],
+                        deleted=row[1],
+                        first_submitted_at=row[2],
+                        body=b"" if row[1] else decoded(row[3], row[4]),
+                    )
+                    for row in rows
+                ]
+
+        return ContentFeed(head=self.head, complete=complete, curation=self.curation(), batches=batches())
+
+    def interactions_feed(self, cursor: Cursor | None) -> InteractionsFeed:
+        """Return the interactions after a cursor, ascending by version."""
+        cleared_at = self._row.interactions_cleared_at
+        complete = not self._leads_on(cursor, cleared_at, self._row.interactions_purged_below)
+        after = cleared_at if complete or cursor is None else cursor.version
+        statement = (
+            select(
+                interactions.c.version,
+                interactions.c.user_key,
+                interactions.c.piece_id,
+                interactions.c.type,
+                interactions.c.occurred_at,
+            )
+            .where(interactions.c.source_id == self.head.source_id, interactions.c.version > after)
+            .order_by(interactions.c.version)
+        )
+
+        def batches() -> Iterator[Sequence[InteractionChange]]:
+            for rows in self._stream(statement):
+                yield [
+                    InteractionChange(
+                        version=row[0],
+                        user_key=bytes(row[1]),
+                        piece_id=row[2],
+                        type=TYPES.get(row[3]),
+                        occurred_at=row[4],
+                    )
+                    for row in rows
+                ]
+
+        return InteractionsFeed(head=self.head, complete=complete, batches=batches())
+
+    def _leads_on(self, cursor: Cursor | None, cleared_at: int, purged_below: int) -> bool:
+        return (
+            cursor is not None
+            and (cursor.incarnation, cursor.epoch) == (self.head.incarnation, self.head.epoch)
+            and cursor.version >= cleared_at
+            and cursor.version >= purged_below
+        )
+
+    def _live(self, statement: Select[Any]) -> Select[Any]:
+        return statement.where(
+            pieces.c.source_id == self.head.source_id,
+            pieces.c.deleted.is_(False),
+            pieces.c.version > self._row.cleared_at,
+        )
+
+    def _stream(self, statement: Select[Any]) -> Iterator[Sequence[Any]]:
+        result = self._connection.execution_options(yield_per=BATCH_ROWS).execute(statement)
+        try:
+            yield from result.partitions()
+        finally:
+            result.close()
+
+
+@contextlib.contextmanager
+def reading(engine: Engine, account_id: int, name: str) -> Iterator[Reading]:
+    """Open a read transaction over a source.
+
+    Raises:
+        UnknownSource: the account has no such source.
+    """
+    with engine.connect() as connection:
+        yield Reading(connection, account_id, name)
+
+
+def user_interactions(
+    connection: Connection,
+    source: int,
+    user_id: str,
+    *,
+    window: tuple[int, int | None],
+    piece_id: str | None,
+    type: InteractionType | None,  # noqa: A002  # the field's name
+    page: tuple[int, int],
+) -> list[Interaction]:
+    """Return a person's interactions newest first, of one millisecond the later recorded first.
+
+    ``window`` is the first and last moment that count, ``page`` how many to skip and to return.
+    """
+    since, until = window
+    skip, limit = page
+    cleared_at = (
+        select(counters.c.cleared_at)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .scalar_subquery()
+    )
+    statement = select(
+        interactions.c.piece_id,
+        interactions.c.type,
+        interactions.c.occurred_at,
+        interactions.c.version,
+    ).where(
+        interactions.c.source_id == source,
+        interactions.c.user_key == user_key(source, user_id),
+        interactions.c.type != ERASURE_CODE,
+        interactions.c.occurred_at >= since,
+        interactions.c.version > cleared_at,
+    )
+    if until is not None:
+        statement = statement.where(interactions.c.occurred_at <= until)
+    if piece_id is not None:
+        statement = statement.where(interactions.c.piece_id == piece_id)
+    if type is not None:
+        statement = statement.where(interactions.c.type == TYPE_CODES[type])
+    statement = statement.order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
+    return [
+        Interaction(user_id=user_id, piece_id=row[0], type=TYPES[row[1]], occurred_at=row[2], version=row[3])
+        for row in connection.execute(statement.offset(skip).limit(limit))
+    ]
+
+
+def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:
+    """Return the heads of an account's sources, ascending by name."""
+    names = connection.execute(
+        select(sources.c.source_id, sources.c.name)
+        .where(sources.c.account_id == account_id, sources.c.deleted.is_(False))
+        .order_by(sources.c.name)
+    ).all()
+    heads = [
+        to_head(connection.execute(statements.HEAD, {"source_id": number}).one_or_none(), account_id, name)
+        for number, name in names
+    ]
+    return [head for head in heads if head is not None]
+
+
+def count_sources(connection: Connection, account_id: int) -> int:
+    """Return how many sources an account has."""
+    statement = select(func.count()).where(sources.c.account_id == account_id, sources.c.deleted.is_(False))
+    return connection.execute(statement.select_from(sources)).scalar_one()

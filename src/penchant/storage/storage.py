@@ -1,0 +1,280 @@
+"""The one door to what is stored: reads now, changes through the lanes of group commit.
+
+Synchronous and safe for threads. It knows no HTTP, no index, and no clock but the one that stamps changes.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from sqlalchemy import text
+
+from penchant.errors import PenchantError, StorageIncompatible, StorageUnavailable
+from penchant.model import Interaction, InteractionType
+from penchant.storage import access, maintenance, migrations, reads
+from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
+from penchant.storage.hashing import source_id
+from penchant.storage.postgresql import PostgresqlDatabase
+from penchant.storage.records import (
+    AuditEntry,
+    Command,
+    ContentFeed,
+    Curation,
+    Cursor,
+    EraseUser,
+    InteractionsFeed,
+    KeyRecord,
+    Listing,
+    Outcome,
+    SourceHead,
+)
+from penchant.storage.sqlite import SqliteDatabase
+from penchant.storage.translation import driver_errors
+from penchant.storage.writes import Writing
+
+PURGE_CHUNK = 1_000
+"""Rows of a kind and source that one step of housekeeping removes."""
+
+
+class Storage:
+    """An open database."""
+
+    def __init__(self, database: SqliteDatabase | PostgresqlDatabase) -> None:
+        self._database = database
+        grouping = Grouping(self._transact)
+        self._content = Lane("content", grouping.carry_out)
+        self._interactions = Lane("interactions", grouping.carry_out)
+
+    @property
+    def quick_reads(self) -> bool:
+        """Whether a read takes microseconds, so that an event loop may do it itself."""
+        return self._database.quick_reads
+
+    def close(self) -> None:
+        """Commit what is queued and close every connection."""
+        self._content.close()
+        self._interactions.close()
+        self._database.close()
+
+    def ping(self) -> None:
+        """Raise `StorageUnavailable` unless the database answers."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+
+    # Changes.
+
+    def submit(self, command: Command) -> Future[Outcome]:
+        """Queue a command; its future is done once its group is committed and synced to disk.
+
+        Raises:
+            Overloaded: too much is queued already.
+        """
+        lane = self._interactions if is_interactions(command) else self._content
+        return lane.submit(command)
+
+    def _transact(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
+        """Carry out commands in one transaction; those that may not be done are answered with their error."""
+        outcomes: dict[int, Outcome | PenchantError] = {}
+        with driver_errors(), self._database.exclusive():
+            with self._database.writing_engine.begin() as connection:
+                writing = Writing(connection, self._database, now_ms())
+                for place in in_source_order(commands):
+                    try:
+                        outcomes[place] = writing.execute(commands[place])
+                    except StorageUnavailable:
+                        raise
+                    except PenchantError as error:
+                        outcomes[place] = error
+            if any(isinstance(command, EraseUser) for command in commands):
+                self._database.forget_log()
+        return [outcomes[place] for place in range(len(commands))]
+
+    # Reads of a source.
+
+    def head(self, account_id: int, source: str) -> SourceHead | None:
+        """Return where a source stands; ``None`` for one that does not exist. Read before every answer."""
+        with driver_errors():
+            return reads.to_head(self._database.head_row(source_id(account_id, source)), account_id, source)
+
+    def read_piece(self, account_id: int, source: str, piece_id: str) -> tuple[SourceHead, bytes | None]:
+        """Return a piece's body, ``None`` for an unknown one, with the head it was read at."""
+        with self._reading(account_id, source) as reading:
+            return reading.head, reading.body(piece_id)
+
+    def read_curation(self, account_id: int, source: str) -> tuple[SourceHead, Curation]:
+        """Return the lists and settings, with the head they were read at."""
+        with self._reading(account_id, source) as reading:
+            return reading.head, reading.curation()
+
+    @contextlib.contextmanager
+    def open_listing(
+        self, account_id: int, source: str, *, skip: int = 0, limit: int | None = None
+    ) -> Iterator[Listing]:
+        """Open a page of pieces, ascending by id; it is read batch by batch, by one thread at a time."""
+        with self._reading(account_id, source) as reading:
+            yield reading.listing(skip=skip, limit=limit, bodies=True)
+
+    @contextlib.contextmanager
+    def open_ids(
+        self, account_id: int, source: str, *, skip: int = 0, limit: int | None = None
+    ) -> Iterator[Listing]:
+        """Open a page of ids, as `open_listing` but without bodies."""
+        with self._reading(account_id, source) as reading:
+            yield reading.listing(skip=skip, limit=limit, bodies=False)
+
+    @contextlib.contextmanager
+    def content_feed(self, account_id: int, source: str, cursor: Cursor | None) -> Iterator[ContentFeed]:
+        """Open the content's changes after a cursor."""
+        with self._reading(account_id, source) as reading:
+            yield reading.content_feed(cursor)
+
+    @contextlib.contextmanager
+    def interactions_feed(
+        self, account_id: int, source: str, cursor: Cursor | None
+    ) -> Iterator[InteractionsFeed]:
+        """Open the interactions after a cursor."""
+        with self._reading(account_id, source) as reading:
+            yield reading.interactions_feed(cursor)
+
+    def user_interactions(
+        self,
+        source_id: int,
+        user_id: str,
+        *,
+        since: int,
+        until: int | None = None,
+        piece_id: str | None = None,
+        type: InteractionType | None = None,  # noqa: A002  # the field's name
+        limit: int,
+        skip: int = 0,
+    ) -> list[Interaction]:
+        """Return a person's interactions, newest first, of one millisecond the later recorded first."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return reads.user_interactions(
+                connection,
+                source_id,
+                user_id,
+                window=(since, until),
+                piece_id=piece_id,
+                type=type,
+                page=(skip, limit),
+            )
+
+    def list_sources(self, account_id: int) -> list[SourceHead]:
+        """Return the sources of an account, ascending by name."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return reads.list_heads(connection, account_id)
+
+    @contextlib.contextmanager
+    def _reading(self, account_id: int, source: str) -> Iterator[reads.Reading]:
+        with driver_errors(), reads.reading(self._database.reading_engine, account_id, source) as reading:
+            yield reading
+
+    # Accounts and keys.
+
+    def account_id(self, name: str) -> int:
+        """Return the number of an account, which is made if it is missing."""
+        with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
+            return access.ensure_account(connection, self._database, name)
+
+    def create_key(self, record: KeyRecord, *, actor: str) -> None:
+        """Store a key, making its account if it is missing."""
+        with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
+            access.ensure_account(connection, self._database, record.account)
+            access.add_key(connection, record)
+            Writing(connection, self._database, now_ms()).note(
+                record.account_id, actor, "key.create", record.key_id
+            )
+
+    def revoke_key(self, key_id: str, *, actor: str) -> bool:
+        """Revoke a key; tell whether it was in force."""
+        with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
+            record = access.find_key(connection, key_id)
+            if record is None or not access.revoke_key(connection, key_id, now_ms()):
+                return False
+            Writing(connection, self._database, now_ms()).note(record.account_id, actor, "key.revoke", key_id)
+            return True
+
+    def find_key(self, key_id: str) -> KeyRecord | None:
+        """Return a key by its id, revoked or not."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.find_key(connection, key_id)
+
+    def list_keys(self) -> list[KeyRecord]:
+        """Return every key, oldest first; revoked ones stay listed."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.list_keys(connection)
+
+    def usage(self, account_id: int, month: str) -> int:
+        """Return the recommendation answers that are counted for an account in a month (``YYYY-MM``)."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.answers(connection, account_id, month)
+
+    def audit_log(self, *, account_id: int | None = None, limit: int = 100) -> list[AuditEntry]:
+        """Return the newest entries of the audit log."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.audit_entries(connection, account_id, limit)
+
+    # Housekeeping.
+
+    def purge(
+        self, retention_days: maintenance.RetentionDays, *, now: int | None = None, chunk: int = PURGE_CHUNK
+    ) -> int:
+        """Remove a chunk of what no answer needs any more, a transaction per source; return the rows removed."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            numbers = maintenance.source_numbers(connection)
+        removed = 0
+        for number in numbers:
+            with (
+                driver_errors(),
+                self._database.exclusive(),
+                self._database.writing_engine.begin() as connection,
+            ):
+                removed += maintenance.purge_source(
+                    connection, number, now=now or now_ms(), chunk=chunk, retention_days=retention_days
+                )
+        return removed
+
+    def check(self) -> list[str]:
+        """Return what is wrong with what is stored; nothing where all is well."""
+        with driver_errors():
+            found = self._database.integrity_problems()
+            with self._database.reading_engine.connect() as connection:
+                return found + maintenance.problems(connection)
+
+
+def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
+    """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
+
+    Raises:
+        StorageUnavailable: it cannot be reached or written.
+        StorageIncompatible: it is another program's, or a newer release's.
+    """
+    database = _database(folder, database_url)
+    try:
+        with driver_errors():
+            with database.reading_engine.connect() as connection:
+                current = migrations.is_current(connection)
+            if not current:
+                with database.migrating() as connection:
+                    if not migrations.is_current(connection):
+                        migrations.migrate(connection)
+    except StorageUnavailable as error:
+        database.close()
+        if "not a database" in str(error.__cause__):
+            raise StorageIncompatible("The file is no SQLite database.") from error
+        raise
+    except StorageIncompatible:
+        database.close()
+        raise
+    return Storage(database)
+
+
+def _database(folder: Path, url: str | None) -> SqliteDatabase | PostgresqlDatabase:
+    if url is None:
+        with driver_errors():
+            return SqliteDatabase(folder)
+    if not url.startswith("postgresql://"):
+        raise StorageUnavailable("A database address begins with postgresql://.")
+    return PostgresqlDatabase(url)

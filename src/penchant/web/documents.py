@@ -1,0 +1,259 @@
+"""What does the service say about itself? The OpenAPI 3.1 document and a page of it, from the routing table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+from penchant import __version__
+from penchant.web.operations import MIN_VERSION_HEADER, Answer, Call, Handler, Operation
+from penchant.web.parameters import MIN_VERSION, Parameter
+from penchant.web.problems import KINDS
+from penchant.wire import components, encode
+
+_PROBLEM_MEDIA_TYPE = "application/problem+json"
+_PATH_TEXTS = {
+    "source": "The source: a catalogue of the key's account.",
+    "contentID": "The id of a piece; percent-encoded once (`/` as `%2F`).",
+    "userID": "The id of a person; percent-encoded once.",
+    "type": "One of Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike.",
+    "code": "The code of an error.",
+}
+_KEY_ERRORS = ("unauthenticated", "rate-exceeded", "not-a-tenant", "malformed-path")
+
+
+def openapi(operations: Sequence[Operation], base_path: str) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of these operations."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation)
+    return {
+        "openapi": "3.1.1",
+        "info": {
+            "title": "penchant",
+            "version": __version__,
+            "description": "Content recommendations: similar pieces, personal lists, taste profiles. "
+            "GET addresses answer HEAD too.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_path or "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": dict(components()) | _own_schemas(),
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "x-api-key"}},
+        },
+    }
+
+
+def _own_schemas() -> dict[str, Any]:
+    interaction = {"$ref": "#/components/schemas/InteractionAnswer"}
+    return {
+        "Submission": {
+            "type": "array",
+            "maxItems": 2000,
+            "items": {"$ref": "#/components/schemas/SubmittedPiece"},
+        },
+        "EmptyArray": {"type": "array", "maxItems": 0},
+        "IdArray": {"type": "array", "items": {"type": "string"}},
+        "InteractionList": {"type": "array", "items": interaction},
+        "InteractionArray": {
+            "type": "array",
+            "maxItems": 10000,
+            "items": {"$ref": "#/components/schemas/InteractionInput"},
+        },
+        "ProfileList": {"type": "array", "items": {"$ref": "#/components/schemas/Profile"}},
+        "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
+        "OpenApi": {"type": "object"},
+        "Text": {"type": "string"},
+    }
+
+
+def _describe(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "tags": [operation.tag],
+        "parameters": _path_parameters(operation.path) + _query_parameters(operation),
+        "responses": _responses(operation),
+        "security": [] if operation.public else [{"key": []}],
+    }
+    if operation.body is not None:
+        schema = {"schema": _reference(operation.body)}
+        types = operation.media_types or ("application/json",)
+        described["requestBody"] = {
+            "required": not operation.optional_body,
+            "content": {media_type: schema for media_type in types},
+        }
+    if operation.feature is not None:
+        described["description"] = f"Needs the plan feature `{operation.feature.value}`."
+    return described
+
+
+def _path_parameters(path: str) -> list[dict[str, Any]]:
+    names = [segment[1:-1] for segment in path.split("/") if segment.startswith("{")]
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": _PATH_TEXTS[name],
+            "schema": {"type": "string", "minLength": 1, "maxLength": 200 if name == "source" else 500},
+        }
+        for name in names
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    described = [_query_parameter(parameter) for parameter in operation.parameters]
+    if operation.name == "deleteContent":
+        ids = {"type": "array", "items": {"type": "string", "minLength": 1}}
+        described.append({"name": "id", "in": "query", "description": "Ids to delete.", "schema": ids})
+    if MIN_VERSION in operation.parameters:
+        described.append(
+            {
+                "name": MIN_VERSION_HEADER,
+                "in": "header",
+                "description": MIN_VERSION.description,
+                "schema": dict(MIN_VERSION.schema),
+            }
+        )
+    return described
+
+
+def _query_parameter(parameter: Parameter) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+    }
+    if parameter.schema["type"] == "array":
+        described |= {"style": "form", "explode": False}
+    if parameter.deprecated:
+        described["deprecated"] = True
+    return described
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "Done." if operation.status == 200 else "Accepted and stored."}
+    if operation.answer is not None:
+        answer["content"] = {operation.answer_media_type: {"schema": _reference(operation.answer)}}
+    if not operation.public:
+        answer["headers"] = {
+            "x-penchant-version": {
+                "description": "The version of the source that was read, or that the change made.",
+                "schema": {"type": "integer"},
+            }
+        }
+    responses = {str(operation.status): answer}
+    by_status: dict[int, list[str]] = {}
+    for code in _error_codes(operation):
+        by_status.setdefault(KINDS[code].status, []).append(code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = {
+            "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
+            "content": {_PROBLEM_MEDIA_TYPE: {"schema": _reference("Problem")}},
+        }
+    return responses
+
+
+def _error_codes(operation: Operation) -> list[str]:
+    codes = list(operation.errors)
+    if not operation.public:
+        codes += _KEY_ERRORS
+        codes += ["invalid-input", "storage-unavailable"]
+        if operation.feature is not None or any(p.name == "catalogs" for p in operation.parameters):
+            codes.append("feature-not-in-plan")
+        if not operation.creates_source:
+            codes.append("unknown-source")
+        if MIN_VERSION in operation.parameters:
+            codes.append("not-yet-visible")
+    return list(dict.fromkeys(codes))
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>penchant {version}: the interface</title>
+<meta name="viewport" content="width=device-width">
+<style>body{{font:1rem/1.6 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}}
+code{{background:#8882;padding:.1em .3em;border-radius:.2em}}table{{border-collapse:collapse;width:100%}}
+td,th{{text-align:left;vertical-align:top;padding:.2rem .6rem .2rem 0}}section{{border-top:1px solid #8886}}
+</style></head><body><h1>penchant {version}: the interface</h1>
+<p>Every request but those below <code>/-/</code> carries the header <code>x-api-key</code>. The machine-readable
+form of this page is <a href="{base}/-/openapi.json">openapi.json</a>.</p>{sections}</body></html>
+"""
+
+
+def page(document: Mapping[str, Any], base_path: str) -> str:
+    """Return the OpenAPI document as a page for people, with nothing loaded from elsewhere."""
+    sections = [
+        _section(method.upper(), path, described)
+        for path, methods in document["paths"].items()
+        for method, described in methods.items()
+    ]
+    return _PAGE.format(version=__version__, base=base_path, sections="".join(sections))
+
+
+def _section(method: str, path: str, described: Mapping[str, Any]) -> str:
+    rows = [
+        f"<tr><td><code>{escape(item['name'])}</code></td><td>{item['in']}</td>"
+        f"<td>{escape(item['description'])}</td></tr>"
+        for item in described["parameters"]
+    ]
+    rows += [
+        f"<tr><td><code>{status}</code></td><td>answer</td><td>{escape(answer['description'])}</td></tr>"
+        for status, answer in described["responses"].items()
+    ]
+    note = f"<p>{escape(described['description'])}</p>" if "description" in described else ""
+    return (
+        f"<section id='{described['operationId']}'><h2><code>{method} {escape(path)}</code></h2>"
+        f"<p>{escape(described['summary'])}</p>{note}<table>{''.join(rows)}</table></section>"
+    )
+
+
+def document_operations(operations: Sequence[Operation], base_path: str) -> tuple[Operation, ...]:
+    """Return the operations that answer the OpenAPI document and its page, themselves included in both."""
+    made = (
+        Operation(
+            method="GET",
+            path="/-/openapi.json",
+            name="openapi",
+            summary="This interface as an OpenAPI 3.1 document.",
+            handler=_unset,
+            tag="service",
+            public=True,
+            answer="OpenApi",
+        ),
+        Operation(
+            method="GET",
+            path="/-/docs",
+            name="docs",
+            summary="This interface as a page.",
+            handler=_unset,
+            tag="service",
+            public=True,
+            answer="Text",
+            answer_media_type="text/html",
+        ),
+    )
+    document = openapi((*operations, *made), base_path)
+    json_answer = Answer(body=encode(document))
+    page_answer = Answer(body=page(document, base_path).encode(), media_type="text/html; charset=utf-8")
+    handlers = (_fixed(json_answer), _fixed(page_answer))
+    return tuple(
+        replace(operation, handler=handler) for operation, handler in zip(made, handlers, strict=True)
+    )
+
+
+async def _unset(_call: Call) -> Answer:
+    raise NotImplementedError
+
+
+def _fixed(answer: Answer) -> Handler:
+    async def handler(_call: Call) -> Answer:
+        return answer
+
+    return handler

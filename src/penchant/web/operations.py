@@ -1,0 +1,137 @@
+"""What is an operation of the interface? Its address, what it takes and gives, and who may use it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import Receive
+
+from penchant.errors import Fault, InvalidInput, invalid_parameter
+from penchant.model import Feature
+from penchant.service import Services
+from penchant.service.access import Access
+from penchant.web.bodies import JSON
+from penchant.web.parameters import MIN_VERSION, Parameter, Values, ignored_names, integer, read_parameters
+from penchant.web.raw import Query
+from penchant.wire import id_problem, source_problem
+
+MIN_VERSION_HEADER = "x-penchant-min-version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a handler gives: a body or a stream of parts, and what the headers must say of it.
+
+    ``etag`` marks an answer that may be asked for again conditionally. ``close`` ends a stream that is not
+    sent after all.
+    """
+
+    body: bytes | AsyncIterator[bytes] = b""
+    status: int = 200
+    media_type: str = JSON
+    version: int | None = None
+    etag: str | None = None
+    stale: bool = False
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One request on its way through an operation: authenticated, its path decoded, its body read."""
+
+    services: Services
+    operation: "Operation"
+    path: Mapping[str, str]
+    query: Query
+    headers: Headers
+    receive: Receive
+    caller: Access | None = None
+    body: bytes = b""
+    media_type: str = ""
+
+    @property
+    def access(self) -> Access:
+        """Who is asking; only operations that need a key have someone."""
+        if self.caller is None:
+            raise TypeError("this operation needs no key")
+        return self.caller
+
+    @property
+    def source(self) -> str:
+        """The source's name."""
+        return self.path["source"]
+
+    def values(self) -> Values:
+        """Return the parameters' values, the path's lengths checked as well.
+
+        Raises:
+            InvalidInput: with a fault for every parameter that is not acceptable.
+        """
+        self.check_path()
+        return read_parameters(self.operation.parameters, self.query)
+
+    def check_path(self) -> None:
+        """Raise `InvalidInput` where an id in the path is longer than ids are."""
+        faults = [
+            Fault(parameter=name, detail=problem)
+            for name, text in self.path.items()
+            if name not in {"source", "type", "code"} and (problem := id_problem(text))
+        ]
+        if faults:
+            raise InvalidInput(f"The path is not acceptable: {faults[0].detail}", faults=faults)
+
+    def check_source(self) -> None:
+        """Raise `InvalidInput` where the source's name can be none."""
+        problem = source_problem(self.source)
+        if problem:
+            raise invalid_parameter("source", problem)
+
+    def min_version(self) -> int:
+        """Return the version that the read asks for, the greater where it is given both ways.
+
+        Raises:
+            InvalidInput: not a number.
+        """
+        asked: list[int] = [read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]]
+        for text in self.headers.getlist(MIN_VERSION_HEADER):
+            try:
+                asked.append(integer(text.strip(), least=0))
+            except ValueError as error:
+                raise invalid_parameter(MIN_VERSION_HEADER, str(error)) from error
+        return max(asked)
+
+    def ignored(self) -> tuple[str, ...]:
+        """Return the query's names that the operation does not know."""
+        return ignored_names(self.operation.parameters, self.query)
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """An operation of the interface: one row of the routing table and of the OpenAPI document.
+
+    ``body`` and ``answer`` name schema components. ``creates_source`` tells that the source need not exist.
+    ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Handler
+    tag: str
+    status: int = 200
+    parameters: tuple[Parameter, ...] = ()
+    feature: Feature | None = None
+    public: bool = False
+    creates_source: bool = False
+    counted: bool = False
+    personal: bool = False
+    media_types: tuple[str, ...] = ()
+    body: str | None = None
+    optional_body: bool = False
+    answer: str | None = None
+    answer_media_type: str = JSON
+    errors: tuple[str, ...] = ()

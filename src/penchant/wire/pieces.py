@@ -1,0 +1,258 @@
+"""Is a body a submission, what does it hold, and which bytes will reads return?"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from penchant.errors import TooManyEntries
+from penchant.model import MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece, Term
+from penchant.wire.encoding import encode
+from penchant.wire.syntax import Faults, decode, is_deeper, kind_of, pointer
+from penchant.wire.text import id_problem, label_problem, name_problem, submitted_id_problem
+from penchant.wire.times import parse_timestamp
+
+MAX_CATEGORY_DEPTH = 64
+"""Levels of nested categories; at least 32 must work (interface, section 3)."""
+MAX_FREE_DEPTH = 200
+"""Levels within filters and extras: what every reader of the stored piece can surely follow."""
+MAX_IGNORED = 100
+"""Left-out members that a receipt names (interface, section 3)."""
+_PIECE_MEMBERS = frozenset({"id", "label", "categories", "filters", "extras"})
+_KEYWORD_MEMBERS = frozenset({"key", "weight"})
+_WINDOW_MEMBERS = ("availableFrom", "availableUntil")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A decoded submission: its pieces, distinct by id, and what its receipt says of it."""
+
+    pieces: tuple[EncodedPiece, ...]
+    accepted: int
+    superseded: int
+    ignored: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What one pass over a submission gathers."""
+
+    faults: Faults = field(default_factory=Faults)
+    ignored: list[str] = field(default_factory=list)
+
+    def ignore(self, where: str, names: Iterator[str]) -> None:
+        for name in names:
+            if len(self.ignored) < MAX_IGNORED:
+                self.ignored.append(where + pointer(name))
+
+
+def decode_submission(body: bytes) -> Submission:
+    """Return the pieces of a submission; of two with the same id the later.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more pieces than one submission may hold.
+        InvalidInput: a piece is not acceptable; every fault has its pointer.
+    """
+    entries = decode_entries(body, MAX_PIECES_PER_SUBMISSION, "pieces")
+    reading = _Reading()
+    pieces: dict[str, EncodedPiece] = {}
+    for place, entry in enumerate(entries):
+        piece = _read_piece(entry, f"/{place}", reading)
+        if reading.faults.full():
+            break
+        if not reading.faults.found and piece is not None:
+            pieces.pop(piece["id"], None)
+            pieces[piece["id"]] = EncodedPiece(id=piece["id"], body=encode(piece))
+    reading.faults.raise_any()
+    return Submission(
+        pieces=tuple(pieces.values()),
+        accepted=len(entries),
+        superseded=len(entries) - len(pieces),
+        ignored=tuple(reading.ignored),
+    )
+
+
+def decode_entries(body: bytes, limit: int, what: str) -> list[Any]:
+    """Return the entries of a JSON array.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more than ``limit``.
+        InvalidInput: no array.
+    """
+    value = decode(body)
+    if not isinstance(value, list):
+        faults = Faults()
+        faults.add("", f"Found {kind_of(value)}; an array of {what} is accepted.")
+        faults.raise_any()
+    if len(value) > limit:
+        raise TooManyEntries(
+            f"Found {len(value)} entries; up to {limit} {what} are accepted in one request. Send several."
+        )
+    return list(value)
+
+
+def _read_piece(entry: Any, where: str, reading: _Reading) -> dict[str, Any] | None:
+    """Return a piece as it will be returned, in the order of the specification's members."""
+    if not isinstance(entry, dict):
+        reading.faults.add(where, f"Found {kind_of(entry)}; an object with id and categories is accepted.")
+        return None
+    reading.ignore(where, (name for name in entry if name not in _PIECE_MEMBERS))
+    piece: dict[str, Any] = {"id": _read_text(entry, "id", where, reading, submitted_id_problem)}
+    if entry.get("label") is not None:
+        piece["label"] = _read_text(entry, "label", where, reading, label_problem)
+    piece["categories"] = _read_categories(entry, where, reading)
+    piece["filters"] = _read_filters(entry, where, reading)
+    piece["extras"] = _read_object(entry, "extras", where, reading)
+    return piece
+
+
+def _read_text(entry: dict[str, Any], name: str, where: str, reading: _Reading, problem_of: Any) -> str:
+    if name not in entry:
+        reading.faults.add(f"{where}/{name}", f"The member {name} is missing; it is required.")
+        return ""
+    text = entry[name]
+    if not isinstance(text, str):
+        reading.faults.add(f"{where}/{name}", f"Found {kind_of(text)}; a string is accepted.")
+        return ""
+    problem = problem_of(text)
+    if problem:
+        reading.faults.add(f"{where}/{name}", problem)
+    return text
+
+
+def _read_object(entry: dict[str, Any], name: str, where: str, reading: _Reading) -> dict[str, Any]:
+    value = entry.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        reading.faults.add(f"{where}/{name}", f"Found {kind_of(value)}; an object is accepted.")
+        return {}
+    if is_deeper(value, MAX_FREE_DEPTH):
+        reading.faults.add(
+            f"{where}/{name}", f"Nested deeper than {MAX_FREE_DEPTH} levels, the most accepted."
+        )
+        return {}
+    return value
+
+
+def _read_categories(entry: dict[str, Any], where: str, reading: _Reading) -> dict[str, Any]:
+    at = f"{where}/categories"
+    value = entry.get("categories")
+    if "categories" not in entry:
+        reading.faults.add(at, "The member categories is missing; it is required.")
+        return {}
+    if not isinstance(value, dict):
+        reading.faults.add(
+            at, f"Found {kind_of(value)}; an object from category names to keywords is accepted."
+        )
+        return {}
+    return _read_level(value, at, "", _Categories(reading), depth=1)
+
+
+@dataclass(slots=True)
+class _Categories:
+    """The weights seen so far in a piece, to find two different ones of the same keyword."""
+
+    reading: _Reading
+    weights: dict[Term, int] = field(default_factory=dict)
+
+
+def _read_level(
+    level: dict[str, Any], where: str, path: str, categories: _Categories, *, depth: int
+) -> dict[str, Any]:
+    faults = categories.reading.faults
+    read: dict[str, Any] = {}
+    for name, value in level.items():
+        at = where + pointer(name)
+        problem = name_problem(name)
+        if problem:
+            faults.add(at, f"The category's name is not acceptable: {problem}")
+        elif isinstance(value, list):
+            read[name] = _read_keywords(value, at, path + name, categories)
+        elif not isinstance(value, dict):
+            faults.add(
+                at, f"Found {kind_of(value)}; a list of keywords or an object of categories is accepted."
+            )
+        elif depth >= MAX_CATEGORY_DEPTH:
+            faults.add(at, f"Nested deeper than {MAX_CATEGORY_DEPTH} levels, the most that is accepted.")
+        else:
+            read[name] = _read_level(value, at, f"{path}{name}/", categories, depth=depth + 1)
+    return read
+
+
+def _read_keywords(items: list[Any], where: str, category: str, categories: _Categories) -> list[Any]:
+    read: list[Any] = []
+    faults = categories.reading.faults
+    for place, item in enumerate(items):
+        if isinstance(item, str):
+            problem = id_problem(item)
+            if problem:
+                faults.add(f"{where}/{place}", problem)
+            read.append(item)
+        elif isinstance(item, dict):
+            read.append(_read_keyword(item, f"{where}/{place}", category, categories))
+        else:
+            faults.add(
+                f"{where}/{place}", f"Found {kind_of(item)}; a string or a keyword object is accepted."
+            )
+    return read
+
+
+def _read_keyword(item: dict[str, Any], where: str, category: str, categories: _Categories) -> dict[str, Any]:
+    reading = categories.reading
+    if not item.keys() <= _KEYWORD_MEMBERS:
+        reading.ignore(where, (name for name in item if name not in _KEYWORD_MEMBERS))
+    keyword: dict[str, Any] = {}
+    key, weight = item.get("key"), item.get("weight")
+    if key is not None:
+        keyword["key"] = _read_text(item, "key", where, reading, id_problem)
+    if weight is None:
+        return keyword
+    keyword["weight"] = weight
+    if type(weight) is not int or not 0 <= weight <= MAX_WEIGHT:
+        found = str(weight) if type(weight) is int and abs(weight) < 10**12 else kind_of(weight)
+        reading.faults.add(
+            f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted."
+        )
+    elif isinstance(key, str):
+        known = categories.weights.setdefault(Term(category, key), weight)
+        if known != weight:
+            reading.faults.add(
+                f"{where}/weight",
+                f"Found {weight}, after {known} for the same keyword; a keyword has one weight in a category.",
+            )
+    return keyword
+
+
+def _read_filters(entry: dict[str, Any], where: str, reading: _Reading) -> dict[str, Any]:
+    filters = _read_object(entry, "filters", where, reading)
+    at = f"{where}/filters"
+    catalogs = filters.get("catalogs")
+    if catalogs is not None and not isinstance(catalogs, list):
+        reading.faults.add(f"{at}/catalogs", f"Found {kind_of(catalogs)}; a list of strings is accepted.")
+    elif catalogs is not None:
+        for place, name in enumerate(catalogs):
+            problem = (
+                name_problem(name)
+                if isinstance(name, str)
+                else f"Found {kind_of(name)}; a string is accepted."
+            )
+            if problem:
+                reading.faults.add(f"{at}/catalogs/{place}", problem)
+    for name in _WINDOW_MEMBERS:
+        _check_moment(filters.get(name), f"{at}/{name}", reading)
+    absent = [name for name in ("catalogs", *_WINDOW_MEMBERS) if name in filters and filters[name] is None]
+    return {name: value for name, value in filters.items() if name not in absent} if absent else filters
+
+
+def _check_moment(value: Any, where: str, reading: _Reading) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str):
+        reading.faults.add(where, f"Found {kind_of(value)}; an RFC 3339 time as a string is accepted.")
+        return
+    try:
+        parse_timestamp(value)
+    except ValueError as error:
+        reading.faults.add(where, str(error))

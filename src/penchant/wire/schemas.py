@@ -1,0 +1,163 @@
+"""Which JSON schemas describe what is sent and answered? For the OpenAPI document."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from penchant.model import (
+    MAX_ID_LENGTH,
+    MAX_LABEL_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_WEIGHT,
+    InteractionType,
+)
+from penchant.wire import answers
+from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
+
+_ANSWERS = (
+    answers.Receipt,
+    answers.SourceStatus,
+    answers.RecommendationResult,
+    answers.Profile,
+    answers.InteractionAnswer,
+    answers.BulkReceipt,
+    answers.UserExport,
+    answers.Problem,
+)
+_TYPES = [kind.value for kind in InteractionType]
+_ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
+_MOMENT = {"type": ["string", "null"], "format": "date-time"}
+
+
+def components() -> Mapping[str, Any]:
+    """Return the OpenAPI 3.1 component schemas by name."""
+    _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
+    return {**generated, **_pieces(), **_lists(), "Settings": _settings(), "InteractionInput": _interaction()}
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _pieces() -> dict[str, Any]:
+    members = {
+        "id": {**_ID, "description": "Unique in the source; neither '.' nor '..'."},
+        "label": {"type": ["string", "null"], "maxLength": MAX_LABEL_LENGTH},
+        "categories": _ref("Categories"),
+        "filters": {"oneOf": [_ref("Filters"), {"type": "null"}]},
+        "extras": {"type": ["object", "null"], "description": "Free-form; returned as it was sent."},
+    }
+    returned = {
+        **members,
+        "label": {"type": "string"},
+        "filters": _ref("Filters"),
+        "extras": {"type": "object"},
+    }
+    keyword = {
+        "type": "object",
+        "properties": {
+            "key": {"oneOf": [_ID, {"type": "null"}]},
+            "weight": {"type": ["integer", "null"], "minimum": 0, "maximum": MAX_WEIGHT},
+        },
+    }
+    return {
+        "Keyword": keyword,
+        "Categories": {
+            "type": "object",
+            "description": "Category names to keywords, or to further categories.",
+            "propertyNames": {"minLength": 1, "maxLength": MAX_NAME_LENGTH},
+            "additionalProperties": {
+                "oneOf": [
+                    {"type": "array", "items": {"oneOf": [_ID, _ref("Keyword")]}},
+                    _ref("Categories"),
+                ]
+            },
+        },
+        "Filters": {
+            "type": "object",
+            "properties": {
+                "catalogs": {
+                    "type": ["array", "null"],
+                    "items": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
+                },
+                "availableFrom": _MOMENT,
+                "availableUntil": _MOMENT,
+            },
+        },
+        "SubmittedPiece": {"type": "object", "properties": members, "required": ["id", "categories"]},
+        "Piece": {
+            "type": "object",
+            "properties": returned,
+            "required": ["id", "categories", "filters", "extras"],
+        },
+    }
+
+
+def _lists() -> dict[str, Any]:
+    return {
+        "IdList": {
+            "type": "object",
+            "properties": {
+                "count": {"type": "integer", "minimum": 0},
+                "content": {"type": "array", "items": _ID},
+            },
+            "required": ["count", "content"],
+        },
+        "ContentList": {
+            "type": "object",
+            "properties": {
+                "source": {"type": "string"},
+                "timestamp": {"type": "string", "format": "date-time"},
+                "content": {"type": "array", "items": _ref("Piece")},
+            },
+            "required": ["source", "timestamp", "content"],
+        },
+    }
+
+
+def _number(least: float, most: float, default: float) -> dict[str, Any]:
+    return {"type": "number", "minimum": least, "maximum": most, "default": default}
+
+
+def _settings() -> dict[str, Any]:
+    weight = {"type": "number", "minimum": -MAX_INTERACTION_WEIGHT, "maximum": MAX_INTERACTION_WEIGHT}
+    blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "categoryWeights": {
+                "type": "object",
+                "additionalProperties": {"type": "number", "minimum": 0, "maximum": MAX_CATEGORY_WEIGHT},
+            },
+            "interactionWeights": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": dict.fromkeys(_TYPES, weight),
+            },
+            "halfLifeDays": _number(0, MAX_DAYS, 90),
+            "retentionDays": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": 396},
+            "excludeSeen": {"type": "boolean", "default": True},
+            "blend": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {name: _number(0, MAX_BLEND, default) for name, default in blend.items()},
+            },
+            "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
+        },
+    }
+
+
+def _interaction() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "userId": _ID,
+            "type": {"type": "string", "enum": _TYPES},
+            "contentId": _ID,
+            "timestamp": _MOMENT,
+            "eventId": {"oneOf": [_ID, {"type": "null"}]},
+        },
+        "required": ["userId", "type", "contentId"],
+    }

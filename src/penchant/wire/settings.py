@@ -1,0 +1,168 @@
+"""Is a body the settings of a source? All members are optional; those left out are at their defaults."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, InteractionType, SourceSettings
+from penchant.wire.encoding import encode
+from penchant.wire.syntax import Faults, decode, kind_of, pointer
+from penchant.wire.text import name_problem
+
+Number = int | float
+
+MAX_DAYS = 36_500
+"""A hundred years (interface, section 7)."""
+MAX_CATEGORY_WEIGHT = 100
+MAX_INTERACTION_WEIGHT = 100
+MAX_BLEND = 100
+"""Bounds of the interface, sections 5 to 7."""
+_MEMBERS = (
+    "categoryWeights",
+    "interactionWeights",
+    "halfLifeDays",
+    "retentionDays",
+    "excludeSeen",
+    "blend",
+    "newPieceHalfLifeDays",
+)
+_BLEND_MEMBERS = ("content", "audience", "popularity")
+
+
+def decode_settings(body: bytes) -> SourceSettings:
+    """Return the settings in a body.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        InvalidInput: unknown or ill-typed members, each with its pointer.
+    """
+    reader = _Reader()
+    value = reader.object(decode(body), "")
+    reader.only(value, _MEMBERS, "")
+    settings = SourceSettings(
+        category_weights=reader.category_weights(value),
+        interaction_weights=reader.interaction_weights(value),
+        half_life_days=reader.number(value, "halfLifeDays", "", least=0, most=MAX_DAYS, default=90),
+        retention_days=reader.days(value, "retentionDays", default=396),
+        exclude_seen=reader.boolean(value, "excludeSeen", default=True),
+        blend=reader.blend(value),
+        new_piece_half_life_days=reader.number(
+            value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30
+        ),
+    )
+    reader.faults.raise_any()
+    return settings
+
+
+def encode_settings(settings: SourceSettings) -> bytes:
+    """Return settings as JSON, every member in the interface's order."""
+    weights = settings.interaction_weights
+    blend = settings.blend
+    return encode(
+        {
+            "categoryWeights": dict(settings.category_weights),
+            "interactionWeights": {kind.value: weights[kind] for kind in DEFAULT_INTERACTION_WEIGHTS},
+            "halfLifeDays": settings.half_life_days,
+            "retentionDays": settings.retention_days,
+            "excludeSeen": settings.exclude_seen,
+            "blend": {"content": blend.content, "audience": blend.audience, "popularity": blend.popularity},
+            "newPieceHalfLifeDays": settings.new_piece_half_life_days,
+        }
+    )
+
+
+class _Reader:
+    """Reads members of settings, noting every fault on the way."""
+
+    def __init__(self) -> None:
+        self.faults = Faults()
+
+    def object(self, value: Any, where: str) -> Mapping[str, Any]:
+        if isinstance(value, dict):
+            return value
+        self.faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
+        return {}
+
+    def only(self, value: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+        for name in value:
+            if name not in names:
+                self.faults.add(
+                    where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}."
+                )
+
+    def number(
+        self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int, default: Number
+    ) -> Number:
+        found = value.get(name, default)
+        if isinstance(found, bool) or not isinstance(found, int | float) or not least <= found <= most:
+            self.faults.add(
+                f"{where}{pointer(name)}",
+                f"Found {_shown(found)}; a number from {least} to {most} is accepted.",
+            )
+            return default
+        return found
+
+    def weight(self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int) -> Number:
+        found = self.number(value, name, where, least=least, most=most, default=1)
+        if Decimal(str(found)) != round(Decimal(str(found)), 2):
+            self.faults.add(where + pointer(name), f"Found {found}; at most two decimals are accepted.")
+        return found
+
+    def days(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
+        found = value.get(name, default)
+        if type(found) is not int or not 1 <= found <= MAX_DAYS:
+            self.faults.add(
+                pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted."
+            )
+            return default
+        return found
+
+    def boolean(self, value: Mapping[str, Any], name: str, *, default: bool) -> bool:
+        found = value.get(name, default)
+        if not isinstance(found, bool):
+            self.faults.add(pointer(name), f"Found {kind_of(found)}; true or false is accepted.")
+            return default
+        return found
+
+    def category_weights(self, value: Mapping[str, Any]) -> dict[str, Number]:
+        where = "/categoryWeights"
+        given = self.object(value.get("categoryWeights", {}), where)
+        for name in given:
+            for level in name.split("/"):
+                problem = name_problem(level)
+                if problem:
+                    self.faults.add(where + pointer(name), f"No category can be called so: {problem}")
+                    break
+        return {name: self.weight(given, name, where, least=0, most=MAX_CATEGORY_WEIGHT) for name in given}
+
+    def interaction_weights(self, value: Mapping[str, Any]) -> dict[InteractionType, Number]:
+        where = "/interactionWeights"
+        given = self.object(value.get("interactionWeights", {}), where)
+        names = tuple(kind.value for kind in InteractionType)
+        self.only(given, names, where)
+        most = MAX_INTERACTION_WEIGHT
+        return {
+            kind: self.weight(given, kind.value, where, least=-most, most=most)
+            if kind.value in given
+            else default
+            for kind, default in DEFAULT_INTERACTION_WEIGHTS.items()
+        }
+
+    def blend(self, value: Mapping[str, Any]) -> Blend:
+        where = "/blend"
+        given = self.object(value.get("blend", {}), where)
+        self.only(given, _BLEND_MEMBERS, where)
+        defaults = Blend()
+        parts = {
+            name: self.number(given, name, where, least=0, most=MAX_BLEND, default=getattr(defaults, name))
+            for name in _BLEND_MEMBERS
+        }
+        if not any(parts.values()):
+            self.faults.add(where, "Found 0 for every part; at least one has to count.")
+        return Blend(**parts)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if abs(value) < MAX_DAYS**2 else "a large number"
+    return kind_of(value)

@@ -1,0 +1,51 @@
+"""Which texts may be names, ids, keywords and labels?"""
+
+import re
+
+from penchant.model import MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_NAME_LENGTH
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""Unicode category Cc, all of it."""
+_CONTROL_IN_LABEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""As above, without tab, line feed and carriage return."""
+_RESERVED_IDS = frozenset({".", ".."})
+_RESERVED_SOURCE = "-"
+
+
+def _problem(text: str, limit: int, control: re.Pattern[str]) -> str | None:
+    if not text:
+        return f"Found an empty text; 1 to {limit} characters are accepted."
+    if len(text) > limit:
+        return f"Found {len(text)} characters; 1 to {limit} are accepted."
+    if control.search(text):
+        return "Found a control character, which is not accepted here."
+    return None
+
+
+def id_problem(text: str) -> str | None:
+    """Return what is wrong with an id or keyword, or ``None``."""
+    return _problem(text, MAX_ID_LENGTH, _CONTROL)
+
+
+def submitted_id_problem(text: str) -> str | None:
+    """Return what is wrong with the id of a piece that is submitted, or ``None``."""
+    if text in _RESERVED_IDS:
+        return "Found '.' or '..', which clients take for steps in a path; any other id is accepted."
+    return id_problem(text)
+
+
+def name_problem(text: str) -> str | None:
+    """Return what is wrong with the name of a category level or a catalog, or ``None``."""
+    return _problem(text, MAX_NAME_LENGTH, _CONTROL)
+
+
+def source_problem(text: str) -> str | None:
+    """Return what is wrong with the name of a source, or ``None``."""
+    if text == _RESERVED_SOURCE:
+        return "A source cannot be called '-', which is the service's own."
+    return name_problem(text)
+
+
+def label_problem(text: str) -> str | None:
+    """Return what is wrong with a label, or ``None``; it may be empty and have several lines."""
+    return _problem(text, MAX_LABEL_LENGTH, _CONTROL_IN_LABEL) if text else None

@@ -1,0 +1,74 @@
+"""How are moments written? RFC 3339 in, milliseconds since 1970 UTC inside, always UTC out."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from penchant.model import DAY_MS
+
+MAX_AHEAD_MS = 5 * 60 * 1000
+"""How far ahead an interaction's time may be: what clocks differ by (interface, section 6)."""
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}):(?P<second>\d{2})"
+    r"(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d{2}:\d{2})\Z",
+    re.ASCII,
+)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
+_SPACE_FOR_PLUS = re.compile(r" (\d{2}:\d{2})\Z", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_ACCEPTED = "an RFC 3339 time such as 2026-11-21T08:15:30.123Z is accepted"
+
+
+def parse_timestamp(text: str) -> int:
+    """Return the moment of an RFC 3339 time; digits past milliseconds are cut off, a leap second is the next one.
+
+    Raises:
+        ValueError: it is none, or has no offset from UTC.
+    """
+    match = _MOMENT.match(text)
+    if match is None:
+        raise ValueError(f"Found a value that is no time with an offset; {_ACCEPTED}.")
+    leap = match["second"] == "60"
+    zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
+    try:
+        moment = datetime.fromisoformat(
+            f"{match['date']}T{match['time']}:{'59' if leap else match['second']}{zone}"
+        )
+        milliseconds = (moment - _EPOCH) // _MILLISECOND
+    except (ValueError, OverflowError):
+        raise ValueError(f"Found a time that does not exist; {_ACCEPTED}.") from None
+    if leap:
+        return milliseconds + 1000
+    return milliseconds + int((match["fraction"] or "0")[:3].ljust(3, "0"))
+
+
+def parse_interaction_timestamp(text: str, now: int) -> int:
+    """Return the moment of an interaction; a ``+`` that arrived as a space is understood.
+
+    Raises:
+        ValueError: as `parse_timestamp`, or more than five minutes after ``now``.
+    """
+    moment = parse_timestamp(_SPACE_FOR_PLUS.sub(r"+\1", text))
+    if moment > now + MAX_AHEAD_MS:
+        raise ValueError("Found a time more than 5 minutes ahead; an interaction lies in the past.")
+    return moment
+
+
+def format_timestamp(moment: int) -> str:
+    """Return a moment as RFC 3339 in UTC with milliseconds."""
+    return (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_date(text: str) -> int:
+    """Return the last millisecond of a UTC day.
+
+    Raises:
+        ValueError: no day written as YYYY-MM-DD.
+    """
+    try:
+        if not _DATE.match(text):
+            raise ValueError
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("Found a value that is no day; YYYY-MM-DD is accepted.") from None
+    return (day - _EPOCH.date()).days * DAY_MS + DAY_MS - 1
