@@ -90,12 +90,10 @@ async def _keep_house(services: Services) -> None:
     """Remove what no answer needs any more, a chunk at a time, for ever."""
     while True:
         try:
-            while removed := await services.database.in_thread(
-                services.database.storage.purge, retention_days
-            ):
+            while removed := await services.database.in_thread(services.database.storage.purge, retention_days):
                 services.metrics.rows_purged.inc(removed)
                 await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
-        except Exception:  # housekeeping must survive whatever the database does
+        except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does
             services.metrics.failures.labels("housekeeping").inc()
             logger.exception("housekeeping failed")
         await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)

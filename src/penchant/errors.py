@@ -23,9 +23,7 @@ class PenchantError(Exception):
 
     code: ClassVar[str] = "internal"
 
-    def __init__(
-        self, detail: str, *, faults: Sequence[Fault] = (), retry_after_s: float | None = None
-    ) -> None:
+    def __init__(self, detail: str, *, faults: Sequence[Fault] = (), retry_after_s: float | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
         self.faults = tuple(faults)

@@ -160,9 +160,7 @@ class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals."""
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
-    interaction_weights: Mapping[InteractionType, float] = field(
-        default_factory=lambda: DEFAULT_INTERACTION_WEIGHTS
-    )
+    interaction_weights: Mapping[InteractionType, float] = field(default_factory=lambda: DEFAULT_INTERACTION_WEIGHTS)
     half_life_days: float = 90
     retention_days: int = 396
     exclude_seen: bool = True

@@ -30,8 +30,7 @@ def taste(
         for term, weight in (terms_of(piece_id) or {}).items():
             sums.setdefault(term, []).append(values[piece_id] * math.sqrt(weight))
     scores = {
-        term: math.fsum(shares) * settings.category_weights.get(term.category, 1)
-        for term, shares in sums.items()
+        term: math.fsum(shares) * settings.category_weights.get(term.category, 1) for term, shares in sums.items()
     }
     greatest = max(map(abs, scores.values()), default=0.0)
     if not greatest:
@@ -40,9 +39,7 @@ def taste(
     return {term: score for term, score in scaled.items() if score}
 
 
-def piece_values(
-    interactions: Sequence[Interaction], settings: SourceSettings, today: int
-) -> dict[str, float]:
+def piece_values(interactions: Sequence[Interaction], settings: SourceSettings, today: int) -> dict[str, float]:
     """Return for each piece the sum of type weight x 2^(-age / half-life) over its interactions.
 
     Of a person's ratings of one piece only the latest counts; ages are differences of UTC dates.

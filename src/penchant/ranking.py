@@ -77,15 +77,13 @@ def blended(candidates: Sequence[Candidates], blend: Blend, half_life_days: floa
         for value in p[each.live & (each.people > 0)].tolist()
     ]
     median = statistics.median(liked) if liked else 0.0
-    credits = start_credits(candidates, half_life_days)
+    start = start_credits(candidates, half_life_days)
     total = blend.content + blend.audience + blend.popularity
     scores = []
-    for each, p, credit in zip(candidates, popularity, credits, strict=True):
+    for each, p, credit in zip(candidates, popularity, start, strict=True):
         audience = np.maximum(0.0, credit * NEW_CONTENT_SHARE * each.content)
         popular = np.maximum(p, credit * median)
-        scores.append(
-            (blend.content * each.content + blend.audience * audience + blend.popularity * popular) / total
-        )
+        scores.append((blend.content * each.content + blend.audience * audience + blend.popularity * popular) / total)
     return scores
 
 
@@ -100,9 +98,7 @@ def start_credits(candidates: Sequence[Candidates], half_life_days: float) -> li
     return [new * (1 - mean) for new in newness]
 
 
-def best(
-    candidates: Sequence[Candidates], scores: Sequence[FloatArray], take: int, *, fill: bool
-) -> list[Ranked]:
+def best(candidates: Sequence[Candidates], scores: Sequence[FloatArray], take: int, *, fill: bool) -> list[Ranked]:
     """Return the best allowed pieces: by s rounded to nine decimals, descending, ties by ascending id.
 
     Without ``fill`` those with s of 0 or less are left out.
@@ -131,9 +127,7 @@ def promoted(ids: Sequence[str], whitelist: Sequence[str]) -> list[str]:
 
 
 def _popularity_parts(candidates: Sequence[Candidates]) -> list[FloatArray]:
-    greatest = max(
-        (float(each.people[each.live].max()) for each in candidates if each.live.any()), default=0.0
-    )
+    greatest = max((float(each.people[each.live].max()) for each in candidates if each.live.any()), default=0.0)
     if not greatest:
         return [np.zeros(len(each.ids)) for each in candidates]
     return [np.log1p(each.people) / math.log1p(greatest) for each in candidates]

@@ -35,9 +35,7 @@ class Metrics:
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
         )
-        self.problems = Counter(
-            "penchant_problems", "Errors answered, by code.", ["code"], registry=self.registry
-        )
+        self.problems = Counter("penchant_problems", "Errors answered, by code.", ["code"], registry=self.registry)
         self.failures = Counter(
             "penchant_failures",
             "Unexpected exceptions; each is logged with its traceback.",
@@ -70,9 +68,7 @@ class Metrics:
         self.loaded_pieces = Gauge(
             "penchant_loaded_pieces", "Pieces in the snapshots in memory.", registry=self.registry
         )
-        self.rows_purged = Counter(
-            "penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry
-        )
+        self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text form."""

@@ -67,9 +67,7 @@ def load(
 @database_options
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
 @click.option("--source", required=True, help="Source to export.")
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="File; default standard output."
-)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="File; default standard output.")
 def export_source(
     *,
     data: str | None,

@@ -23,9 +23,7 @@ def keys() -> None:
 
 
 @contextmanager
-def _opened(
-    data: str | None, database: str | None, settings_file: Path | None
-) -> Iterator[tuple[Settings, Storage]]:
+def _opened(data: str | None, database: str | None, settings_file: Path | None) -> Iterator[tuple[Settings, Storage]]:
     settings = read_settings(settings_file, data=data, database=database)
     with closing(storage_of(settings)) as storage:
         yield settings, storage
@@ -50,9 +48,7 @@ def create(
     """Make a key and print it, alone, on standard output. It cannot be shown again."""
     with _opened(data, database, settings_file) as (settings, storage):
         if settings.plan(plan) is None:
-            raise click.BadParameter(
-                f"no plan is called {plan!r}; known are {', '.join(settings.plan_names())}."
-            )
+            raise click.BadParameter(f"no plan is called {plan!r}; known are {', '.join(settings.plan_names())}.")
         record, key = make_key(storage, account=account, plan=plan, admin=admin, days=expires_in_days)
     click.echo(
         f"Key {record.key_id} of account {account!r}, plan {plan!r}. Keep it: only its hash is stored.",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,14 +16,12 @@ from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSI
 from penchant.storage import RecordInteractions, Storage, SubmitPieces
 from penchant.wire import decode_interaction_lines, decode_submission
 
-Decoded = TypeVar("Decoded")
 Step = Callable[[int], None]
 
 
 def read_batches(path: Path, size: int) -> Iterator[tuple[int, list[bytes]]]:
     """Yield a file's lines, gzip or not and without blank ones, in batches with their first line's number."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as file:
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         first, batch = 1, list[bytes]()
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -64,7 +61,8 @@ class Loader:
             total = 0
             for first, lines in read_batches(path, MAX_PIECES_PER_SUBMISSION):
                 body = b"[" + b",".join(lines) + b"]"
-                submission = _located(path, first, lambda body=body: decode_submission(body))
+                with _located(path, first):
+                    submission = decode_submission(body)
                 command = SubmitPieces(
                     account_id=self._account_id,
                     source=self._source,
@@ -113,8 +111,9 @@ class Loader:
 def _interactions(path: Path) -> Iterator[tuple[NewInteraction, ...]]:
     now = time.time_ns() // 1_000_000
     for first, lines in read_batches(path, MAX_INTERACTIONS_PER_REQUEST):
-        body = b"\n".join(lines)
-        yield _located(path, first, lambda body=body: decode_interaction_lines(body, now))
+        with _located(path, first):
+            interactions = decode_interaction_lines(b"\n".join(lines), now)
+        yield interactions
 
 
 def _moved(interaction: NewInteraction, shift_ms: int) -> NewInteraction:
@@ -123,10 +122,11 @@ def _moved(interaction: NewInteraction, shift_ms: int) -> NewInteraction:
     return replace(interaction, occurred_at=interaction.occurred_at + shift_ms)
 
 
-def _located(path: Path, first: int, decode: Callable[[], Decoded]) -> Decoded:
-    """Return what is decoded; errors say in which part of which file they are."""
+@contextmanager
+def _located(path: Path, first: int) -> Iterator[None]:
+    """Say of errors in which part of which file they are."""
     try:
-        return decode()
+        yield
     except PenchantError as error:
         error.detail = f"{path}, in the batch from line {first}: {error.detail}"
         raise

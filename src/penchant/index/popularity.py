@@ -39,9 +39,7 @@ class PopularityView:
         people = self.people(today, oldest_day)
         known = self._arrays.get(id(segment))
         if known is None or known[0] is not segment:
-            values = np.fromiter(
-                (people.get(piece_id, 0.0) for piece_id in segment.ids), np.float64, len(segment)
-            )
+            values = np.fromiter((people.get(piece_id, 0.0) for piece_id in segment.ids), np.float64, len(segment))
             known = (segment, values)
             self._arrays[id(segment)] = known
         return known[1]
@@ -54,7 +52,7 @@ class PopularityView:
             updated = dict(people)
             for piece_id in changed:
                 updated[piece_id] = _decayed(days.get(piece_id, ()), *asked)
-            view._people = (asked, updated)  # noqa: SLF001  # the same class
+            view._people = (asked, updated)  # the same class
         return view
 
 

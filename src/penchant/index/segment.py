@@ -147,17 +147,11 @@ def build_segment(pieces: Sequence[Piece], vocabulary: Vocabulary) -> Segment:
 def merge_segments(parts: Sequence[tuple[Segment, BoolArray]]) -> Segment:
     """Return one segment of the pieces of several that are live; their ids are distinct."""
     kept = [np.flatnonzero(live) for _, live in parts]
-    ids = [
-        segment.ids[place]
-        for (segment, _), places in zip(parts, kept, strict=True)
-        for place in places.tolist()
-    ]
+    ids = [segment.ids[place] for (segment, _), places in zip(parts, kept, strict=True) for place in places.tolist()]
     order = np.asarray(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
     # Where each kept piece's pairs begin in the parts' concatenated arrays, and how many they are.
     offsets = np.cumsum([0, *(len(segment.terms) for segment, _ in parts)])
-    begins = _joined(
-        segment.starts[:-1][k] + o for (segment, _), k, o in zip(parts, kept, offsets, strict=False)
-    )
+    begins = _joined(segment.starts[:-1][k] + o for (segment, _), k, o in zip(parts, kept, offsets, strict=False))
     counts = _joined(np.diff(segment.starts)[k] for (segment, _), k in zip(parts, kept, strict=True))
     counts = counts[order]
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])

@@ -178,8 +178,7 @@ class Snapshot:
         mean = self._mean_norms.get(factors)
         if mean is None:
             norms = [
-                part.segment.norms(factors).root[part.live & (np.diff(part.segment.starts) > 0)]
-                for part in self.parts
+                part.segment.norms(factors).root[part.live & (np.diff(part.segment.starts) > 0)] for part in self.parts
             ]
             count = sum(len(array) for array in norms)
             total = math.fsum(value for array in norms for value in array.tolist())
@@ -257,10 +256,7 @@ class _Query:
         keys = self._keys(overlap[positions], part.segment.norms(self.factors), positions)
         best = smallest(keys, take)
         ids = part.segment.ids
-        return [
-            (key, ids[place])
-            for key, place in zip(keys[best].tolist(), positions[best].tolist(), strict=True)
-        ]
+        return [(key, ids[place]) for key, place in zip(keys[best].tolist(), positions[best].tolist(), strict=True)]
 
     def _overlap(self, segment: Segment) -> FloatArray:
         """Return the weight of shared terms or the dot product with each piece: integers, exact to 2^53."""

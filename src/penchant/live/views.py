@@ -136,17 +136,13 @@ class Views:
     def _catch_up(self, view: View | None, name: SourceName) -> View:
         cursor = None
         if view is not None:
-            cursor = Cursor(
-                incarnation=view.head.incarnation, epoch=view.head.epoch, version=view.head.version
-            )
+            cursor = Cursor(incarnation=view.head.incarnation, epoch=view.head.epoch, version=view.head.version)
         with self._database.storage.content_feed(*name, cursor) as feed:
             snapshot = Snapshot.empty() if view is None or feed.complete else view.snapshot
             changes: dict[str, Piece | None] = {}
             for batch in feed.batches:
                 for row in batch:
-                    changes[row.id] = (
-                        None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
-                    )
+                    changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
             curation = feed.curation
             return View(
                 head=feed.head,

@@ -111,9 +111,7 @@ class AccessControl:
             raise Unauthenticated("The API key has been revoked.")
         if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
             raise Unauthenticated("The API key has expired.")
-        return Access(
-            key_id=record.key_id, account_id=record.account_id, plan=self._plan(record), admin=record.admin
-        )
+        return Access(key_id=record.key_id, account_id=record.account_id, plan=self._plan(record), admin=record.admin)
 
     def count_request(self, access: Access) -> RateState | None:
         """Count a request of a key against its plan's rate; ``None`` where there is no limit.
@@ -207,7 +205,7 @@ class Usage:
                 continue
             try:
                 await self._database.change(AddUsage(account_id=account_id, month=month, answers=answers))
-            except Exception:  # the count must survive whatever the database does
+            except Exception:  # noqa: BLE001  # the count must survive whatever the database does
                 logger.exception("usage could not be counted yet")
                 self._add((account_id, month), answers)
 

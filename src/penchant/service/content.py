@@ -27,9 +27,7 @@ class Page:
     It holds a read transaction, until its last batch was read or it is closed.
     """
 
-    def __init__(
-        self, database: Database, opening: AbstractContextManager[Listing], listing: Listing
-    ) -> None:
+    def __init__(self, database: Database, opening: AbstractContextManager[Listing], listing: Listing) -> None:
         self.head = listing.head
         self._database = database
         self._opening: AbstractContextManager[Listing] | None = opening
@@ -103,9 +101,7 @@ class Content:
     async def delete_source(self, access: Access, source: str, confirm: str | None) -> Outcome:
         """Delete a source with everything in it, if ``confirm`` repeats its name."""
         if confirm != source:
-            raise invalid_parameter(
-                "confirm", "Repeat the source's name here, since this deletes everything in it."
-            )
+            raise invalid_parameter("confirm", "Repeat the source's name here, since this deletes everything in it.")
         return await self._database.change(
             DeleteSource(account_id=access.account_id, source=source, actor=access.key_id)
         )
@@ -132,9 +128,7 @@ class Content:
             UnknownPiece: the source has no such piece.
         """
         await self._views.head(access.account_id, source, min_version=min_version)
-        head, body = await self._database.read(
-            self._database.storage.read_piece, access.account_id, source, piece_id
-        )
+        head, body = await self._database.read(self._database.storage.read_piece, access.account_id, source, piece_id)
         if body is None:
             raise UnknownPiece("The source has no piece with this id.")
         return head, body
@@ -144,18 +138,14 @@ class Content:
     ) -> Page:
         """Return a page of the ids of a source, ascending."""
         await self._views.head(access.account_id, source, min_version=min_version)
-        return await self._page(
-            self._database.storage.open_ids(access.account_id, source, skip=skip, limit=limit)
-        )
+        return await self._page(self._database.storage.open_ids(access.account_id, source, skip=skip, limit=limit))
 
     async def pieces(
         self, access: Access, source: str, *, skip: int = 0, limit: int | None = None, min_version: int = 0
     ) -> Page:
         """Return a page of the pieces of a source, ascending by id."""
         await self._views.head(access.account_id, source, min_version=min_version)
-        return await self._page(
-            self._database.storage.open_listing(access.account_id, source, skip=skip, limit=limit)
-        )
+        return await self._page(self._database.storage.open_listing(access.account_id, source, skip=skip, limit=limit))
 
     async def _page(self, opening: AbstractContextManager[Listing]) -> Page:
         listing = await self._database.in_thread(opening.__enter__)

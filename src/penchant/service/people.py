@@ -8,7 +8,7 @@ from penchant.live.database import Database
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, Interaction, InteractionType, NewInteraction
 from penchant.service.access import Access
-from penchant.storage import EraseUser, Outcome, RecordInteractions
+from penchant.storage import EraseUser, InteractionQuery, Outcome, RecordInteractions
 from penchant.telemetry import Metrics
 
 EXPORT_BATCH = 10_000
@@ -96,10 +96,12 @@ class People:
         return await self._database.in_thread(
             self._database.storage.user_interactions,
             view.head.source_id,
-            user_id,
-            since=oldest_kept(view, self.now()),
-            piece_id=selection.piece_id,
-            type=selection.type,
-            limit=limit,
-            skip=skip,
+            InteractionQuery(
+                user_id=user_id,
+                since=oldest_kept(view, self.now()),
+                piece_id=selection.piece_id,
+                type=selection.type,
+                limit=limit,
+                skip=skip,
+            ),
         )

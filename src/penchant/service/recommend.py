@@ -22,6 +22,7 @@ from penchant.model import (
 from penchant.profiles import seen, taste
 from penchant.ranking import Candidates, Ranked
 from penchant.service.people import oldest_kept
+from penchant.storage import InteractionQuery
 from penchant.wire import Profile, RecommendationResult, RecommendedPiece
 
 MINIMUM_POOL = 2
@@ -79,9 +80,7 @@ class Recommender:
             raise UnknownPiece("The source has no piece with this id.")
         if view.snapshot.piece_count < MINIMUM_POOL:
             raise TooFewPieces("The source has one piece only; similar content needs at least two.")
-        shown = Filter(
-            moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=frozenset(view.blacklist)
-        )
+        shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=frozenset(view.blacklist))
         nearest = view.snapshot.nearest(
             query.piece_id,
             shown,
@@ -112,9 +111,7 @@ class Recommender:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
 
-    def _ranked(
-        self, view: View, query: PersonalQuery, person: _Person, popularity: PopularityView
-    ) -> list[Ranked]:
+    def _ranked(self, view: View, query: PersonalQuery, person: _Person, popularity: PopularityView) -> list[Ranked]:
         now = self._now()
         shown = Filter(
             moment=_moment(query.at, now),
@@ -143,16 +140,12 @@ class Recommender:
         return ranking.best(candidates, scores, MAX_TAKE, fill=query.fill)
 
     @staticmethod
-    def _contents(
-        view: View, algorithm: Algorithm | None, profile: Mapping[Term, int]
-    ) -> list[ranking.FloatArray]:
+    def _contents(view: View, algorithm: Algorithm | None, profile: Mapping[Term, int]) -> list[ranking.FloatArray]:
         """Return how well each piece fits a taste, for every part of the snapshot."""
         snapshot = view.snapshot
         if algorithm is Algorithm.JACCARD:
             liked = [term for term, score in profile.items() if score > 0]
-            return [
-                ranking.overlap_part(*snapshot.overlaps(part, liked), len(liked)) for part in snapshot.parts
-            ]
+            return [ranking.overlap_part(*snapshot.overlaps(part, liked), len(liked)) for part in snapshot.parts]
         weights = view.settings.category_weights
         rare = _with_rarity(snapshot, profile)
         taste_norm = math.sqrt(math.fsum(value * value for value in rare.values()))
@@ -171,10 +164,12 @@ class Recommender:
         interactions = await self._database.read(
             self._database.storage.user_interactions,
             view.head.source_id,
-            user_id,
-            since=oldest_kept(view, now),
-            until=None if moment == now else moment,
-            limit=MAX_PROFILE_INTERACTIONS,
+            InteractionQuery(
+                user_id=user_id,
+                since=oldest_kept(view, now),
+                until=None if moment == now else moment,
+                limit=MAX_PROFILE_INTERACTIONS,
+            ),
         )
         profile = taste(
             interactions,
@@ -212,6 +207,4 @@ def _known(settings: SourceSettings, query: PersonalQuery, person: _Person) -> f
 
 
 def _result(asked: str, scores: Mapping[str, float], order: Sequence[str]) -> RecommendationResult:
-    return RecommendationResult(
-        id=asked, content=[RecommendedPiece(id=each, score=scores[each]) for each in order]
-    )
+    return RecommendationResult(id=asked, content=[RecommendedPiece(id=each, score=scores[each]) for each in order])

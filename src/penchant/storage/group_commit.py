@@ -78,7 +78,7 @@ class Lane:
             group = self._gather(first)
             try:
                 outcomes = self._carry_out([waiting.command for waiting in group])
-            except Exception as error:  # the lane must outlive whatever a driver raises
+            except Exception as error:  # noqa: BLE001  # the lane must outlive whatever a driver raises
                 logger.exception("a group of changes failed")
                 unavailable = error if isinstance(error, PenchantError) else _unavailable()
                 outcomes = [unavailable] * len(group)
@@ -125,7 +125,7 @@ class Grouping:
             return self._transact([command])[0]
         except PenchantError as error:
             return error
-        except Exception:  # one command's failure must not reach the others
+        except Exception:  # noqa: BLE001  # one command's failure must not reach the others
             logger.exception("a change failed")
             return _unavailable()
 

@@ -27,9 +27,7 @@ class EventIds(Protocol):
         """Insert rows of event ids, replacing those of a former incarnation."""
 
 
-def record(
-    connection: Connection, database: EventIds, row: Any, new: Sequence[NewInteraction], now: int
-) -> Outcome:
+def record(connection: Connection, database: EventIds, row: Any, new: Sequence[NewInteraction], now: int) -> Outcome:
     """Store interactions but those whose event id is known; answer for each what is stored.
 
     ``row`` is the source's, with its interactions counter locked.
@@ -90,15 +88,11 @@ def erase(connection: Connection, row: Any, key: bytes, now: int) -> None:
 
 
 def _clock(connection: Connection, source: int) -> int:
-    statement = select(counters.c.clock).where(
-        counters.c.source_id == source, counters.c.kind == INTERACTIONS
-    )
+    statement = select(counters.c.clock).where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
     return int(connection.execute(statement).scalar_one())
 
 
-def _known_events(
-    connection: Connection, row: Any, new: Sequence[NewInteraction]
-) -> dict[bytes, Interaction]:
+def _known_events(connection: Connection, row: Any, new: Sequence[NewInteraction]) -> dict[bytes, Interaction]:
     """Return what is stored under the event ids of these interactions, in this incarnation."""
     asked = {event_key(row.source_id, each.event_id): each for each in new if each.event_id is not None}
     if not asked:
@@ -142,9 +136,7 @@ def _interaction(row: Any) -> Interaction:
 
 def _unstored(new: NewInteraction, version: int) -> Interaction:
     """Return the answer for an event whose interaction has outlived its retention."""
-    interaction = Interaction(
-        user_id=new.user_id, type=new.type, piece_id=new.piece_id, occurred_at=0, version=version
-    )
+    interaction = Interaction(user_id=new.user_id, type=new.type, piece_id=new.piece_id, occurred_at=0, version=version)
     return interaction if new.occurred_at is None else replace(interaction, occurred_at=new.occurred_at)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, ScalarSelect, and_, delete, func, or_, select, update
 
 from penchant.model import DAY_MS
 from penchant.storage.schema import (
@@ -22,9 +22,7 @@ TOMBSTONE_LIFE_MS = 7 * DAY_MS
 RetentionDays = Callable[[bytes], int]
 
 
-def purge_source(
-    connection: Connection, source: int, *, now: int, chunk: int, retention_days: RetentionDays
-) -> int:
+def purge_source(connection: Connection, source: int, *, now: int, chunk: int, retention_days: RetentionDays) -> int:
     """Remove up to ``chunk`` rows of each kind that no answer needs any more; return how many went."""
     removed = _purge_pieces(connection, source, now, chunk)
     removed += _purge_interactions(connection, source, now, chunk, retention_days)
@@ -44,11 +42,9 @@ def problems(connection: Connection) -> list[str]:
     return found
 
 
-def _cleared_at(source: int, kind: int) -> object:
+def _cleared_at(source: int, kind: int) -> ScalarSelect[int]:
     return (
-        select(counters.c.cleared_at)
-        .where(counters.c.source_id == source, counters.c.kind == kind)
-        .scalar_subquery()
+        select(counters.c.cleared_at).where(counters.c.source_id == source, counters.c.kind == kind).scalar_subquery()
     )
 
 
@@ -57,17 +53,13 @@ def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> 
     cleared = pieces.c.version <= _cleared_at(source, CONTENT)
     old = and_(pieces.c.deleted, pieces.c.first_submitted_at < now - TOMBSTONE_LIFE_MS)
     rows = connection.execute(
-        select(pieces.c.piece_id, pieces.c.version)
-        .where(pieces.c.source_id == source, or_(cleared, old))
-        .limit(chunk)
+        select(pieces.c.piece_id, pieces.c.version).where(pieces.c.source_id == source, or_(cleared, old)).limit(chunk)
     ).all()
     if not rows:
         return 0
     counter = and_(counters.c.source_id == source, counters.c.kind == CONTENT)
     highest = max(row.version for row in rows)
-    connection.execute(
-        update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest)
-    )
+    connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
     connection.execute(
         delete(pieces).where(
             pieces.c.source_id == source,
@@ -82,17 +74,13 @@ def _purge_interactions(
     connection: Connection, source: int, now: int, chunk: int, retention_days: RetentionDays
 ) -> int:
     """Remove cleared and expired interactions with their event ids. Followers apply retention by themselves."""
-    settings = connection.execute(
-        select(sources.c.settings).where(sources.c.source_id == source)
-    ).scalar_one()
+    settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
     oldest = (now // DAY_MS - retention_days(bytes(settings))) * DAY_MS
     expired = and_(interactions.c.occurred_at < oldest, interactions.c.type != ERASURE_CODE)
     cleared = interactions.c.version <= _cleared_at(source, INTERACTIONS)
     versions = list(
         connection.execute(
-            select(interactions.c.version)
-            .where(interactions.c.source_id == source, or_(cleared, expired))
-            .limit(chunk)
+            select(interactions.c.version).where(interactions.c.source_id == source, or_(cleared, expired)).limit(chunk)
         ).scalars()
     )
     if not versions:
@@ -104,9 +92,7 @@ def _purge_interactions(
 
 def _source_problems(connection: Connection, source: int) -> list[str]:
     content, recorded = (
-        connection.execute(
-            select(counters).where(counters.c.source_id == source, counters.c.kind == kind)
-        ).one()
+        connection.execute(select(counters).where(counters.c.source_id == source, counters.c.kind == kind)).one()
         for kind in (CONTENT, INTERACTIONS)
     )
     live, newest = connection.execute(
@@ -122,9 +108,7 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
     if live != content.live:
         found.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
     if newest > content.version:
-        found.append(
-            f"source {source}: a piece has version {newest}, the counter stands at {content.version}"
-        )
+        found.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
     if newest_interaction > recorded.version:
         found.append(
             f"source {source}: an interaction has version {newest_interaction}, "

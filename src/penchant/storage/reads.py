@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import StorageIncompatible, UnknownSource
-from penchant.model import EncodedPiece, Interaction, InteractionType, ListKind
+from penchant.model import EncodedPiece, Interaction, ListKind
 from penchant.storage import statements
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.records import (
@@ -16,6 +16,7 @@ from penchant.storage.records import (
     Curation,
     Cursor,
     InteractionChange,
+    InteractionQuery,
     InteractionsFeed,
     Listing,
     PieceChange,
@@ -92,9 +93,7 @@ class Reading:
 
         def batches() -> Iterator[Sequence[EncodedPiece]]:
             for rows in self._stream(statement):
-                yield [
-                    EncodedPiece(id=row[0], body=decoded(row[1], row[2]) if bodies else b"") for row in rows
-                ]
+                yield [EncodedPiece(id=row[0], body=decoded(row[1], row[2]) if bodies else b"") for row in rows]
 
         return Listing(head=self.head, batches=batches())
 
@@ -214,22 +213,8 @@ def reading(engine: Engine, account_id: int, name: str) -> Iterator[Reading]:
         yield Reading(connection, account_id, name)
 
 
-def user_interactions(
-    connection: Connection,
-    source: int,
-    user_id: str,
-    *,
-    window: tuple[int, int | None],
-    piece_id: str | None,
-    type: InteractionType | None,  # noqa: A002  # the field's name
-    page: tuple[int, int],
-) -> list[Interaction]:
-    """Return a person's interactions newest first, of one millisecond the later recorded first.
-
-    ``window`` is the first and last moment that count, ``page`` how many to skip and to return.
-    """
-    since, until = window
-    skip, limit = page
+def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[Interaction]:
+    """Return a person's interactions newest first, of one millisecond the later recorded first."""
     cleared_at = (
         select(counters.c.cleared_at)
         .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
@@ -242,21 +227,21 @@ def user_interactions(
         interactions.c.version,
     ).where(
         interactions.c.source_id == source,
-        interactions.c.user_key == user_key(source, user_id),
+        interactions.c.user_key == user_key(source, query.user_id),
         interactions.c.type != ERASURE_CODE,
-        interactions.c.occurred_at >= since,
+        interactions.c.occurred_at >= query.since,
         interactions.c.version > cleared_at,
     )
-    if until is not None:
-        statement = statement.where(interactions.c.occurred_at <= until)
-    if piece_id is not None:
-        statement = statement.where(interactions.c.piece_id == piece_id)
-    if type is not None:
-        statement = statement.where(interactions.c.type == TYPE_CODES[type])
+    if query.until is not None:
+        statement = statement.where(interactions.c.occurred_at <= query.until)
+    if query.piece_id is not None:
+        statement = statement.where(interactions.c.piece_id == query.piece_id)
+    if query.type is not None:
+        statement = statement.where(interactions.c.type == TYPE_CODES[query.type])
     statement = statement.order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
     return [
-        Interaction(user_id=user_id, piece_id=row[0], type=TYPES[row[1]], occurred_at=row[2], version=row[3])
-        for row in connection.execute(statement.offset(skip).limit(limit))
+        Interaction(user_id=query.user_id, piece_id=row[0], type=TYPES[row[1]], occurred_at=row[2], version=row[3])
+        for row in connection.execute(statement.offset(query.skip).limit(query.limit))
     ]
 
 

@@ -95,6 +95,19 @@ class InteractionsFeed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InteractionQuery:
+    """Which interactions of a person are read: from ``since`` to ``until``, both included, newest first."""
+
+    user_id: str
+    since: int
+    until: int | None = None
+    piece_id: str | None = None
+    type: InteractionType | None = None
+    skip: int = 0
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """A page of a source's pieces in ascending order of ids, read in one transaction, in batches."""
 

@@ -35,8 +35,7 @@ HEAD = (
     )
     .join(
         _interacted,
-        (_interacted.c.source_id == sources.c.source_id)
-        & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
+        (_interacted.c.source_id == sources.c.source_id) & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
     )
     .where(sources.c.source_id == bindparam("source_id"))
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from penchant.errors import PenchantError, StorageIncompatible, StorageUnavailable
-from penchant.model import Interaction, InteractionType
+from penchant.model import Interaction
 from penchant.storage import access, maintenance, migrations, reads
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
 from penchant.storage.hashing import source_id
@@ -23,6 +23,7 @@ from penchant.storage.records import (
     Curation,
     Cursor,
     EraseUser,
+    InteractionQuery,
     InteractionsFeed,
     KeyRecord,
     Listing,
@@ -116,9 +117,7 @@ class Storage:
             yield reading.listing(skip=skip, limit=limit, bodies=True)
 
     @contextlib.contextmanager
-    def open_ids(
-        self, account_id: int, source: str, *, skip: int = 0, limit: int | None = None
-    ) -> Iterator[Listing]:
+    def open_ids(self, account_id: int, source: str, *, skip: int = 0, limit: int | None = None) -> Iterator[Listing]:
         """Open a page of ids, as `open_listing` but without bodies."""
         with self._reading(account_id, source) as reading:
             yield reading.listing(skip=skip, limit=limit, bodies=False)
@@ -130,36 +129,15 @@ class Storage:
             yield reading.content_feed(cursor)
 
     @contextlib.contextmanager
-    def interactions_feed(
-        self, account_id: int, source: str, cursor: Cursor | None
-    ) -> Iterator[InteractionsFeed]:
+    def interactions_feed(self, account_id: int, source: str, cursor: Cursor | None) -> Iterator[InteractionsFeed]:
         """Open the interactions after a cursor."""
         with self._reading(account_id, source) as reading:
             yield reading.interactions_feed(cursor)
 
-    def user_interactions(
-        self,
-        source_id: int,
-        user_id: str,
-        *,
-        since: int,
-        until: int | None = None,
-        piece_id: str | None = None,
-        type: InteractionType | None = None,  # noqa: A002  # the field's name
-        limit: int,
-        skip: int = 0,
-    ) -> list[Interaction]:
+    def user_interactions(self, source_id: int, query: InteractionQuery) -> list[Interaction]:
         """Return a person's interactions, newest first, of one millisecond the later recorded first."""
         with driver_errors(), self._database.reading_engine.connect() as connection:
-            return reads.user_interactions(
-                connection,
-                source_id,
-                user_id,
-                window=(since, until),
-                piece_id=piece_id,
-                type=type,
-                page=(skip, limit),
-            )
+            return reads.user_interactions(connection, source_id, query)
 
     def list_sources(self, account_id: int) -> list[SourceHead]:
         """Return the sources of an account, ascending by name."""
@@ -183,9 +161,7 @@ class Storage:
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
             access.ensure_account(connection, self._database, record.account)
             access.add_key(connection, record)
-            Writing(connection, self._database, now_ms()).note(
-                record.account_id, actor, "key.create", record.key_id
-            )
+            Writing(connection, self._database, now_ms()).note(record.account_id, actor, "key.create", record.key_id)
 
     def revoke_key(self, key_id: str, *, actor: str) -> bool:
         """Revoke a key; tell whether it was in force."""

@@ -67,7 +67,7 @@ class Writing:
         self.database = database
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:
+    def execute(self, command: Command) -> Outcome:  # noqa: PLR0911  # one line for each kind of command
         """Carry out a command.
 
         Raises:
@@ -216,7 +216,7 @@ class Writing:
                 pieces.c.deleted.is_(False),
                 pieces.c.version > row.cleared_at,
             )
-            found |= {piece_id: first for piece_id, first in self.connection.execute(statement)}
+            found |= dict(self.connection.execute(statement).tuples().all())
         return found
 
     def _delete(self, command: DeletePieces) -> Outcome:
@@ -286,9 +286,7 @@ class Writing:
         """Return the present by the source's own clock, which never goes back."""
         return max(self.now, int(row.changed_at))
 
-    def _raise_version(
-        self, row: Any, rows: int, now: int, *, live: int | None = None, clear: bool = False
-    ) -> int:
+    def _raise_version(self, row: Any, rows: int, now: int, *, live: int | None = None, clear: bool = False) -> int:
         version = int(row.version) + max(1, rows)
         values: dict[str, int] = {"version": version, "clock": now}
         if live is not None:
@@ -296,11 +294,7 @@ class Writing:
         if clear:
             values["cleared_at"] = version
         self.connection.execute(
-            update(counters)
-            .where(counters.c.source_id == row.source_id, counters.c.kind == CONTENT)
-            .values(values)
+            update(counters).where(counters.c.source_id == row.source_id, counters.c.kind == CONTENT).values(values)
         )
-        self.connection.execute(
-            update(sources).where(sources.c.source_id == row.source_id).values(changed_at=now)
-        )
+        self.connection.execute(update(sources).where(sources.c.source_id == row.source_id).values(changed_at=now))
         return version

@@ -125,12 +125,10 @@ class Application:
                 exchange.status = 499  # nobody is there to read an answer
             except PenchantError as error:
                 await exchange.problem(error, self._base_path, receive, send)
-            except Exception:  # the process must outlive any request
+            except Exception:  # noqa: BLE001  # the process must outlive any request
                 services.metrics.failures.labels("request").inc()
                 logger.exception("request failed", extra={"fields": {"request_id": exchange.request_id}})
-                await exchange.problem(
-                    PenchantError("Something failed inside."), self._base_path, receive, send
-                )
+                await exchange.problem(PenchantError("Something failed inside."), self._base_path, receive, send)
             finally:
                 exchange.finish()
 
@@ -182,9 +180,7 @@ class _Exchange:
             headers["www-authenticate"] = 'ApiKey realm="penchant", header="x-api-key"'
         if isinstance(error, WrongMethod):
             headers["allow"] = error.allow
-        response = Response(
-            problem_body(error, base_path), status, headers=headers, media_type=_PROBLEM_MEDIA_TYPE
-        )
+        response = Response(problem_body(error, base_path), status, headers=headers, media_type=_PROBLEM_MEDIA_TYPE)
         if self.method == "HEAD":
             response.body = b""
         scope = {"type": "http", "method": self.method}

@@ -84,9 +84,7 @@ def _is_gzip(headers: Headers) -> bool:
 
 
 def _too_large(limit_bytes: int) -> BodyTooLarge:
-    return BodyTooLarge(
-        f"The body is larger than {limit_bytes} bytes, the most that is accepted. Send less at once."
-    )
+    return BodyTooLarge(f"The body is larger than {limit_bytes} bytes, the most that is accepted. Send less at once.")
 
 
 async def _chunks(receive: Receive, timeout_s: float) -> AsyncIterator[bytes]:

@@ -11,9 +11,7 @@ def read_list(kind: ListKind) -> Handler:
     """Return the handler that answers a list."""
 
     async def handler(call: Call) -> Answer:
-        view = await call.services.views.view(
-            call.access.account_id, call.source, min_version=call.min_version()
-        )
+        view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
         return Answer(body=encode(call.services.curation.listed(view, kind)), version=view.head.version)
 
     return handler

@@ -82,7 +82,7 @@ def _describe(operation: Operation) -> dict[str, Any]:
         types = operation.media_types or ("application/json",)
         described["requestBody"] = {
             "required": not operation.optional_body,
-            "content": {media_type: schema for media_type in types},
+            "content": dict.fromkeys(types, schema),
         }
     if operation.feature is not None:
         described["description"] = f"Needs the plan feature `{operation.feature.value}`."
@@ -243,9 +243,7 @@ def document_operations(operations: Sequence[Operation], base_path: str) -> tupl
     json_answer = Answer(body=encode(document))
     page_answer = Answer(body=page(document, base_path).encode(), media_type="text/html; charset=utf-8")
     handlers = (_fixed(json_answer), _fixed(page_answer))
-    return tuple(
-        replace(operation, handler=handler) for operation, handler in zip(made, handlers, strict=True)
-    )
+    return tuple(replace(operation, handler=handler) for operation, handler in zip(made, handlers, strict=True))
 
 
 async def _unset(_call: Call) -> Answer:

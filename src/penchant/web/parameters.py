@@ -90,9 +90,7 @@ def read_parameters(parameters: Collection[Parameter], query: Query) -> Values:
             faults.append(Fault(parameter=parameter.name, detail=str(error)))
     if faults:
         first = faults[0]
-        raise InvalidInput(
-            f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults
-        )
+        raise InvalidInput(f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults)
     names = {name for parameter in parameters for name in parameter.names()}
     return Values(known, tuple(name for name in query.names() if name not in names))
 

@@ -153,8 +153,7 @@ def problem_body(error: PenchantError, base_path: str) -> bytes:
     code = error.code if error.code in KINDS else "internal"
     kind = KINDS[code]
     faults = tuple(
-        ProblemFault(pointer=fault.pointer, parameter=fault.parameter, detail=fault.detail)
-        for fault in error.faults
+        ProblemFault(pointer=fault.pointer, parameter=fault.parameter, detail=fault.detail) for fault in error.faults
     )
     return encode(
         Problem(
@@ -177,6 +176,4 @@ def problem_page(code: str) -> str:
     kind = KINDS.get(code)
     if kind is None:
         raise UnknownProblem(f"No problem has this code. Known are {', '.join(sorted(KINDS))}.")
-    return _PAGE.format(
-        title=escape(kind.title), status=kind.status, code=code, explanation=escape(kind.explanation)
-    )
+    return _PAGE.format(title=escape(kind.title), status=kind.status, code=code, explanation=escape(kind.explanation))

@@ -28,9 +28,7 @@ def decode_component(raw: str) -> str:
     if not raw.isascii():
         raise MalformedPath("The path or query holds raw non-ASCII bytes. Percent-encode them as UTF-8.")
     if _ESCAPE.search(raw):
-        raise MalformedPath(
-            "The path or query holds a % that no two hexadecimal digits follow. Write it as %25."
-        )
+        raise MalformedPath("The path or query holds a % that no two hexadecimal digits follow. Write it as %25.")
     try:
         text = unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError as error:

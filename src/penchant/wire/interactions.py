@@ -66,9 +66,7 @@ def _read(entry: Any, where: str, now: int, faults: Faults) -> NewInteraction | 
     piece_id = _read_id(entry, "contentId", where, faults)
     occurred_at = _read_timestamp(entry.get("timestamp"), f"{where}/timestamp", now, faults)
     event_id = None if entry.get("eventId") is None else _read_id(entry, "eventId", where, faults)
-    return NewInteraction(
-        user_id=user_id, type=kind, piece_id=piece_id, occurred_at=occurred_at, event_id=event_id
-    )
+    return NewInteraction(user_id=user_id, type=kind, piece_id=piece_id, occurred_at=occurred_at, event_id=event_id)
 
 
 def _read_id(entry: dict[str, Any], name: str, where: str, faults: Faults) -> str:

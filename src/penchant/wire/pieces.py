@@ -129,9 +129,7 @@ def _read_object(entry: dict[str, Any], name: str, where: str, reading: _Reading
         reading.faults.add(f"{where}/{name}", f"Found {kind_of(value)}; an object is accepted.")
         return {}
     if is_deeper(value, MAX_FREE_DEPTH):
-        reading.faults.add(
-            f"{where}/{name}", f"Nested deeper than {MAX_FREE_DEPTH} levels, the most accepted."
-        )
+        reading.faults.add(f"{where}/{name}", f"Nested deeper than {MAX_FREE_DEPTH} levels, the most accepted.")
         return {}
     return value
 
@@ -143,9 +141,7 @@ def _read_categories(entry: dict[str, Any], where: str, reading: _Reading) -> di
         reading.faults.add(at, "The member categories is missing; it is required.")
         return {}
     if not isinstance(value, dict):
-        reading.faults.add(
-            at, f"Found {kind_of(value)}; an object from category names to keywords is accepted."
-        )
+        reading.faults.add(at, f"Found {kind_of(value)}; an object from category names to keywords is accepted.")
         return {}
     return _read_level(value, at, "", _Categories(reading), depth=1)
 
@@ -158,9 +154,7 @@ class _Categories:
     weights: dict[Term, int] = field(default_factory=dict)
 
 
-def _read_level(
-    level: dict[str, Any], where: str, path: str, categories: _Categories, *, depth: int
-) -> dict[str, Any]:
+def _read_level(level: dict[str, Any], where: str, path: str, categories: _Categories, *, depth: int) -> dict[str, Any]:
     faults = categories.reading.faults
     read: dict[str, Any] = {}
     for name, value in level.items():
@@ -171,9 +165,7 @@ def _read_level(
         elif isinstance(value, list):
             read[name] = _read_keywords(value, at, path + name, categories)
         elif not isinstance(value, dict):
-            faults.add(
-                at, f"Found {kind_of(value)}; a list of keywords or an object of categories is accepted."
-            )
+            faults.add(at, f"Found {kind_of(value)}; a list of keywords or an object of categories is accepted.")
         elif depth >= MAX_CATEGORY_DEPTH:
             faults.add(at, f"Nested deeper than {MAX_CATEGORY_DEPTH} levels, the most that is accepted.")
         else:
@@ -193,9 +185,7 @@ def _read_keywords(items: list[Any], where: str, category: str, categories: _Cat
         elif isinstance(item, dict):
             read.append(_read_keyword(item, f"{where}/{place}", category, categories))
         else:
-            faults.add(
-                f"{where}/{place}", f"Found {kind_of(item)}; a string or a keyword object is accepted."
-            )
+            faults.add(f"{where}/{place}", f"Found {kind_of(item)}; a string or a keyword object is accepted.")
     return read
 
 
@@ -212,9 +202,7 @@ def _read_keyword(item: dict[str, Any], where: str, category: str, categories: _
     keyword["weight"] = weight
     if type(weight) is not int or not 0 <= weight <= MAX_WEIGHT:
         found = str(weight) if type(weight) is int and abs(weight) < 10**12 else kind_of(weight)
-        reading.faults.add(
-            f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted."
-        )
+        reading.faults.add(f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted.")
     elif isinstance(key, str):
         known = categories.weights.setdefault(Term(category, key), weight)
         if known != weight:
@@ -233,11 +221,7 @@ def _read_filters(entry: dict[str, Any], where: str, reading: _Reading) -> dict[
         reading.faults.add(f"{at}/catalogs", f"Found {kind_of(catalogs)}; a list of strings is accepted.")
     elif catalogs is not None:
         for place, name in enumerate(catalogs):
-            problem = (
-                name_problem(name)
-                if isinstance(name, str)
-                else f"Found {kind_of(name)}; a string is accepted."
-            )
+            problem = name_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a string is accepted."
             if problem:
                 reading.faults.add(f"{at}/catalogs/{place}", problem)
     for name in _WINDOW_MEMBERS:

@@ -46,9 +46,7 @@ def decode_settings(body: bytes) -> SourceSettings:
         retention_days=reader.days(value, "retentionDays", default=396),
         exclude_seen=reader.boolean(value, "excludeSeen", default=True),
         blend=reader.blend(value),
-        new_piece_half_life_days=reader.number(
-            value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30
-        ),
+        new_piece_half_life_days=reader.number(value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30),
     )
     reader.faults.raise_any()
     return settings
@@ -86,9 +84,7 @@ class _Reader:
     def only(self, value: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
         for name in value:
             if name not in names:
-                self.faults.add(
-                    where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}."
-                )
+                self.faults.add(where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}.")
 
     def number(
         self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int, default: Number
@@ -111,9 +107,7 @@ class _Reader:
     def days(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
         found = value.get(name, default)
         if type(found) is not int or not 1 <= found <= MAX_DAYS:
-            self.faults.add(
-                pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted."
-            )
+            self.faults.add(pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted.")
             return default
         return found
 
@@ -142,9 +136,7 @@ class _Reader:
         self.only(given, names, where)
         most = MAX_INTERACTION_WEIGHT
         return {
-            kind: self.weight(given, kind.value, where, least=-most, most=most)
-            if kind.value in given
-            else default
+            kind: self.weight(given, kind.value, where, least=-most, most=most) if kind.value in given else default
             for kind, default in DEFAULT_INTERACTION_WEIGHTS.items()
         }
 

@@ -101,9 +101,7 @@ def parse(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         column = error.start - body.rfind(b"\n", 0, error.start)
-        raise InvalidSyntax(
-            f"The body is not UTF-8: byte {column} of line {line} begins no character."
-        ) from None
+        raise InvalidSyntax(f"The body is not UTF-8: byte {column} of line {line} begins no character.") from None
     try:
         return json.loads(text, parse_int=_integer, parse_float=_float, parse_constant=_constant)
     except json.JSONDecodeError as error:
@@ -154,9 +152,7 @@ def find_unholdable(value: Any, at: str) -> Iterator[Fault]:
             yield Fault(pointer=where, detail="Found a number that no double can hold.")
         elif isinstance(found, str):
             if _SURROGATE.search(found):
-                yield Fault(
-                    pointer=where, detail="Found half of a surrogate pair; whole characters are accepted."
-                )
+                yield Fault(pointer=where, detail="Found half of a surrogate pair; whole characters are accepted.")
         elif isinstance(found, list):
             pending += [(item, where + pointer(place)) for place, item in reversed(list(enumerate(found)))]
         elif isinstance(found, dict):

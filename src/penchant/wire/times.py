@@ -31,9 +31,7 @@ def parse_timestamp(text: str) -> int:
     leap = match["second"] == "60"
     zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
     try:
-        moment = datetime.fromisoformat(
-            f"{match['date']}T{match['time']}:{'59' if leap else match['second']}{zone}"
-        )
+        moment = datetime.fromisoformat(f"{match['date']}T{match['time']}:{'59' if leap else match['second']}{zone}")
         milliseconds = (moment - _EPOCH) // _MILLISECOND
     except (ValueError, OverflowError):
         raise ValueError(f"Found a time that does not exist; {_ACCEPTED}.") from None
@@ -66,9 +64,7 @@ def parse_date(text: str) -> int:
         ValueError: no day written as YYYY-MM-DD.
     """
     try:
-        if not _DATE.match(text):
-            raise ValueError
-        day = date.fromisoformat(text)
+        day = date.fromisoformat(text if _DATE.match(text) else "")
     except ValueError:
         raise ValueError("Found a value that is no day; YYYY-MM-DD is accepted.") from None
     return (day - _EPOCH.date()).days * DAY_MS + DAY_MS - 1

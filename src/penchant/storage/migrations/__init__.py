@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-from alembic import command
 from penchant.errors import StorageIncompatible
 
 _VERSION_TABLE = "alembic_version"

@@ -1,6 +1,7 @@
 """The first schema: every table, as `penchant.storage.schema` had them then."""
 
 from alembic import op
+
 from penchant.storage.schema import metadata
 
 revision = "0001"
