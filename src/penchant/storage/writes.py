@@ -216,7 +216,7 @@ class Writing:
                 pieces.c.deleted.is_(False),
                 pieces.c.version > row.cleared_at,
             )
-            found |= dict(self.connection.execute(statement).tuples().all())
+            found |= {row.piece_id: row.first_submitted_at for row in self.connection.execute(statement)}
         return found
 
     def _delete(self, command: DeletePieces) -> Outcome:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penchant.errors import TooManyEntries
-from penchant.model import MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece, Term
+from penchant.model import MAX_ID_LENGTH, MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece
 from penchant.wire.encoding import encode
-from penchant.wire.syntax import Faults, decode, is_deeper, kind_of, pointer
+from penchant.wire.syntax import Faults, decode, fail_at, is_deeper, kind_of, pointer
 from penchant.wire.text import id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
 
@@ -80,16 +80,17 @@ def decode_entries(body: bytes, limit: int, what: str) -> list[Any]:
         TooManyEntries: more than ``limit``.
         InvalidInput: no array.
     """
-    value = decode(body)
-    if not isinstance(value, list):
-        faults = Faults()
-        faults.add("", f"Found {kind_of(value)}; an array of {what} is accepted.")
-        faults.raise_any()
-    if len(value) > limit:
-        raise TooManyEntries(
-            f"Found {len(value)} entries; up to {limit} {what} are accepted in one request. Send several."
-        )
-    return list(value)
+
+    def check(value: Any) -> None:
+        if not isinstance(value, list):
+            fail_at("", f"Found {kind_of(value)}; an array of {what} is accepted.")
+        if len(value) > limit:
+            raise TooManyEntries(
+                f"Found {len(value)} entries; up to {limit} {what} are accepted in one request. Send several."
+            )
+
+    entries: list[Any] = decode(body, check)
+    return entries
 
 
 def _read_piece(entry: Any, where: str, reading: _Reading) -> dict[str, Any] | None:
@@ -151,7 +152,7 @@ class _Categories:
     """The weights seen so far in a piece, to find two different ones of the same keyword."""
 
     reading: _Reading
-    weights: dict[Term, int] = field(default_factory=dict)
+    weights: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def _read_level(level: dict[str, Any], where: str, path: str, categories: _Categories, *, depth: int) -> dict[str, Any]:
@@ -178,6 +179,9 @@ def _read_keywords(items: list[Any], where: str, category: str, categories: _Cat
     faults = categories.reading.faults
     for place, item in enumerate(items):
         if isinstance(item, str):
+            if item.isprintable() and 0 < len(item) <= MAX_ID_LENGTH:
+                read.append(item)
+                continue
             problem = id_problem(item)
             if problem:
                 faults.add(f"{where}/{place}", problem)
@@ -204,7 +208,7 @@ def _read_keyword(item: dict[str, Any], where: str, category: str, categories: _
         found = str(weight) if type(weight) is int and abs(weight) < 10**12 else kind_of(weight)
         reading.faults.add(f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted.")
     elif isinstance(key, str):
-        known = categories.weights.setdefault(Term(category, key), weight)
+        known = categories.weights.setdefault((category, key), weight)
         if known != weight:
             reading.faults.add(
                 f"{where}/weight",

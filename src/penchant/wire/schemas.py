@@ -1,6 +1,5 @@
 """Which JSON schemas describe what is sent and answered? For the OpenAPI document."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -30,7 +29,7 @@ _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
 _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
-def components() -> Mapping[str, Any]:
+def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
     _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
     return {**generated, **_pieces(), **_lists(), "Settings": _settings(), "InteractionInput": _interaction()}

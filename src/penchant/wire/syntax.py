@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import msgspec
@@ -13,8 +13,13 @@ MAX_FAULTS = 100
 """Faults that one answer lists (interface, section 3)."""
 MAX_DIGITS = 4_000
 """Digits of an integer that are read at all; no double holds a number of more than 309."""
-_SUSPECT = re.compile(rb"\\u[dD][89a-fA-F]|[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
-"""What a value may hold that is JSON but cannot be kept: surrogates (paired ones too), numbers past doubles."""
+_STRIDE = 30
+_SUSPECT = re.compile(rb"[0-9]{10}")
+"""What every 30th byte shows of a run of 300 digits: an integer that no double may hold, but msgspec reads.
+
+Lone surrogates and decimals past doubles are refused by msgspec itself. A test of every byte takes 90 ms
+of a 2.4 MB body, this one 2.
+"""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -85,8 +90,8 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def is_suspect(raw: bytes) -> bool:
-    """Return whether JSON text may hold a value that cannot be kept; cheap, and never wrong in saying no."""
-    return _SUSPECT.search(raw) is not None
+    """Return whether JSON text may hold an integer past doubles; cheap, and never wrong in saying no."""
+    return _SUSPECT.search(raw[::_STRIDE]) is not None
 
 
 def parse(body: bytes) -> Any:
@@ -169,8 +174,10 @@ def find_unholdable(value: Any, at: str) -> Iterator[Fault]:
             ]
 
 
-def decode(body: bytes) -> Any:
+def decode(body: bytes, check: Callable[[Any], None] | None = None) -> Any:
     """Return a body as Python values, every one of which can be kept.
+
+    ``check`` sees the values before those that cannot be kept are refused, and may raise.
 
     Raises:
         InvalidSyntax: not JSON.
@@ -178,10 +185,16 @@ def decode(body: bytes) -> Any:
     """
     if not is_suspect(body):
         try:
-            return msgspec.json.decode(body)
+            value = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
+        else:
+            if check is not None:
+                check(value)
+            return value
     value = parse(body)
+    if check is not None:
+        check(value)
     faults = Faults()
     for fault in find_unholdable(value, ""):
         faults.add(fault.pointer or "", fault.detail)

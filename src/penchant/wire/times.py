@@ -8,7 +8,7 @@ from penchant.model import DAY_MS
 MAX_AHEAD_MS = 5 * 60 * 1000
 """How far ahead an interaction's time may be: what clocks differ by (interface, section 6)."""
 _MOMENT = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}):(?P<second>\d{2})"
+    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>(?!24)\d{2}:\d{2}):(?P<second>\d{2})"
     r"(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d{2}:\d{2})\Z",
     re.ASCII,
 )
@@ -16,6 +16,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _SPACE_FOR_PLUS = re.compile(r" (\d{2}:\d{2})\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_LAST_MS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 _ACCEPTED = "an RFC 3339 time such as 2026-11-21T08:15:30.123Z is accepted"
 
 
@@ -32,11 +33,14 @@ def parse_timestamp(text: str) -> int:
     zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
     try:
         moment = datetime.fromisoformat(f"{match['date']}T{match['time']}:{'59' if leap else match['second']}{zone}")
-        milliseconds = (moment - _EPOCH) // _MILLISECOND
+        milliseconds = (moment.astimezone(UTC) - _EPOCH) // _MILLISECOND  # overflows outside years 1 to 9999
     except (ValueError, OverflowError):
         raise ValueError(f"Found a time that does not exist; {_ACCEPTED}.") from None
     if leap:
-        return milliseconds + 1000
+        milliseconds += 1000
+        if milliseconds % DAY_MS or milliseconds > _LAST_MS:
+            raise ValueError(f"Found a second 60 that is not the last of a UTC day; {_ACCEPTED}.")
+        return milliseconds
     return milliseconds + int((match["fraction"] or "0")[:3].ljust(3, "0"))
 
 

@@ -1,0 +1,391 @@
+"""Submitting, reading and deleting pieces (interface, sections 3 and 4)."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from conftest import Service
+from factories import piece, weighted
+
+
+def test_a_receipt_counts_created_replaced_and_superseded_pieces(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+
+    receipt = service.submit("s", piece("b", "y"), piece("c", "y"), piece("c", "z"))
+
+    assert receipt["accepted"] == 3
+    assert (receipt["created"], receipt["replaced"], receipt["superseded"]) == (1, 1, 1)
+    assert service.get("/s/content/c").json()["categories"] == {"genre": ["z"]}
+
+
+def test_a_submission_answers_its_version_in_a_header_too(service: Service) -> None:
+    answer = service.post("/s/content", json=[piece("a")])
+
+    assert answer.headers["x-penchant-version"] == str(answer.json()["version"])
+
+
+def test_what_was_submitted_comes_back_as_the_same_values(service: Service) -> None:
+    submitted = {
+        "id": "p/1 é😀%",
+        "label": "Two\nlines",
+        "categories": {
+            "genre": ["b", "a", {"key": "c", "weight": 3}, {"weight": 2}],
+            "people": {"director": ["X"], "cast": {"lead": [{"key": "Y"}]}},
+            "empty": [],
+        },
+        "filters": {"catalogs": ["one", "two"], "own": [1, 2.5, None], "availableFrom": "2020-01-01T00:00:00+02:00"},
+        "extras": {"big": 12345678901234567890123, "small": 5e-324, "nul": "\0", "deep": [[[{"x": None}]]]},
+    }
+    service.submit("s", submitted)
+
+    assert service.get("/s/content/p%2F1%20%C3%A9%F0%9F%98%80%25").json() == submitted
+
+
+def test_absent_and_null_members_return_as_the_interface_says(service: Service) -> None:
+    service.submit("s", {"id": "a", "categories": {"g": [{"key": None, "weight": None}]}, "label": None, "filters": None})
+
+    assert service.get("/s/content/a").json() == {"id": "a", "categories": {"g": [{}]}, "filters": {}, "extras": {}}
+
+
+def test_unknown_members_are_left_out_and_named(service: Service) -> None:
+    receipt = service.submit("s", {"id": "a", "categories": {"g": [{"key": "k", "lang": 1}]}, "a/b~c": 1})
+
+    assert sorted(receipt["ignored"]) == ["/0/a~1b~0c", "/0/categories/g/0/lang"]
+    assert service.get("/s/content/a").json()["categories"] == {"g": [{"key": "k"}]}
+
+
+def test_an_empty_submission_makes_the_source(service: Service) -> None:
+    service.submit("s")
+
+    assert service.get("/s/ids").json() == {"count": 0, "content": []}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "pointer"),
+    (
+        ("", 400, None),
+        ("[", 400, None),
+        ("[NaN]", 400, None),
+        ('[{"id":"a","categories":{}}] x', 400, None),
+        ("{}", 422, ""),
+        ("null", 422, ""),
+        ("[1]", 422, "/0"),
+        ('[{"categories":{}}]', 422, "/0/id"),
+        ('[{"id":"a"}]', 422, "/0/categories"),
+        ('[{"id":"","categories":{}}]', 422, "/0/id"),
+        ('[{"id":".","categories":{}}]', 422, "/0/id"),
+        ('[{"id":"..","categories":{}}]', 422, "/0/id"),
+        ('[{"id":"a\\u0000","categories":{}}]', 422, "/0/id"),
+        ('[{"id":"a\\u0085","categories":{}}]', 422, "/0/id"),
+        ('[{"id":"a\\ud800","categories":{}}]', 422, "/0/id"),
+        ('[{"id":7,"categories":{}}]', 422, "/0/id"),
+        ('[{"id":"a","categories":[]}]', 422, "/0/categories"),
+        ('[{"id":"a","categories":{"":[]}}]', 422, "/0/categories/"),
+        ('[{"id":"a","categories":{"g":"x"}}]', 422, "/0/categories/g"),
+        ('[{"id":"a","categories":{"g":[1]}}]', 422, "/0/categories/g/0"),
+        ('[{"id":"a","categories":{"g":[""]}}]', 422, "/0/categories/g/0"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":true}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1.0}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":"1"}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":-1}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":10001}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1e400}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1' + "0" * 400 + "}]}}]", 422, "/0/categories/g/0/weight"),
+        (
+            '[{"id":"a","categories":{"g":[{"key":"k","weight":1},{"key":"k","weight":2}]}}]',
+            422,
+            "/0/categories/g/1/weight",
+        ),
+        (
+            '[{"id":"a","categories":{"n":{"g":[{"key":"k","weight":1}]},"n/g":[{"key":"k","weight":2}]}}]',
+            422,
+            "/0/categories/n~1g/0/weight",
+        ),
+        ('[{"id":"a","categories":{},"label":1}]', 422, "/0/label"),
+        ('[{"id":"a","categories":{},"label":"\\u0007"}]', 422, "/0/label"),
+        ('[{"id":"a","categories":{},"filters":[]}]', 422, "/0/filters"),
+        ('[{"id":"a","categories":{},"filters":{"catalogs":"x"}}]', 422, "/0/filters/catalogs"),
+        ('[{"id":"a","categories":{},"filters":{"catalogs":[1]}}]', 422, "/0/filters/catalogs/0"),
+        ('[{"id":"a","categories":{},"filters":{"availableFrom":"2020-01-01"}}]', 422, "/0/filters/availableFrom"),
+        ('[{"id":"a","categories":{},"filters":{"availableUntil":5}}]', 422, "/0/filters/availableUntil"),
+        ('[{"id":"a","categories":{},"extras":"x"}]', 422, "/0/extras"),
+        ('[{"id":"a","categories":{},"extras":{"n":1e400}}]', 422, "/0/extras/n"),
+        ('[{"id":"a","categories":{},"extras":{"n":"\\udc00"}}]', 422, "/0/extras/n"),
+    ),
+)
+def test_a_bad_submission_is_refused_whole_with_its_place(
+    service: Service, body: str, status: int, pointer: str | None
+) -> None:
+    service.submit("s", piece("kept"))
+
+    answer = service.post("/s/content", content=body.encode(), headers={"content-type": "application/json"})
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    if pointer is not None:
+        assert pointer in [fault["pointer"] for fault in answer.json()["errors"]]
+    assert service.get("/s/ids").json()["content"] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "members",
+    (
+        {"id": "x" * 501},
+        {"label": "x" * 2001},
+        {"categories": {"c" * 201: []}},
+        {"categories": {"g": ["k" * 501]}},
+        {"filters": {"catalogs": ["c" * 201]}},
+    ),
+)
+def test_a_text_past_its_limit_is_refused_and_the_limit_named(service: Service, members: dict[str, Any]) -> None:
+    answer = service.post("/s/content", json=[piece("a") | members])
+
+    assert answer.status_code == 422
+    assert any(limit in answer.json()["errors"][0]["detail"] for limit in ("200", "500", "2000"))
+
+
+@pytest.mark.parametrize("depth", (32, 100_000))
+def test_deep_nesting_works_to_32_levels_and_is_refused_beyond(service: Service, depth: int) -> None:
+    nested = '{"a":' * depth + '["k"]' + "}" * depth
+    body = f'[{{"id":"p","categories":{nested}}}]'.encode()
+
+    answer = service.post("/s/content", content=body, headers={"content-type": "application/json"})
+
+    assert answer.status_code == (202 if depth == 32 else 422)
+
+
+def test_up_to_100_faults_are_listed(service: Service) -> None:
+    answer = service.post("/s/content", json=[{"id": str(number)} for number in range(150)])
+
+    assert answer.status_code == 422
+    assert len(answer.json()["errors"]) == 100
+
+
+def test_2000_pieces_are_accepted_and_2001_are_not(service: Service) -> None:
+    assert service.submit("s", *(piece(str(number)) for number in range(2000)))["accepted"] == 2000
+
+    answer = service.post("/s/content", json=[1] * 2001)
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-many-entries")
+
+
+@pytest.mark.parametrize("content_type", (None, "text/plain", "application/json; charset=latin-1"))
+def test_another_content_type_is_refused(service: Service, content_type: str | None) -> None:
+    headers = {} if content_type is None else {"content-type": content_type}
+
+    assert service.post("/s/content", content=b"[]", headers=headers).status_code == 415
+
+
+def test_the_content_type_may_have_any_case_and_utf8(service: Service) -> None:
+    headers = {"content-type": "Application/JSON; Charset=UTF-8"}
+
+    assert service.post("/s/content", content=b"[]", headers=headers).status_code == 202
+
+
+def test_a_gzip_body_is_taken_and_another_encoding_is_not(service: Service) -> None:
+    body = gzip.compress(json.dumps([piece("a")]).encode())
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+
+    assert service.post("/s/content", content=body, headers=headers).status_code == 202
+    assert service.post("/s/content", content=body[:-10], headers=headers).status_code == 400
+    assert service.post("/s/content", content=body, headers=headers | {"content-encoding": "br"}).status_code == 415
+
+
+def test_a_body_past_the_limit_is_refused_also_when_it_was_compressed(service: Service) -> None:
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    body = gzip.compress(b"[" + b" " * (33 * 1024 * 1024) + b"]")
+
+    answer = service.post("/s/content", content=body, headers=headers)
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
+
+
+def test_versions_grow_with_every_change_and_never_go_back(service: Service) -> None:
+    versions = [service.submit("s", piece("a"))["version"]]
+    for method, path, options in (
+        ("POST", "/s/content", {"json": []}),
+        ("DELETE", "/s/content/unknown", {}),
+        ("PUT", "/s/whitelist", {"json": ["a"]}),
+        ("PUT", "/s/settings", {"json": {}}),
+        ("DELETE", "/s/content", {}),
+        ("DELETE", "/s?confirm=s", {}),
+        ("POST", "/s/content", {"json": [piece("a")]}),
+    ):
+        versions.append(int(service.request(method, path, **options).headers["x-penchant-version"]))
+
+    assert versions == sorted(set(versions))
+
+
+def test_ids_and_pieces_are_listed_by_code_point(service: Service) -> None:
+    ids = ["b", "B", "a", "é", "😀", "\uffee", "10", "9"]
+    service.submit("s", *(piece(each) for each in ids))
+
+    assert service.get("/s/ids").json() == {"count": len(ids), "content": sorted(ids)}
+    listed = service.get("/s/content").json()
+    assert [each["id"] for each in listed["content"]] == sorted(ids)
+    assert listed["source"] == "s"
+    assert listed["timestamp"] == service.get("/s").json()["updatedAt"]
+
+
+def test_lists_can_be_paged(service: Service) -> None:
+    service.submit("s", *(piece(f"{number:04}") for number in range(1500)))
+
+    page = service.get("/s/ids?skip=1200&limit=5").json()
+
+    assert page == {"count": 1500, "content": [f"{number:04}" for number in range(1200, 1205)]}
+    assert len(service.get("/s/content").json()["content"]) == 1500
+    assert service.get("/s/ids?limit=0").status_code == 422
+    assert service.get("/s/content?skip=-1").status_code == 422
+
+
+def test_the_status_tells_pieces_and_versions(service: Service) -> None:
+    version = service.submit("s", piece("a"))["version"]
+
+    status = service.get("/s").json()
+
+    assert (status["source"], status["pieces"]) == ("s", 1)
+    assert status["version"] == status["indexedVersion"] == version
+    assert status["createdAt"] <= status["updatedAt"]
+
+
+@pytest.mark.parametrize("query", ("id=a&id=b", "id[]=a&id%5B%5D=b", "id[0]=a&id[1]=b"))
+def test_ids_to_delete_come_in_the_query(service: Service, query: str) -> None:
+    service.submit("s", piece("a"), piece("b"), piece("c"))
+
+    answer = service.delete(f"/s/content?{query}")
+
+    assert (answer.status_code, answer.json()) == (202, [])
+    assert service.get("/s/ids").json()["content"] == ["c"]
+
+
+def test_ids_to_delete_come_in_the_body(service: Service) -> None:
+    service.submit("s", piece("a"), piece("b"))
+
+    assert service.delete("/s/content", json=["b", "unknown"]).status_code == 202
+    assert service.delete("/s/content", json=[]).status_code == 202
+    assert service.get("/s/ids").json()["content"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "status"),
+    (
+        ("?id=", {}, 422),
+        ("?id=a&id=", {}, 422),
+        ("?ids=a", {}, 422),
+        ("?id=a&x=1", {}, 422),
+        ("?ID=a", {}, 422),
+        ("", {"headers": {"content-type": "application/json"}}, 422),
+        ("", {"json": {"id": ["a"]}}, 422),
+        ("", {"json": [1]}, 422),
+        ("", {"json": [""]}, 422),
+        ("", {"json": None, "content": b"null", "headers": {"content-type": "application/json"}}, 422),
+        ("", {"content": b"[", "headers": {"content-type": "application/json"}}, 400),
+        ("", {"content": b'["a"]'}, 415),
+        ("", {"content": b'["a"]', "headers": {"content-type": "text/plain"}}, 415),
+        ("?id=a", {"json": ["a"]}, 422),
+    ),
+)
+def test_a_slip_in_a_deletion_never_empties_the_source(
+    service: Service, query: str, options: dict[str, Any], status: int
+) -> None:
+    service.submit("s", piece("a"))
+
+    assert service.delete(f"/s/content{query}", **options).status_code == status
+    assert service.get("/s/ids").json()["count"] == 1
+
+
+@pytest.mark.parametrize("path", ("/s/content/", "/s//content", "//content", "/s/", "/s/content//similar"))
+def test_an_empty_segment_is_no_address(service: Service, path: str) -> None:
+    service.submit("s", piece("a"))
+
+    assert service.delete(path).status_code == 404
+    assert service.get("/s/ids").json()["count"] == 1
+
+
+def test_an_emptied_source_still_exists_and_a_deleted_one_does_not(service: Service) -> None:
+    service.submit("s", piece("a"))
+
+    assert service.delete("/s/content").json() == []
+    assert service.get("/s/ids").json()["count"] == 0
+    assert service.delete("/s").status_code == 422
+    assert service.delete("/s?confirm=t").status_code == 422
+    assert service.delete("/s?confirm=s").json() == []
+    assert service.get("/s/ids").status_code == 404
+
+
+def test_a_source_made_again_has_nothing_of_the_old_one(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    service.put("/s/blacklist", json=["b"])
+    service.post("/s/users/u/interactions/Watch/content/a?event-id=e")
+    service.delete("/s?confirm=s")
+
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+
+    assert service.get("/s/blacklist").json() == []
+    assert service.get("/s/users/u/interactions").json() == []
+    assert len(service.get("/s/content/a/similar").json()["content"]) == 1
+
+
+def test_a_read_waits_for_its_version_and_gives_up_in_time(service: Service) -> None:
+    version = service.submit("s", piece("a"))["version"]
+
+    assert service.get(f"/s/ids?min-version={version}").status_code == 200
+    answer = service.get("/s/ids", headers={"x-penchant-min-version": str(version + 1)})
+    assert (answer.status_code, answer.json()["code"]) == (503, "not-yet-visible")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert service.get("/s/ids?min-version=x").status_code == 422
+    assert service.get("/s/ids", headers={"x-penchant-min-version": "-1"}).status_code == 422
+
+
+@pytest.mark.parametrize("path", ("/s/ids", "/s/content", "/s/content/a", "/s/content/a/similar"))
+def test_an_unchanged_answer_is_not_sent_again(service: Service, path: str) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    tag = service.get(path).headers["etag"]
+
+    again = service.get(path, headers={"if-none-match": tag})
+    service.submit("s", piece("a", "x", "y"), piece("b", "x", label="B"), piece("c", "x"))
+    changed = service.get(path, headers={"if-none-match": tag})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != tag
+    assert changed.headers["cache-control"] == "private, no-cache"
+    assert "x-api-key" in changed.headers["vary"]
+
+
+def test_accounts_never_share_an_etag(service: Service) -> None:
+    other = service.new_key(account="other")
+    for key in (service.key, other):
+        service.submit("s", piece("a", "x"), piece("b", "x"), key=key)
+
+    for path in ("/s/ids", "/s/content/a", "/s/content/a/similar"):
+        assert service.get(path).headers["etag"] != service.get(path, key=other).headers["etag"]
+
+
+@pytest.mark.parametrize("path", ("/s/ids", "/s/content", "/s/content/a", "/s", "/s/content/a/similar", "/s/settings"))
+def test_head_answers_as_get_without_a_body(service: Service, path: str) -> None:
+    service.submit("s", piece("a", "x"), weighted("b", x=3))
+
+    head, get = service.request("HEAD", path), service.get(path)
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers.get("etag") == get.headers.get("etag")
+
+
+def test_large_answers_are_compressed_where_that_is_accepted(service: Service) -> None:
+    service.submit("s", *(piece(f"piece-{number}") for number in range(500)))
+
+    for coding in ("gzip", "zstd"):
+        answer = service.client.send(
+            service.client.build_request(
+                "GET", "/s/ids", headers={"x-api-key": service.key, "accept-encoding": coding}
+            ),
+            stream=True,
+        )
+        assert answer.headers["content-encoding"] == coding
+        assert "accept-encoding" in answer.headers["vary"].lower()
+        answer.close()
+    plain = service.get("/s/ids", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.json()["count"] == 500
