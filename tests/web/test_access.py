@@ -5,9 +5,9 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+
 from conftest import Service
 from factories import piece
-
 from penchant.bootstrap import storage_of
 from penchant.settings import PlanSettings, Settings
 from penchant.web.problems import KINDS
@@ -120,8 +120,8 @@ def test_a_rate_is_limited_and_announced(service: Service) -> None:
     over = [answer for answer in answers if answer.status_code == 429]
     assert over
     assert over[0].headers["retry-after"] == "1"
-    assert 'q=3' in answers[0].headers["ratelimit-policy"]
-    assert 'r=' in answers[0].headers["ratelimit"]
+    assert "q=3" in answers[0].headers["ratelimit-policy"]
+    assert "r=" in answers[0].headers["ratelimit"]
 
 
 @pytest.mark.parametrize("path", ("/s/content/%zz", "/s/content/%4", "/s/content/%FF", "/s/content/%00", "/%C2%85/ids"))
@@ -226,7 +226,11 @@ def test_a_problem_tells_what_to_do_and_has_its_page(service: Service) -> None:
     problem = answer.json()
 
     assert answer.headers["content-type"] == "application/problem+json"
-    assert (problem["status"], problem["code"], problem["type"]) == (404, "unknown-source", "/-/problems/unknown-source")
+    assert (problem["status"], problem["code"], problem["type"]) == (
+        404,
+        "unknown-source",
+        "/-/problems/unknown-source",
+    )
     assert problem["title"]
     assert problem["detail"]
     assert "No such source" in service.client.get(problem["type"]).text

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+
 from conftest import Service
 from factories import piece, weighted
 
@@ -43,7 +44,9 @@ def test_what_was_submitted_comes_back_as_the_same_values(service: Service) -> N
 
 
 def test_absent_and_null_members_return_as_the_interface_says(service: Service) -> None:
-    service.submit("s", {"id": "a", "categories": {"g": [{"key": None, "weight": None}]}, "label": None, "filters": None})
+    service.submit(
+        "s", {"id": "a", "categories": {"g": [{"key": None, "weight": None}]}, "label": None, "filters": None}
+    )
 
     assert service.get("/s/content/a").json() == {"id": "a", "categories": {"g": [{}]}, "filters": {}, "extras": {}}
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from conftest import Service
 from factories import piece, weighted
 
@@ -82,7 +83,7 @@ def test_an_unacceptable_parameter_is_named(service: Service, query: str) -> Non
     answer = service.get(f"/s/content/a/similar?{query}")
 
     assert answer.status_code == 422
-    assert answer.json()["errors"][0]["parameter"] == query.split("=")[0].removesuffix("[]")
+    assert answer.json()["errors"][0]["parameter"] == query.split("=", maxsplit=1)[0].removesuffix("[]")
 
 
 def test_catalogs_filter_and_the_list_stays_full(service: Service) -> None:

@@ -1,0 +1,148 @@
+"""The index against the definition by full scan."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from penchant.errors import UnknownPiece
+from penchant.index import Filter, Popularity, Snapshot
+from penchant.model import Algorithm, Piece
+from penchant.wire import decode_stored_piece
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
+
+EVERYTHING = Filter(moment=1)
+ALGORITHMS = st.sampled_from([None, "jaccard", "cosine"])
+
+
+def stored(piece: dict[str, Any]) -> Piece:
+    return decode_stored_piece(json.dumps(piece).encode(), 0)
+
+
+def snapshot_of(pieces: list[dict[str, Any]]) -> Snapshot:
+    return Snapshot.empty().apply({piece["id"]: stored(piece) for piece in pieces})
+
+
+def answered(
+    snapshot: Snapshot, piece_id: str, algorithm: str | None, weights: dict[str, float], shown: Filter = EVERYTHING
+) -> list[tuple[str, float]]:
+    chosen = None if algorithm is None else Algorithm(algorithm)
+    found = snapshot.nearest(piece_id, shown, algorithm=chosen, category_weights=weights, take=30)
+    return [(neighbour.id, neighbour.distance) for neighbour in found]
+
+
+@given(CATALOGUES, ALGORITHMS, CATEGORY_WEIGHTS)
+def test_nearest_is_the_full_scan(
+    pieces: list[dict[str, Any]], algorithm: str | None, weights: dict[str, float]
+) -> None:
+    snapshot = snapshot_of(pieces)
+
+    for piece in pieces:
+        expected = oracle.nearest(pieces, piece["id"], algorithm, weights)
+        found = answered(snapshot, piece["id"], algorithm, weights)
+        assert [each[0] for each in found] == [each[0] for each in expected]
+        assert [each[1] for each in found] == pytest.approx([each[1] for each in expected], abs=1e-12)
+
+
+@given(CHANGES, ALGORITHMS, CATEGORY_WEIGHTS)
+def test_any_sequence_of_changes_is_a_rebuild(
+    changes: list[tuple[str, Any]], algorithm: str | None, weights: dict[str, float]
+) -> None:
+    snapshot, pieces = Snapshot.empty(), dict[str, Any]()
+    for kind, values in changes:
+        if kind == "submit":
+            pieces |= {piece["id"]: piece for piece in values}
+            snapshot = snapshot.apply({piece["id"]: stored(piece) for piece in values})
+        elif kind == "delete":
+            pieces = {key: piece for key, piece in pieces.items() if key not in values}
+            snapshot = snapshot.apply(dict.fromkeys(values))
+        else:
+            snapshot = snapshot.apply(dict.fromkeys(pieces))
+            pieces = {}
+        rebuilt = snapshot_of(list(pieces.values()))
+        assert snapshot.piece_count == len(pieces)
+        assert snapshot.mean_norm(weights) == rebuilt.mean_norm(weights)
+        for piece_id in pieces:
+            assert answered(snapshot, piece_id, algorithm, weights) == answered(rebuilt, piece_id, algorithm, weights)
+
+
+@given(CATALOGUES, st.sets(st.sampled_from(["p0", "p1", "p2", "p3"])), st.integers(0, 3))
+def test_filters_give_the_full_scan_of_what_passes(pieces: list[dict[str, Any]], hidden: set[str], moment: int) -> None:
+    for place, piece in enumerate(pieces):
+        begins, ends = place % 3, place % 3 + 2
+        piece["filters"] = {
+            "catalogs": ["even" if place % 2 == 0 else "odd"],
+            "availableFrom": f"1970-01-01T00:00:00.00{begins}Z",
+            "availableUntil": f"1970-01-01T00:00:00.00{ends}Z",
+        }
+    shown = Filter(moment=moment, catalogs=frozenset({"even", "no"}), hidden=frozenset(hidden))
+    passing = {
+        piece["id"]
+        for place, piece in enumerate(pieces)
+        if place % 2 == 0 and place % 3 <= moment < place % 3 + 2 and piece["id"] not in hidden
+    }
+
+    for piece in pieces:
+        full = answered(snapshot_of(pieces), piece["id"], None, {}, shown)
+        expected = [each for each in oracle.nearest(pieces, piece["id"]) if each[0] in passing]
+        assert [each[0] for each in full] == [each[0] for each in expected]
+
+
+def test_an_old_snapshot_is_untouched_by_changes() -> None:
+    pieces = [{"id": name, "categories": {"genre": ["a"]}} for name in ("p1", "p2")]
+    before = snapshot_of(pieces)
+
+    after = before.apply({"p2": None, "p3": stored({"id": "p3", "categories": {"genre": ["a", "new"]}})})
+
+    assert answered(before, "p1", None, {}) == [("p2", 0.0)]
+    assert answered(after, "p1", None, {}) == [("p3", 0.5)]
+    assert "p2" in before
+    assert "p2" not in after
+
+
+def test_an_unknown_piece_is_an_error() -> None:
+    with pytest.raises(UnknownPiece):
+        answered(Snapshot.empty(), "no", None, {})
+
+
+def test_large_weights_stay_exact() -> None:
+    pieces = [
+        {"id": name, "categories": {"tag": [{"key": f"k{n}", "weight": weight} for n in range(3000)]}}
+        for name, weight in (("a", 10_000), ("b", 1))
+    ]
+
+    assert answered(snapshot_of(pieces), "a", "cosine", {"tag": 99.99}) == [("b", 0.0)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([b"u1", b"u2", b"u3"]), st.sampled_from(["x", "y"]), st.integers(0, 99), st.booleans()
+        ),
+        max_size=30,
+    ),
+    st.integers(0, 120),
+)
+def test_popularity_step_by_step_is_popularity_at_once(events: list[tuple[bytes, str, int, bool]], today: int) -> None:
+    step_by_step = Popularity()
+    latest: dict[tuple[bytes, str], int] = {}
+    for user, piece_id, day, erase in events:
+        if erase:
+            step_by_step.erase(user)
+            latest = {pair: known for pair, known in latest.items() if pair[0] != user}
+        else:
+            step_by_step.record(user, piece_id, day)
+            latest[user, piece_id] = max(day, latest.get((user, piece_id), 0))
+        step_by_step.view().people(today, 20)
+
+    at_once = Popularity()
+    for (user, piece_id), day in latest.items():
+        at_once.record(user, piece_id, day)
+    found = {key: value for key, value in step_by_step.view().people(today, 20).items() if value}
+    assert found == {key: value for key, value in at_once.view().people(today, 20).items() if value}
+    for piece_id, value in found.items():
+        days = [day for (_, liked), day in latest.items() if liked == piece_id and day >= 20]
+        assert value == pytest.approx(sum(2 ** (-max(0, today - day) / 30) for day in days))

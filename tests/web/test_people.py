@@ -1,0 +1,392 @@
+"""Interactions, profiles, recommendations, lists and settings (interface, sections 6 and 7)."""
+
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import oracle
+from conftest import Service
+from factories import piece, weighted
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS
+
+DEFAULTS = {
+    "categoryWeights": {},
+    "interactionWeights": {
+        "Purchase": 5, "RateLike": 4, "Watch": 3, "Bookmark": 3, "Play": 2, "Click": 1, "Preview": 1,
+        "RateDislike": -4,
+    },
+    "halfLifeDays": 90,
+    "retentionDays": 396,
+    "excludeSeen": True,
+    "blend": {"content": 0.1, "audience": 0.8, "popularity": 0.1},
+    "newPieceHalfLifeDays": 30,
+}  # fmt: skip
+
+
+def utc_today() -> date:
+    return datetime.now(UTC).date()
+
+
+def moment(days_ago: int) -> str:
+    return f"{utc_today() - timedelta(days=days_ago)}T00:00:00.000Z"
+
+
+def interact(service: Service, user: str, kind: str, piece_id: str, query: str = "") -> dict[str, Any]:
+    answer = service.post(f"/s/users/{user}/interactions/{kind}/content/{piece_id}{query}")
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def recommended(service: Service, user: str, query: str = "") -> list[str]:
+    answer = service.get(f"/s/users/{user}/recommendation{query}")
+    assert answer.status_code == 200, answer.text
+    scores = [entry["score"] for entry in answer.json()["content"]]
+    assert answer.json()["id"] == user
+    assert all(0 <= score <= 1 for score in scores)
+    return [entry["id"] for entry in answer.json()["content"]]
+
+
+def test_an_interaction_is_answered_as_it_is_stored(service: Service) -> None:
+    service.submit("s", piece("a"))
+
+    given_time = interact(service, "u", "Watch", "a", "?timestamp=2026-11-01T12:00:00%2B02:00")
+    now = interact(service, "u", "Click", "unknown")
+
+    assert given_time == {
+        "key": {"source": "s", "userId": "u"},
+        "type": "Watch",
+        "contentId": "a",
+        "timestamp": "2026-11-01T10:00:00.000Z",
+    }
+    assert abs(datetime.fromisoformat(now["timestamp"]).timestamp() - time.time()) < 10
+
+
+def test_a_plus_that_arrived_as_a_space_is_understood(service: Service) -> None:
+    service.submit("s", piece("a"))
+
+    stored = interact(service, "u", "Watch", "a", "?timestamp=2026-11-01T12:00:00+02:00")
+
+    assert stored["timestamp"] == "2026-11-01T10:00:00.000Z"
+
+
+def test_the_same_event_is_stored_once_and_answered_alike(service: Service) -> None:
+    service.submit("s", piece("a"), piece("b"))
+
+    first = interact(service, "u", "Watch", "a", "?event-id=e%201")
+    again = interact(service, "u", "Click", "b", "?event-id=e+1")
+
+    assert again == first
+    assert len(service.get("/s/users/u/interactions").json()) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    (
+        ("/no/users/u/interactions/Watch/content/a", 404),
+        ("/s/users/u/interactions/watch/content/a", 422),
+        ("/s/users/u/interactions/Watch/content/a?timestamp=yesterday", 422),
+        ("/s/users/u/interactions/Watch/content/a?timestamp=2999-01-01T00:00:00Z", 422),
+        ("/s/users/u/interactions/Watch/content/a?timestamp=2026-01-01T00:00:00", 422),
+        ("/s/users/u/interactions/Watch/content/a?event-id=", 422),
+        ("/s/users/u/interactions/Watch/content/" + "x" * 501, 422),
+        ("/s/users/" + "x" * 501 + "/interactions/Watch/content/a", 422),
+    ),
+)
+def test_a_bad_interaction_is_refused(service: Service, path: str, status: int) -> None:
+    service.submit("s", piece("a"))
+
+    assert service.post(path).status_code == status
+    assert service.get("/s/users/u/interactions").json() == []
+
+
+def test_many_interactions_are_stored_all_or_none(service: Service) -> None:
+    service.submit("s", piece("a"))
+    good = {"userId": "u", "type": "Watch", "contentId": "a", "timestamp": moment(1), "eventId": "1"}
+
+    refused = service.post("/s/interactions", json=[good, good | {"type": "watch"}, 5])
+    accepted = service.post("/s/interactions", json=[good, good, good | {"eventId": None}, good | {"eventId": "2"}])
+
+    assert refused.status_code == 422
+    assert [fault["pointer"] for fault in refused.json()["errors"]] == ["/1/type", "/2"]
+    assert accepted.json() == {"accepted": 3, "duplicates": 1}
+    assert service.post("/s/interactions", json=[good]).json() == {"accepted": 0, "duplicates": 1}
+    assert service.post("/s/interactions", json=[good] * 10_001).status_code == 413
+
+
+def test_interactions_come_as_lines_too(service: Service) -> None:
+    service.submit("s")
+    lines = b'{"userId":"u","type":"Watch","contentId":"a"}\n\n{"userId":"u","type":"Click","contentId":"b"}\n'
+    headers = {"content-type": "application/x-ndjson"}
+
+    assert service.post("/s/interactions", content=lines, headers=headers).json()["accepted"] == 2
+    bad = service.post("/s/interactions", content=lines + b'{"userId":"u"}', headers=headers)
+    assert [fault["pointer"] for fault in bad.json()["errors"]] == ["/4/type", "/4/contentId"]
+    assert service.post("/s/interactions", content=lines + b"{", headers=headers).status_code == 400
+    assert service.post("/s/interactions", content=lines, headers={"content-type": "text/csv"}).status_code == 415
+
+
+def test_the_listing_is_newest_first_and_can_be_narrowed(service: Service) -> None:
+    service.submit("s", piece("a", filters={"catalogs": ["c"]}), piece("b"))
+    for days, kind, piece_id in ((3, "Click", "a"), (1, "Watch", "b"), (2, "Watch", "a"), (1, "Play", "a")):
+        interact(service, "u", kind, piece_id, f"?timestamp={moment(days)}")
+
+    def listed(query: str = "") -> list[str]:
+        answer = service.get(f"/s/users/u/interactions{query}")
+        assert answer.headers["cache-control"] == "no-store"
+        return [f"{each['type']} {each['contentId']}" for each in answer.json()]
+
+    assert listed() == ["Play a", "Watch b", "Watch a", "Click a"]
+    assert listed("?skip=1&limit=2") == ["Watch b", "Watch a"]
+    assert listed("?take=1") == ["Play a"]
+    assert listed("?type=Watch&content-id=a") == ["Watch a"]
+    assert listed("?catalogs=c&skip=1") == ["Watch a", "Click a"]
+    assert service.get("/s/users/u/interactions?type=watch").status_code == 422
+    assert service.get("/s/users/nobody/interactions").json() == []
+
+
+def test_ten_are_listed_without_a_limit_and_a_thousand_at_most(service: Service) -> None:
+    service.submit("s")
+    body = [{"userId": "u", "type": "Click", "contentId": str(number)} for number in range(1200)]
+    service.post("/s/interactions", json=body)
+
+    assert len(service.get("/s/users/u/interactions").json()) == 10
+    assert len(service.get("/s/users/u/interactions?limit=5000").json()) == 1000
+    assert service.get("/s/users/u/interactions?limit=1").json()[0]["contentId"] == "1199"
+
+
+def test_a_profile_is_scaled_to_a_thousand(service: Service) -> None:
+    service.submit("s", weighted("a", x=4, y=1), weighted("b", z=9))
+    interact(service, "u", "RateLike", "a")
+    interact(service, "u", "RateDislike", "b")
+    interact(service, "u", "Watch", "unknown")
+
+    profile = service.get("/s/users/u/recommendation/profile").json()
+
+    # RateLike 4 x (2, 1) against RateDislike -4 x 3: scaled by 12.
+    assert profile == [{"source": "s", "userId": "u", "categories": {"tag": {"x": 667, "y": 333, "z": -1000}}}]
+    assert service.get("/s/users/nobody/recommendation/profile").json() == []
+
+
+def test_of_ratings_of_a_piece_only_the_latest_counts(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "y"))
+    interact(service, "u", "RateDislike", "a", f"?timestamp={moment(3)}")
+    interact(service, "u", "RateLike", "a", f"?timestamp={moment(3)}")
+    interact(service, "u", "RateDislike", "a", f"?timestamp={moment(9)}")
+
+    assert service.get("/s/users/u/recommendation/profile").json()[0]["categories"] == {"genre": {"x": 1000}}
+
+
+def test_a_person_s_own_interaction_counts_at_once(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"), piece("c", "y"), piece("d", "y"))
+
+    interact(service, "u", "Watch", "a")
+    assert recommended(service, "u")[0] == "b"
+    interact(service, "u", "Purchase", "d")
+    assert recommended(service, "u")[0] == "c"
+    assert recommended(service, "u", "?include-seen=true")[0] == "d"
+
+
+@given(
+    CATALOGUES,
+    st.lists(INTERACTIONS, min_size=1, max_size=4),
+    CATEGORY_WEIGHTS,
+    st.sampled_from([None, "cosine", "jaccard"]),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_recommendations_and_profiles_are_the_definition(
+    service: Service,
+    pieces: list[dict[str, Any]],
+    people: list[list[dict[str, Any]]],
+    category_weights: dict[str, float],
+    algorithm: str | None,
+) -> None:
+    today = (utc_today() - date(1970, 1, 1)).days
+    for place, each in enumerate(pieces):
+        each["filters"] = {"availableFrom": moment(place * 7)}
+        each["day"] = today - place * 7
+    service.delete("/s?confirm=s")
+    service.submit("s", *({k: v for k, v in each.items() if k != "day"} for each in pieces))
+    chosen = {"categoryWeights": category_weights, "blend": {"content": 3, "audience": 1, "popularity": 2}}
+    assert service.put("/s/settings", json=chosen).status_code == 200
+    everyone = {
+        f"u{number}": [each | {"day": today - each["age"]} for each in own] for number, own in enumerate(people)
+    }
+    service.post(
+        "/s/interactions",
+        json=[
+            {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": moment(e["age"])}
+            for user, own in everyone.items()
+            for e in own
+        ],
+    )
+
+    taste = service.get("/s/users/u0/recommendation/profile").json()
+    found = service.get("/s/users/u0/recommendation" + (f"?algo={algorithm}" if algorithm else "")).json()["content"]
+
+    expected_taste = oracle.profile(pieces, everyone["u0"], today, chosen)
+    listed_taste = {(c, k): v for p in taste for c, words in p["categories"].items() for k, v in words.items()}
+    assert listed_taste.keys() == expected_taste.keys()
+    assert all(abs(listed_taste[term] - expected_taste[term]) <= 0 for term in expected_taste)
+    expected = oracle.recommend(pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm)
+    assert {each["id"] for each in found} == set(expected)
+    for each in found:
+        assert each["score"] == pytest.approx(1 - max(0.0, expected[each["id"]]), abs=2e-9)
+    order = [(-round(expected[each["id"]], 7), each["id"]) for each in found]
+    assert [each[0] for each in order] == sorted(each[0] for each in order)
+
+
+def test_an_unknown_person_gets_the_popular_order(service: Service) -> None:
+    service.submit("s", piece("a"), piece("b"), piece("c"))
+    for user, liked in (("1", "b"), ("2", "b"), ("3", "c")):
+        interact(service, user, "Click", liked)
+
+    assert recommended(service, "nobody") == ["b", "c", "a"]
+    assert recommended(service, "nobody", "?fill=false") == ["b", "c"]
+    assert recommended(service, "nobody", "?take=1") == ["b"]
+
+
+def test_lists_windows_and_catalogs_hold_for_recommendations(service: Service) -> None:
+    service.submit(
+        "s",
+        piece("a", "x", filters={"catalogs": ["c"]}),
+        piece("b", "x", filters={"catalogs": ["c"]}),
+        piece("c", "x"),
+        piece("d", "x", filters={"catalogs": ["c"], "availableFrom": "2999-01-01T00:00:00Z"}),
+        piece("e", "y", filters={"catalogs": ["c"]}),
+    )
+    interact(service, "u", "Click", "a")
+    service.put("/s/whitelist", json=["e", "c", "b"])
+    service.put("/s/blacklist", json=["a"])
+
+    # e has nothing that speaks for it, so the whitelist does not lift it.
+    assert recommended(service, "u") == ["c", "b", "e"]
+    assert recommended(service, "u", "?catalogs=c") == ["b", "e"]
+    assert "d" in recommended(service, "u", "?at=2999-01-01")
+
+
+def test_at_cuts_a_person_s_own_interactions(service: Service) -> None:
+    old = {"availableFrom": "2020-01-01T00:00:00Z"}
+    service.submit(
+        "s", *(piece(name, keyword, filters=old) for name, keyword in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")))
+    )
+    interact(service, "u", "Watch", "a", f"?timestamp={moment(9)}")
+    interact(service, "u", "Watch", "c", f"?timestamp={moment(2)}")
+
+    assert recommended(service, "u", f"?at={utc_today() - timedelta(days=5)}&algo=cosine")[0] == "b"
+    assert "c" in recommended(service, "u", f"?at={utc_today() - timedelta(days=5)}")
+    assert recommended(service, "u", "?algo=cosine")[:1] == ["d"]
+
+
+@pytest.mark.parametrize("query", ("take=0", "include-seen=1", "fill=yes", "algo=best", "at=now", "catalogs="))
+def test_an_unacceptable_parameter_is_refused(service: Service, query: str) -> None:
+    service.submit("s", piece("a"))
+
+    assert service.get(f"/s/users/u/recommendation?{query}").status_code == 422
+
+
+def test_an_erased_person_is_gone_at_once_and_from_every_file(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    interact(service, "someone-unmistakable", "Watch", "a", "?event-id=event-of-someone")
+    assert recommended(service, "other")[0] == "a"
+    exported = service.get("/s/users/someone-unmistakable/export").json()
+    assert [each["contentId"] for each in exported["interactions"]] == ["a"]
+
+    assert service.delete("/s/users/someone-unmistakable").json() == []
+
+    assert service.get("/s/users/someone-unmistakable/export").json()["interactions"] == []
+    assert service.get("/s/users/someone-unmistakable/interactions").json() == []
+    assert recommended(service, "other", "?fill=false") == []
+    again = interact(service, "v", "Click", "b", "?event-id=event-of-someone")
+    assert again["key"]["userId"] == "v"
+    for file in Path(service.settings.data).iterdir():
+        assert b"someone-unmistakable" not in file.read_bytes()
+
+
+def test_interactions_past_their_retention_are_used_for_nothing(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    interact(service, "u", "Watch", "a", f"?timestamp={moment(400)}")
+    interact(service, "u", "Watch", "b", f"?timestamp={moment(390)}")
+
+    assert len(service.get("/s/users/u/interactions").json()) == 1
+    assert len(service.get("/s/users/u/export").json()["interactions"]) == 1
+    assert recommended(service, "nobody", "?fill=false") == ["b"]
+    service.put("/s/settings", json={"retentionDays": 10})
+    assert service.get("/s/users/u/recommendation/profile").json() == []
+    assert recommended(service, "nobody", "?fill=false") == []
+
+
+def test_lists_are_kept_in_order_and_emptied(service: Service) -> None:
+    service.submit("s")
+    for kind in ("whitelist", "blacklist"):
+        assert service.get(f"/s/{kind}").json() == []
+        assert service.put(f"/s/{kind}", json=["b", "a", "not-there"]).json() == ["b", "a", "not-there"]
+        assert service.get(f"/s/{kind}").json() == ["b", "a", "not-there"]
+        for bad in (["a", "a"], [1], {}, [""], ["."]):
+            assert service.put(f"/s/{kind}", json=bad).status_code == 422
+        assert service.put(f"/s/{kind}", json=[str(number) for number in range(10_001)]).status_code == 413
+        assert service.delete(f"/s/{kind}").json() == []
+        assert service.get(f"/s/{kind}").json() == []
+    assert service.put("/no/whitelist", json=[]).status_code == 404
+
+
+def test_settings_start_at_their_defaults_and_can_be_put_back(service: Service) -> None:
+    service.submit("s")
+    assert service.get("/s/settings").json() == DEFAULTS
+
+    changed = service.put("/s/settings", json={"halfLifeDays": 0, "categoryWeights": {"a/b": 2.25}}).json()
+
+    assert changed == DEFAULTS | {"halfLifeDays": 0, "categoryWeights": {"a/b": 2.25}}
+    assert service.get("/s/settings").json() == changed
+    assert service.put("/s/settings", json=changed).json() == changed
+    assert service.put("/s/settings", json={}).json() == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("settings_body", "pointer"),
+    (
+        ({"unknown": 1}, "/unknown"),
+        ({"halfLifeDays": -1}, "/halfLifeDays"),
+        ({"halfLifeDays": 36_501}, "/halfLifeDays"),
+        ({"halfLifeDays": True}, "/halfLifeDays"),
+        ({"retentionDays": 0}, "/retentionDays"),
+        ({"retentionDays": 1.5}, "/retentionDays"),
+        ({"excludeSeen": 1}, "/excludeSeen"),
+        ({"blend": {"content": 0, "audience": 0, "popularity": 0}}, "/blend"),
+        ({"blend": {"content": 101}}, "/blend/content"),
+        ({"blend": {"other": 1}}, "/blend/other"),
+        ({"categoryWeights": {"a": 100.5}}, "/categoryWeights/a"),
+        ({"categoryWeights": {"a": 1.234}}, "/categoryWeights/a"),
+        ({"categoryWeights": {"a": "1"}}, "/categoryWeights/a"),
+        ({"categoryWeights": []}, "/categoryWeights"),
+        ({"interactionWeights": {"Like": 1}}, "/interactionWeights/Like"),
+        ({"interactionWeights": {"Click": -101}}, "/interactionWeights/Click"),
+        ({"interactionWeights": {"Click": 0.001}}, "/interactionWeights/Click"),
+        ({"newPieceHalfLifeDays": None}, "/newPieceHalfLifeDays"),
+        ([], ""),
+    ),
+)
+def test_unacceptable_settings_are_refused_with_their_place(service: Service, settings_body: Any, pointer: str) -> None:
+    service.submit("s")
+
+    answer = service.put("/s/settings", json=settings_body)
+
+    assert answer.status_code == 422
+    assert [fault["pointer"] for fault in answer.json()["errors"]] == [pointer]
+    assert service.get("/s/settings").json() == DEFAULTS
+
+
+def test_weights_of_interactions_change_profile_and_popularity(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "y"))
+    interact(service, "u", "Click", "a")
+    interact(service, "v", "Play", "b")
+    assert recommended(service, "nobody", "?fill=false") == ["a", "b"]
+
+    service.put("/s/settings", json={"interactionWeights": {"Click": -1}})
+
+    assert service.get("/s/users/u/recommendation/profile").json()[0]["categories"] == {"genre": {"x": -1000}}
+    assert recommended(service, "nobody", "?fill=false") == ["b"]
