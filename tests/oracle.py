@@ -83,7 +83,7 @@ def nearest(
 
 def counted_interactions(interactions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of ratings of a piece only the latest; the list is in the order of recording."""
-    latest: dict[str, tuple[int, int]] = {}
+    latest: dict[str, tuple[int, int]] = {}  # of each piece, the day and place of the latest rating
     for place, each in enumerate(interactions):
         if each["type"].startswith("Rate"):
             latest[each["contentId"]] = max(latest.get(each["contentId"], (0, 0)), (each["day"], place))
@@ -177,7 +177,8 @@ def recommend(
         a = max(0.0, credit * 0.2 * c)
         p = max(popularity[piece_id], credit * median)
         blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1} | settings.get("blend", {})
-        return (blend["content"] * c + blend["audience"] * a + blend["popularity"] * p) / sum(blend.values())
+        parts = blend["content"] * c + blend["audience"] * a + blend["popularity"] * p
+        return float(parts / sum(blend.values()))
 
     known = {e["contentId"] for e in everyone.get(user, []) if e["type"] in SEEN}
-    return {p["id"]: blended(p["id"]) for p in pieces if include_seen or p["id"] not in known}
+    return {str(p["id"]): float(blended(p["id"])) for p in pieces if include_seen or p["id"] not in known}

@@ -326,7 +326,8 @@ def test_lists_are_kept_in_order_and_emptied(service: Service) -> None:
         assert service.get(f"/s/{kind}").json() == []
         assert service.put(f"/s/{kind}", json=["b", "a", "not-there"]).json() == ["b", "a", "not-there"]
         assert service.get(f"/s/{kind}").json() == ["b", "a", "not-there"]
-        for bad in (["a", "a"], [1], {}, [""], ["."]):
+        refused: list[Any] = [["a", "a"], [1], {}, [""], ["."]]
+        for bad in refused:
             assert service.put(f"/s/{kind}", json=bad).status_code == 422
         assert service.put(f"/s/{kind}", json=[str(number) for number in range(10_001)]).status_code == 413
         assert service.delete(f"/s/{kind}").json() == []

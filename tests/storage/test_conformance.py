@@ -1,0 +1,414 @@
+"""What every database must do, the same on SQLite and on PostgreSQL."""
+
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from penchant.errors import PenchantError, TooManyPieces, TooManySources, UnknownSource
+from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
+from penchant.storage import (
+    AddUsage,
+    ClearPieces,
+    Command,
+    Cursor,
+    DeletePieces,
+    DeleteSource,
+    EraseUser,
+    InteractionQuery,
+    KeyRecord,
+    Outcome,
+    RecordInteractions,
+    ReplaceList,
+    ReplaceSettings,
+    SourceHead,
+    Storage,
+    SubmitPieces,
+)
+from penchant.storage.schema import SHARED_TABLES, metadata
+from storage.conftest import Opening
+
+DAY_MS = 86_400_000
+
+
+def encoded(*ids: str, body: bytes = b"{}") -> list[EncodedPiece]:
+    return [EncodedPiece(id=piece_id, body=body) for piece_id in ids]
+
+
+def submitting(account: int, *ids: str, source: str = "s", body: bytes = b"{}", **limits: Any) -> SubmitPieces:
+    return SubmitPieces(account_id=account, source=source, pieces=encoded(*ids, body=body), **limits)
+
+
+def watching(account: int, *users: str, piece: str = "a", at: int | None = None, event: str | None = None) -> Command:
+    new = [
+        NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id=piece, occurred_at=at, event_id=event)
+        for user in users
+    ]
+    return RecordInteractions(account_id=account, source="s", interactions=new)
+
+
+def done(storage: Storage, command: Command) -> Outcome:
+    return storage.submit(command).result(timeout=30)
+
+
+def head(storage: Storage, account: int, source: str = "s") -> SourceHead:
+    found = storage.head(account, source)
+    assert found is not None
+    return found
+
+
+def cursor(of: SourceHead, version: int | None = None) -> Cursor:
+    at = of.version if version is None else version
+    return Cursor(incarnation=of.incarnation, epoch=of.epoch, version=at)
+
+
+def changes(storage: Storage, account: int, after: Cursor | None) -> tuple[bool, dict[str, bool]]:
+    """Return whether the feed is complete, and for each row whether it is a deletion."""
+    with storage.content_feed(account, "s", after) as feed:
+        return feed.complete, {row.id: row.deleted for batch in feed.batches for row in batch}
+
+
+def listed(storage: Storage, account: int, **page: Any) -> list[str]:
+    with storage.open_ids(account, "s", **page) as listing:
+        return [piece.id for batch in listing.batches for piece in batch]
+
+
+def of_user(storage: Storage, account: int, user: str, **query: Any) -> list[str]:
+    asked = InteractionQuery(user_id=user, since=0, **({"limit": 100} | query))
+    return [each.piece_id for each in storage.user_interactions(head(storage, account).source_id, asked)]
+
+
+@pytest.fixture
+def account(storage: Storage) -> int:
+    return storage.account_id("one")
+
+
+def test_a_source_begins_with_its_first_submission(storage: Storage, account: int) -> None:
+    assert storage.head(account, "s") is None
+
+    outcome = done(storage, submitting(account, "b", "a"))
+
+    assert (outcome.created, outcome.replaced, outcome.version) == (2, 0, 2)
+    assert (head(storage, account).piece_count, head(storage, account).version) == (2, 2)
+    assert storage.head(storage.account_id("two"), "s") is None
+    assert [source.name for source in storage.list_sources(account)] == ["s"]
+
+
+def test_replacing_keeps_the_first_submission_and_deleting_forgets_it(storage: Storage, account: int) -> None:
+    def first_submission() -> int:
+        with storage.content_feed(account, "s", None) as feed:
+            return next(row.first_submitted_at for batch in feed.batches for row in batch)
+
+    done(storage, submitting(account, "a"))
+    first = first_submission()
+    assert done(storage, submitting(account, "a", body=b"[]")).replaced == 1
+    assert first_submission() == first
+    done(storage, DeletePieces(account_id=account, source="s", ids=["a", "no"]))
+    assert done(storage, submitting(account, "a")).created == 1
+    assert first_submission() >= first
+
+
+def test_the_feed_after_a_cursor_has_the_changes_since(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b"))
+    before = head(storage, account)
+    done(storage, submitting(account, "b", "c"))
+    done(storage, DeletePieces(account_id=account, source="s", ids=["a"]))
+
+    assert changes(storage, account, cursor(before)) == (False, {"a": True, "b": False, "c": False})
+    assert changes(storage, account, None) == (True, {"b": False, "c": False})
+    assert changes(storage, account, cursor(head(storage, account))) == (False, {})
+
+
+@pytest.mark.parametrize("command", (ClearPieces, DeleteSource))
+def test_clearing_is_right_at_once_and_makes_cursors_rebuild(
+    storage: Storage, account: int, command: type[ClearPieces] | type[DeleteSource]
+) -> None:
+    done(storage, submitting(account, "a", "b"))
+    before = head(storage, account)
+    done(storage, command(account_id=account, source="s"))
+    assert done(storage, submitting(account, "b")).created == 1
+
+    now = head(storage, account)
+    assert now.version > before.version
+    assert (now.incarnation > before.incarnation) == (command is DeleteSource)
+    assert listed(storage, account) == ["b"]
+    assert storage.read_piece(account, "s", "a")[1] is None
+    assert changes(storage, account, cursor(before)) == (True, {"b": False})
+    storage.purge(lambda _: 396)
+    assert storage.check() == []
+    assert changes(storage, account, None) == (True, {"b": False})
+
+
+def test_a_deleted_source_is_unknown_and_comes_back_empty(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=["a"]))
+    done(storage, ReplaceSettings(account_id=account, source="s", settings=b"{}"))
+    done(storage, watching(account, "u", event="e"))
+    done(storage, DeleteSource(account_id=account, source="s"))
+
+    for command in (
+        DeletePieces(account_id=account, source="s", ids=[]),
+        ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=[]),
+        watching(account, "u"),
+        EraseUser(account_id=account, source="s", user_id="u"),
+    ):
+        with pytest.raises(UnknownSource):
+            done(storage, command)
+    done(storage, submitting(account))
+    _, curation = storage.read_curation(account, "s")
+    assert (curation.whitelist, curation.settings) == ((), b"")
+    assert of_user(storage, account, "u") == []
+    assert done(storage, watching(account, "u", event="e")).duplicates == 0
+
+
+def test_every_change_raises_the_version(storage: Storage, account: int) -> None:
+    commands: list[Command] = [
+        submitting(account),
+        submitting(account, "a", "b"),
+        DeletePieces(account_id=account, source="s", ids=["no"]),
+        ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=[]),
+        ReplaceSettings(account_id=account, source="s", settings=b"{}"),
+        ClearPieces(account_id=account, source="s"),
+        DeleteSource(account_id=account, source="s"),
+        submitting(account),
+    ]
+
+    versions = [done(storage, command).version for command in commands]
+
+    assert versions == [1, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_interactions_do_not_raise_the_content_s_version(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    before = head(storage, account)
+
+    done(storage, watching(account, "u", "v"))
+
+    assert head(storage, account).version == before.version
+    assert head(storage, account).interactions_version == before.interactions_version + 2
+
+
+def test_limits_are_decided_inside_the_transaction(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b", max_pieces=2, max_sources=1))
+
+    with pytest.raises(TooManyPieces):
+        done(storage, submitting(account, "a", "c", max_pieces=2))
+    with pytest.raises(TooManySources):
+        done(storage, submitting(account, "a", source="t", max_sources=1))
+    assert done(storage, submitting(account, "a", "b", max_pieces=1)).replaced == 2
+    assert storage.head(account, "t") is None
+
+
+def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: int) -> None:
+    futures = [storage.submit(submitting(account, str(number), source=f"s{number % 7}")) for number in range(60)]
+    bad = [storage.submit(DeletePieces(account_id=account, source="no", ids=["x"])) for _ in range(10)]
+    futures += [storage.submit(submitting(account, str(number), source="s")) for number in range(60)]
+
+    assert all(future.result(timeout=30).created == 1 for future in futures)
+    assert all(isinstance(future.exception(timeout=30), UnknownSource) for future in bad)
+
+
+def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -> None:
+    futures = [storage.submit(submitting(account, "a", body=str(number).encode())) for number in range(200)]
+
+    assert [future.result(timeout=30).version for future in futures] == list(range(1, 201))
+    assert storage.read_piece(account, "s", "a")[1] == b"199"
+
+
+def test_an_event_id_is_stored_once(storage: Storage, account: int) -> None:
+    done(storage, submitting(account))
+    new = NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id="a", occurred_at=5, event_id="e")
+    other = NewInteraction(user_id="v", type=InteractionType.CLICK, piece_id="b", event_id="e")
+
+    outcome = done(storage, RecordInteractions(account_id=account, source="s", interactions=[new, other, new]))
+    again = done(storage, RecordInteractions(account_id=account, source="s", interactions=[other]))
+
+    assert (outcome.duplicates, again.duplicates) == (2, 1)
+    assert {each.user_id for each in (*outcome.interactions, *again.interactions)} == {"u"}
+    assert {each.occurred_at for each in (*outcome.interactions, *again.interactions)} == {5}
+
+
+def test_a_person_s_interactions_are_read_newest_first(storage: Storage, account: int) -> None:
+    done(storage, submitting(account))
+    for piece, at in (("a", 3), ("b", 1), ("c", 3), ("d", 2)):
+        done(storage, watching(account, "u", piece=piece, at=at))
+
+    assert of_user(storage, account, "u") == ["c", "a", "d", "b"]
+    assert of_user(storage, account, "u", until=2) == ["d", "b"]
+    assert of_user(storage, account, "u", skip=1, limit=2) == ["a", "d"]
+    assert of_user(storage, account, "u", piece_id="d") == ["d"]
+    assert of_user(storage, account, "u", type=InteractionType.CLICK) == []
+
+
+def test_an_erased_person_leaves_a_row_without_an_id(storage: Storage, account: int) -> None:
+    done(storage, submitting(account))
+    done(storage, watching(account, "u", "v", event=None))
+    done(storage, watching(account, "u", event="e"))
+    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
+
+    with storage.interactions_feed(account, "s", None) as feed:
+        rows = [row for batch in feed.batches for row in batch]
+    assert [(row.type, row.piece_id) for row in rows] == [(InteractionType.WATCH, "a"), (None, "")]
+    assert of_user(storage, account, "u") == []
+    assert done(storage, watching(account, "w", event="e")).duplicates == 0
+
+
+def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b"))
+    done(storage, DeletePieces(account_id=account, source="s", ids=["a"]))
+    before = head(storage, account)
+    done(storage, watching(account, "u", at=10 * DAY_MS, event="old"))
+    done(storage, watching(account, "u", at=15 * DAY_MS, event="new"))
+    far = before.changed_at + 30 * DAY_MS
+
+    days = far // DAY_MS - 12
+    assert storage.purge(lambda _: days, now=far) == 2
+    assert of_user(storage, account, "u") == ["a"]
+    assert done(storage, watching(account, "u", event="old")).duplicates == 0
+    assert done(storage, watching(account, "u", event="new")).duplicates == 1
+    assert changes(storage, account, cursor(before, version=1)) == (True, {"b": False})
+    assert storage.check() == []
+
+
+def test_lists_page_by_code_point(storage: Storage, account: int) -> None:
+    ids = ["b", "B", "a", "é", "😀", "\uffee", "10", "9"]
+    done(storage, submitting(account, *ids))
+
+    assert listed(storage, account) == sorted(ids)
+    assert listed(storage, account, skip=2, limit=3) == sorted(ids)[2:5]
+
+
+def test_long_and_strange_ids_are_kept(storage: Storage, account: int) -> None:
+    ids = ["😀" * 500, "a/b%", "'; DROP TABLE pieces; --"]
+    done(storage, submitting(account, *ids))
+    done(storage, watching(account, *ids, piece=ids[0]))
+
+    assert sorted(listed(storage, account)) == sorted(ids)
+    assert all(of_user(storage, account, user) == [ids[0]] for user in ids)
+
+
+def test_a_reader_never_sees_half_a_submission(storage: Storage, account: int) -> None:
+    names = [str(number) for number in range(50)]
+    done(storage, submitting(account, *names, body=b"0"))
+    ended = threading.Event()
+
+    def write() -> None:
+        for number in range(1, 40):
+            done(storage, submitting(account, *names, body=str(number).encode()))
+        ended.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not ended.is_set():
+        with storage.content_feed(account, "s", None) as feed:
+            bodies = {row.body for batch in feed.batches for row in batch}
+        assert len(bodies) == 1
+        assert feed.head.version % 50 == 0
+    writer.join()
+
+
+def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> None:
+    record = KeyRecord(
+        key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
+    )
+    storage.create_key(record, actor="test")
+
+    assert storage.find_key("k") == record
+    assert storage.find_key("no") is None
+    assert storage.revoke_key("k", actor="test")
+    assert not storage.revoke_key("k", actor="test")
+    assert [key.revoked_at is not None for key in storage.list_keys()] == [True]
+    assert [entry.action for entry in storage.audit_log(account_id=account)] == ["key.revoke", "key.create"]
+
+
+def test_usage_adds_up(storage: Storage, account: int) -> None:
+    for answers in (2, 3):
+        done(storage, AddUsage(account_id=account, month="2026-11", answers=answers))
+
+    assert storage.usage(account, "2026-11") == 5
+    assert storage.usage(account, "2026-12") == 0
+
+
+def test_what_is_stored_survives_a_restart(opening: Opening) -> None:
+    first = opening()
+    account = first.account_id("one")
+    done(first, submitting(account, "a", body=b'{"x":1}'))
+    first.close()
+
+    second = opening()
+    assert second.read_piece(account, "s", "a")[1] == b'{"x":1}'
+    assert second.check() == []
+    second.close()
+
+
+def test_two_openings_see_each_other_s_commits(opening: Opening) -> None:
+    first, second = opening(), opening()
+    account = first.account_id("one")
+    for number in range(20):
+        done((first, second)[number % 2], submitting(account, str(number)))
+        assert head((second, first)[number % 2], account).version == number + 1
+    first.close()
+    second.close()
+
+
+COMMANDS = st.lists(
+    st.one_of(
+        st.tuples(st.just("submit"), st.sets(st.sampled_from("abcde"), max_size=4)),
+        st.tuples(st.just("delete"), st.sets(st.sampled_from("abcdez"), max_size=3)),
+        st.tuples(st.just("clear"), st.just(set())),
+        st.tuples(st.just("drop"), st.just(set())),
+    ),
+    max_size=10,
+)
+
+
+@given(COMMANDS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_sequence_of_commands_is_a_dictionary(storage: Storage, commands: list[tuple[str, set[str]]]) -> None:
+    account = storage.account_id("one")
+    done(storage, submitting(account))
+    done(storage, ClearPieces(account_id=account, source="s"))
+    held: dict[str, bytes] = {}
+    followed: dict[str, bytes] = {}
+    at: Cursor | None = None
+    for number, (kind, ids) in enumerate(commands):
+        body = str(number).encode()
+        before = storage.head(account, "s")
+        try:
+            if kind == "submit":
+                outcome = done(storage, submitting(account, *sorted(ids), body=body))
+                assert outcome.created == len(ids - held.keys())
+                held |= dict.fromkeys(ids, body)
+            elif kind == "delete":
+                done(storage, DeletePieces(account_id=account, source="s", ids=sorted(ids)))
+                held = {key: value for key, value in held.items() if key not in ids}
+            else:
+                command = ClearPieces if kind == "clear" else DeleteSource
+                done(storage, command(account_id=account, source="s"))
+                held = {}
+        except PenchantError:
+            assert before is None
+        if storage.head(account, "s") is None:
+            continue
+        with storage.content_feed(account, "s", at) as feed:
+            followed = {} if feed.complete else followed
+            for row in (row for batch in feed.batches for row in batch):
+                followed.pop(row.id, None)
+                if not row.deleted:
+                    followed[row.id] = row.body
+        at = cursor(feed.head)
+        assert followed == held
+        assert feed.head.piece_count == len(held)
+    assert storage.check() == []
+
+
+def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> None:
+    assert storage.check() == []
+    for table in metadata.tables.values():
+        if table.name in SHARED_TABLES:
+            continue
+        assert "source_id" in table.primary_key.columns
+        assert all("source_id" in index.columns for index in table.indexes if index.unique)
+        assert not table.foreign_keys

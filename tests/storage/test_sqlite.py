@@ -1,0 +1,99 @@
+"""What only the file has: other processes, kills, permissions, foreign files."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from penchant.errors import StorageIncompatible, StorageUnavailable
+from penchant.storage import open_storage
+
+WRITER = """
+import sys
+from pathlib import Path
+from penchant.model import EncodedPiece
+from penchant.storage import SubmitPieces, open_storage
+storage = open_storage(folder=Path(sys.argv[1]))
+account = storage.account_id("one")
+for number in range(int(sys.argv[3])):
+    name = f"{sys.argv[2]}-{number}"
+    command = SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id=name, body=b"{}")])
+    storage.submit(command).result()
+    print(name, flush=True)
+storage.close()
+"""
+
+
+def start_writer(folder: Path, name: str, count: int) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder), name, str(count)], stdout=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.slow
+def test_no_acknowledged_write_is_lost_when_a_process_is_killed(tmp_path: Path) -> None:
+    open_storage(folder=tmp_path).close()
+    killed, lasting = start_writer(tmp_path, "killed", 100_000), start_writer(tmp_path, "lasting", 300)
+    time.sleep(2)
+    os.kill(killed.pid, signal.SIGKILL)
+    acknowledged = set(lasting.communicate(timeout=60)[0].split()) | set(killed.communicate()[0].split())
+
+    storage = open_storage(folder=tmp_path)
+    account = storage.account_id("one")
+    with storage.open_ids(account, "s") as listing:
+        stored = {piece.id for batch in listing.batches for piece in batch}
+        assert listing.head.version == listing.head.piece_count == len(stored)
+    assert len(acknowledged) > 300
+    assert acknowledged <= stored
+    assert storage.check() == []
+    storage.close()
+
+
+def test_the_files_are_their_owner_s_alone(tmp_path: Path) -> None:
+    open_storage(folder=tmp_path / "data").close()
+
+    assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+    assert all(file.stat().st_mode & 0o077 == 0 for file in (tmp_path / "data").iterdir())
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    open_storage(folder=tmp_path).close()
+    with sqlite3.connect(tmp_path / "penchant.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+
+    with pytest.raises(StorageIncompatible, match="newer"):
+        open_storage(folder=tmp_path)
+
+
+def test_another_program_s_database_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "penchant.db") as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+
+    with pytest.raises(StorageIncompatible, match="another program"):
+        open_storage(folder=tmp_path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "penchant.db").write_bytes(b"something else" * 1000)
+
+    with pytest.raises(StorageIncompatible, match="no SQLite database"):
+        open_storage(folder=tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(StorageUnavailable):
+        open_storage(folder=tmp_path / "file" / "data")
+
+
+def test_an_address_of_another_database_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable, match="postgresql://"):
+        open_storage(folder=tmp_path, database_url="mysql://x")
