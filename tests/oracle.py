@@ -72,7 +72,7 @@ def nearest(
     """All pieces with some similarity, by rounded distance and id."""
     by_id = {piece["id"]: piece for piece in pieces}
     query = by_id[piece_id]
-    compare = {"jaccard": jaccard, "cosine": cosine}[algorithm or ("cosine" if is_weighted(query) else "jaccard")]
+    compare: Any = {"jaccard": jaccard, "cosine": cosine}[algorithm or ("cosine" if is_weighted(query) else "jaccard")]
     found = []
     for other in by_id.values():
         similarity = compare(query, other, category_weights or {})

@@ -36,7 +36,9 @@ from penchant.storage.schema import (
 )
 
 BATCH_ROWS = 1000
-"""Rows that a stream holds at a time."""
+"""Rows that a stream of small rows holds at a time."""
+BODY_ROWS = 50
+"""Pieces that a listing holds at a time: bodies may be large, and a slow client holds a few batches."""
 
 
 def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead | None:
@@ -194,8 +196,8 @@ class Reading:
             pieces.c.version > self._row.cleared_at,
         )
 
-    def _stream(self, statement: Select[Any]) -> Iterator[Sequence[Any]]:
-        result = self._connection.execution_options(yield_per=BATCH_ROWS).execute(statement)
+    def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS) -> Iterator[Sequence[Any]]:
+        result = self._connection.execution_options(yield_per=rows).execute(statement)
         try:
             yield from result.partitions()
         finally:

@@ -1,0 +1,178 @@
+"""Bytes that no proper client sends: each gets a clear answer or a closed connection, and others are served."""
+
+import contextlib
+import gzip
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("hostile")
+    settings = folder / "penchant.toml"
+    settings.write_text("body-timeout-s = 1\nsend-timeout-s = 2\n")
+    running = Server(folder / "data", "--settings", str(settings))
+    assert running.client.post("/s/content", json=[{"id": "kept", "categories": {}}]).status_code == 202
+    yield running
+    assert running.client.get("/s/ids").json()["content"] == ["kept"]
+    assert running.stop() == 0
+
+
+def exchange(server: Server, request: bytes, *, timeout_s: float = 10) -> bytes:
+    """Send bytes and return what comes back until the connection closes or falls silent."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=timeout_s) as connection:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(request)
+        answer = b""
+        try:
+            while part := connection.recv(65536):
+                answer += part
+                if b"\r\n\r\n" in answer:
+                    connection.settimeout(0.3)
+        except (TimeoutError, ConnectionResetError):
+            pass
+        return answer
+
+
+def status(answer: bytes) -> int:
+    return int(answer.split(b" ")[1]) if answer else 0
+
+
+def post(server: Server, *headers: str, body: bytes = b"", path: str = "/s/content") -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: x", f"x-api-key: {server.key}", *headers]
+    return exchange(server, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+
+def test_a_body_of_100_gb_is_refused_before_it_is_sent(server: Server) -> None:
+    began = time.monotonic()
+
+    answer = post(server, "Content-Type: application/json", f"Content-Length: {100 * 10**9}")
+
+    assert status(answer) == 413
+    assert b"body-too-large" in answer
+    assert time.monotonic() - began < 3
+
+
+def test_an_endless_chunked_body_is_cut_at_the_limit(server: Server) -> None:
+    chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    answer = post(server, "Content-Type: application/json", "Transfer-Encoding: chunked", body=chunk * 700)
+
+    assert status(answer) in {0, 413}
+
+
+def test_a_client_that_stops_sending_is_answered_after_a_while(server: Server) -> None:
+    answer = post(server, "Content-Type: application/json", "Content-Length: 100", body=b"[")
+
+    assert status(answer) == 408
+    assert b"request-timeout" in answer
+
+
+def test_a_gzip_bomb_is_cut_at_the_limit(server: Server) -> None:
+    bomb = gzip.compress(b" " * (300 * 1024 * 1024))
+    headers = ("Content-Type: application/json", "Content-Encoding: gzip", f"Content-Length: {len(bomb)}")
+
+    assert status(post(server, *headers, body=bomb)) == 413
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    (
+        ("/s/content/\xc3\xa9", 400),
+        ("/s/content/a%", 400),
+        ("/s/content/%00", 400),
+        ("/s/content/%FF", 400),
+        ("/s/content/" + "x" * 70_000, 414),
+        ("//", 404),
+        ("/s/content//similar", 404),
+        ("/s/ids?x=%zz", 400),
+    ),
+)
+def test_a_hostile_path_is_refused(server: Server, path: str, expected: int) -> None:
+    request = f"GET {path} HTTP/1.1\r\nHost: x\r\nx-api-key: {server.key}\r\n\r\n".encode("latin-1")
+
+    assert status(exchange(server, request)) == expected
+
+
+def test_two_keys_are_no_key(server: Server) -> None:
+    request = f"GET /s/ids HTTP/1.1\r\nHost: x\r\nx-api-key: {server.key}\r\nX-API-Key: {server.key}\r\n\r\n"
+
+    assert status(exchange(server, request.encode())) == 401
+
+
+def test_huge_headers_are_refused_by_the_server(server: Server) -> None:
+    request = b"GET /s/ids HTTP/1.1\r\nHost: x\r\nx-big: " + b"x" * 2_000_000 + b"\r\n\r\n"
+
+    assert status(exchange(server, request)) in {0, 431}
+
+
+def test_silent_and_half_open_connections_do_not_stop_others(server: Server) -> None:
+    held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1500)]
+    for connection in held[::2]:
+        connection.sendall(b"POST /s/content HTTP/1.1\r\nHost: x\r\n")
+    try:
+        began = time.monotonic()
+        assert server.client.get("/s/ids").status_code == 200
+        assert time.monotonic() - began < 2
+    finally:
+        for connection in held:
+            connection.close()
+
+
+def test_a_slow_reader_of_a_long_list_is_cut(server: Server) -> None:
+    for batch in range(5):
+        pieces = [{"id": f"{batch}-{n}", "categories": {}, "extras": {"text": "x" * 8000}} for n in range(2000)]
+        assert server.client.post("/long/content", json=pieces).status_code == 202
+    request = f"GET /long/content HTTP/1.1\r\nHost: x\r\nx-api-key: {server.key}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(request)
+        time.sleep(5)
+        received = 0
+        connection.settimeout(5)
+        try:
+            while part := connection.recv(1 << 20):
+                received += len(part)
+        except (TimeoutError, ConnectionResetError):
+            pass
+    assert received < 5 * 2000 * 8000
+    assert server.client.delete("/long?confirm=long").status_code == 202
+
+
+def test_a_large_submission_does_not_hold_up_a_read(server: Server) -> None:
+    pieces = [
+        {"id": f"{n}", "categories": {c: [f"{c}{n * 7 % 997 + k}" for k in range(5)] for c in "abcd"}}
+        for n in range(2000)
+    ]
+    body = json.dumps(pieces)
+    headers = {"content-type": "application/json"}
+    thread = threading.Thread(target=lambda: server.client.post("/bulk/content", content=body, headers=headers))
+    thread.start()
+    slowest = 0.0
+    while thread.is_alive():
+        began = time.monotonic()
+        assert server.client.get("/-/health/live").status_code == 200
+        slowest = max(slowest, time.monotonic() - began)
+    thread.join()
+    assert slowest < 2
+    assert server.client.delete("/bulk?confirm=bulk").status_code == 202
+
+
+def test_the_log_holds_no_key_and_no_traceback(server: Server) -> None:
+    log = server.log()
+
+    assert server.key not in log
+    assert "Traceback" not in log
+
+
+def test_the_settings_file_was_read(server: Server) -> None:
+    assert Path(server.data).exists()
+    assert server.client.get("/-/health/ready").json() == {"status": "ok"}
