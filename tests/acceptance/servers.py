@@ -32,6 +32,7 @@ class Server:
 
     def __init__(self, data: Path, *options: str, database: str | None = None) -> None:
         self.data = data
+        self.database = database
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]

@@ -106,6 +106,7 @@ def test_a_monthly_quota_counts_only_answers_with_200(service: Service) -> None:
     assert service.get("/s/content/a/similar", key=key, headers={"if-none-match": tag}).status_code == 304
     assert service.get("/s/content/no/similar", key=key).status_code == 404
     assert service.get("/s/content/b/similar", key=key).status_code == 200
+    assert service.get("/no/content/a/similar", key=key).status_code == 429
     over = service.get("/s/content/a/similar", key=key)
     assert (over.status_code, over.json()["code"]) == (429, "quota-exceeded")
     assert int(over.headers["retry-after"]) > 0
@@ -120,6 +121,7 @@ def test_a_rate_is_limited_and_announced(service: Service) -> None:
     over = [answer for answer in answers if answer.status_code == 429]
     assert over
     assert over[0].headers["retry-after"] == "1"
+    assert "r=0" in over[0].headers["ratelimit"]
     assert "q=3" in answers[0].headers["ratelimit-policy"]
     assert "r=" in answers[0].headers["ratelimit"]
 

@@ -19,7 +19,6 @@ from penchant.errors import (
     InvalidSettings,
     NotATenant,
     QuotaExceeded,
-    RateExceeded,
     StorageUnavailable,
     Unauthenticated,
 )
@@ -58,6 +57,7 @@ class RateState:
     limit: int
     remaining: int
     reset_s: int
+    exceeded: bool = False
 
 
 def new_key() -> tuple[str, str, bytes]:
@@ -114,22 +114,14 @@ class AccessControl:
         return Access(key_id=record.key_id, account_id=record.account_id, plan=self._plan(record), admin=record.admin)
 
     def count_request(self, access: Access) -> RateState | None:
-        """Count a request of a key against its plan's rate; ``None`` where there is no limit.
-
-        Raises:
-            RateExceeded: the second's requests are used up.
-        """
+        """Count a request of a key against its plan's rate; ``None`` where there is no limit."""
         limit = access.plan.requests_per_second
         if limit is None:
             return None
         item = RateLimitItemPerSecond(limit)
         allowed = self._rates.hit(item, access.key_id)
         window = self._rates.get_window_stats(item, access.key_id)
-        if not allowed:
-            raise RateExceeded(
-                f"The key's plan {access.plan.name!r} allows {limit} requests a second.", retry_after_s=1
-            )
-        return RateState(limit=limit, remaining=window.remaining, reset_s=1)
+        return RateState(limit=limit, remaining=window.remaining, reset_s=1, exceeded=not allowed)
 
     @staticmethod
     def require(access: Access, feature: Feature) -> None:

@@ -94,7 +94,7 @@ class Reading:
         statement = self._live(select(*columns)).order_by(pieces.c.piece_id).offset(skip or None).limit(limit)
 
         def batches() -> Iterator[Sequence[EncodedPiece]]:
-            for rows in self._stream(statement):
+            for rows in self._stream(statement, BODY_ROWS if bodies else BATCH_ROWS):
                 yield [EncodedPiece(id=row[0], body=decoded(row[1], row[2]) if bodies else b"") for row in rows]
 
         return Listing(head=self.head, batches=batches())

@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penchant.errors import PenchantError, UnknownRoute, WrongMethod
+from penchant.errors import PenchantError, RateExceeded, UnknownRoute, WrongMethod
 from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import RateState
@@ -145,6 +145,7 @@ class _Exchange:
         self.template = "(none)"
         self.status = 0
         self.rate: RateState | None = None
+        self.uncount: Callable[[], None] | None = None
         self.services = services
         self._started = time.perf_counter()
 
@@ -187,7 +188,9 @@ class _Exchange:
         await response(scope, receive, self.sender(send))
 
     def finish(self) -> None:
-        """Count the request and log it where that is asked for."""
+        """Count the request and log it where that is asked for; only a 200 counts against a quota."""
+        if self.uncount is not None and self.status != 200:
+            self.uncount()
         seconds = time.perf_counter() - self._started
         metrics = self.services.metrics
         metrics.requests.labels(self.template, self.method, str(self.status)).inc()
@@ -252,7 +255,7 @@ class Resource:
                 limit_bytes=services.settings.body_limit_bytes,
                 timeout_s=services.settings.body_timeout_s,
             )
-        answer = await _answer(call)
+        answer = await operation.handler(call)
         response = await _respond(call, answer, head=scope["method"] == "HEAD")
         await response(scope, receive, send)
 
@@ -262,6 +265,10 @@ class Resource:
         access = await services.access.authenticate(call.headers.getlist("x-api-key"))
         call.caller = access
         exchange.rate = services.access.count_request(access)
+        if exchange.rate is not None and exchange.rate.exceeded:
+            raise RateExceeded(f"The key's plan allows {exchange.rate.limit} requests a second.", retry_after_s=1)
+        if call.operation.counted:
+            exchange.uncount = await services.usage.reserve(access)
         services.access.require_tenant(access)
         for feature in _features(call):
             services.access.require(access, feature)
@@ -280,21 +287,6 @@ def _features(call: Call) -> list[Feature]:
     if CATALOGS in call.operation.parameters and any(name in CATALOGS.names() for name in call.query.names()):
         needed.append(Feature.FILTERS)
     return needed
-
-
-async def _answer(call: Call) -> Answer:
-    """Run the handler; an answer that counts against the quota is counted only if it is given."""
-    if not call.operation.counted:
-        return await call.operation.handler(call)
-    release = await call.services.usage.reserve(call.access)
-    try:
-        answer = await call.operation.handler(call)
-    except BaseException:
-        release()
-        raise
-    if _is_unchanged(call, answer):
-        release()
-    return answer
 
 
 def _is_unchanged(call: Call, answer: Answer) -> bool:

@@ -5,19 +5,13 @@ from collections.abc import AsyncIterator
 
 from penchant.errors import UnsupportedMediaType, invalid_parameter
 from penchant.service.content import Page
-from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, has_body, media_type, read_body
 from penchant.web.operations import Answer, Call
+from penchant.web.tags import body_tag, version_tag
 from penchant.wire import decode_ids, encode, format_timestamp, id_problem
 
 _ID_PARAMETER = re.compile(r"id(\[\d*\])?\Z")
 EMPTY_LIST = b"[]"
-
-
-def version_tag(head: SourceHead, *more: object) -> str:
-    """Return an ETag for what follows from a source's version alone."""
-    parts = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version, *more)
-    return "-".join(f"{part:x}" if isinstance(part, int) else str(part) for part in parts)
 
 
 async def submit(call: Call) -> Answer:
@@ -84,7 +78,7 @@ async def read_piece(call: Call) -> Answer:
     head, body = await call.services.content.piece(
         call.access, call.source, call.path["contentID"], min_version=call.min_version()
     )
-    return Answer(body=body, version=head.version, etag=version_tag(head))
+    return Answer(body=body, version=head.version, etag=body_tag(call, body))
 
 
 async def delete_piece(call: Call) -> Answer:

@@ -1,19 +1,9 @@
 """Handlers of what the service is for: similar content, recommendations, profiles."""
 
-import hashlib
-
 from penchant.service.recommend import PersonalQuery, SimilarQuery
 from penchant.web.operations import Answer, Call
+from penchant.web.tags import body_tag
 from penchant.wire import encode
-
-_TAG_BYTES = 12
-"""Length of an ETag's hash: 96 bits, so that two bodies never share one by chance."""
-
-
-def _body_tag(call: Call, body: bytes) -> str:
-    """Return an ETag of the body itself: windows change it without a new version."""
-    account = call.access.account_id.to_bytes(8, "big", signed=True)
-    return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=account).hexdigest()
 
 
 async def similar(call: Call) -> Answer:
@@ -28,7 +18,7 @@ async def similar(call: Call) -> Answer:
         at=values["at"],
     )
     body = encode(call.services.recommender.similar(view, query))
-    return Answer(body=body, version=view.head.version, etag=_body_tag(call, body), stale=view.stale)
+    return Answer(body=body, version=view.head.version, etag=body_tag(call, body), stale=view.stale)
 
 
 async def recommendation(call: Call) -> Answer:
