@@ -119,7 +119,8 @@ def freshness(server: Server, source: str) -> None:
         times.append(time.perf_counter() - began)
     times.sort()
     print(
-        f"submit one piece and read it in the next request, {source}: p50 {times[100] * 1000:.1f} ms, p99 {times[198] * 1000:.1f} ms"
+        f"submit one piece and read it in the next request, {source}: "
+        f"p50 {times[100] * 1000:.1f} ms, p99 {times[198] * 1000:.1f} ms"
     )
 
 

@@ -16,7 +16,6 @@ from limits.strategies import FixedWindowRateLimiter
 
 from penchant.errors import (
     FeatureNotInPlan,
-    InvalidSettings,
     NotATenant,
     QuotaExceeded,
     StorageUnavailable,
@@ -158,7 +157,7 @@ class AccessControl:
         plan = self._settings.plan(record.plan)
         if plan is None:
             # A key outlives the settings file: without its plan it may do nothing rather than everything.
-            raise InvalidSettings(f"The key's plan {record.plan!r} is in no settings file.")
+            raise FeatureNotInPlan(f"The key's plan {record.plan!r} is not configured on this server.")
         return plan
 
 

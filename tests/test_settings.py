@@ -1,0 +1,72 @@
+"""Where settings come from, and which are accepted."""
+
+from pathlib import Path
+
+import pytest
+
+from penchant.errors import InvalidSettings
+from penchant.model import BASIC_PLAN, FULL_PLAN, Feature
+from penchant.settings import Settings, load_settings
+
+
+def test_command_line_comes_before_environment_before_file(tmp_path: Path) -> None:
+    file = tmp_path / "penchant.toml"
+    file.write_text('port = 1\nhost = "file"\nbody-limit-bytes = 7\n')
+    environment = {"PENCHANT_PORT": "2", "PENCHANT_HOST": "environment", "PENCHANT_METRICS_PUBLIC": "false"}
+
+    settings = load_settings({"port": 3, "host": None}, file=file, environment=environment)
+
+    assert (settings.port, settings.host, settings.body_limit_bytes) == (3, "environment", 7)
+    assert not settings.metrics_public
+
+
+def test_lists_in_the_environment_are_split_at_commas() -> None:
+    settings = load_settings(environment={"PENCHANT_CORS_ORIGINS": "https://a.example, https://b.example"})
+
+    assert settings.cors_origins == ("https://a.example", "https://b.example")
+
+
+def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "other.toml"
+    file.write_text("port = 4321\n")
+
+    assert load_settings(environment={"PENCHANT_SETTINGS": str(file)}).port == 4321
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "port = 0",
+        'port = "x"',
+        "unknown = 1",
+        "base-path = 'x/'",
+        "log-level = 'loud'",
+        "=",
+        "[plans.p]\nfeatures = ['no']",
+    ),
+)
+def test_an_unacceptable_setting_is_a_clear_error(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "penchant.toml"
+    file.write_text(text)
+
+    with pytest.raises(InvalidSettings, match="setting"):
+        load_settings(file=file, environment={})
+
+
+def test_a_missing_file_that_was_named_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings):
+        load_settings(file=tmp_path / "no.toml", environment={})
+
+
+def test_plans_are_configured_and_built_in(tmp_path: Path) -> None:
+    file = tmp_path / "penchant.toml"
+    file.write_text('[plans.press]\nfeatures = ["filters", "lists"]\nrequests-per-second = 5\npieces-per-source = 10\n')
+    settings = load_settings(file=file, environment={})
+
+    press = settings.plan("press")
+    assert press is not None
+    assert press.features == {Feature.FILTERS, Feature.LISTS}
+    assert (press.requests_per_second, press.pieces_per_source, press.sources) == (5, 10, None)
+    assert (settings.plan("full"), settings.plan("basic"), settings.plan("no")) == (FULL_PLAN, BASIC_PLAN, None)
+    assert settings.plan_names() == ["basic", "full", "press"]
+    assert Settings().plan_names() == ["basic", "full"]

@@ -1,0 +1,67 @@
+"""Settings of the service that change how it answers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from conftest import Service
+from factories import piece
+from penchant.bootstrap import web_application
+from penchant.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        data=str(tmp_path / "data"),
+        base_path="/below/here",
+        cors_origins=("https://editor.example",),
+        metrics_public=False,
+        body_limit_bytes=100,
+        log_requests=True,
+    )
+
+
+@pytest.fixture
+def service(settings: Settings) -> Iterator[Service]:
+    with TestClient(web_application(settings), base_url="http://testserver", raise_server_exceptions=False) as client:
+        yield Service(client, settings)
+
+
+def test_every_path_is_below_the_base_path(service: Service) -> None:
+    created = service.post("/below/here/a%2Fb/content", json=[piece("a")])
+
+    assert created.status_code == 202
+    assert service.get("/below/here/a%2Fb/ids").json()["count"] == 1
+    assert service.get("/below/here/-/health/ready").status_code == 200
+    missing = service.get("/a%2Fb/ids")
+    assert missing.status_code == 404
+    assert missing.json()["type"] == "/below/here/-/problems/unknown-route"
+    assert service.get("/below/here/-/openapi.json").json()["servers"] == [{"url": "/below/here"}]
+
+
+def test_only_the_origins_named_may_call_from_a_browser(service: Service) -> None:
+    asked = {"origin": "https://editor.example", "access-control-request-method": "PUT"}
+
+    allowed = service.client.options("/below/here/s/settings", headers=asked)
+    refused = service.client.options("/below/here/s/settings", headers=asked | {"origin": "https://other.example"})
+
+    assert allowed.headers["access-control-allow-origin"] == "https://editor.example"
+    assert "access-control-allow-origin" not in refused.headers
+
+
+def test_closed_metrics_want_an_admin_key(service: Service) -> None:
+    path = "/below/here/-/metrics"
+
+    assert service.client.get(path).status_code == 401
+    assert service.get(path).json()["code"] == "not-an-admin"
+    assert service.get(path, key=service.new_key(admin=True)).status_code == 200
+
+
+def test_the_body_limit_is_named(service: Service) -> None:
+    answer = service.post("/below/here/s/content", json=[piece("x" * 100)])
+
+    assert answer.status_code == 413
+    assert "100" in answer.json()["detail"]
