@@ -1,0 +1,118 @@
+"""The documents say what the code does."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from conftest import Service
+from penchant.settings import PlanSettings, Settings, load_settings
+from penchant.web.routes import OPERATIONS
+
+ROOT = Path(__file__).parents[1]
+ANYTHING = "…"
+EXAMPLE = re.compile(r"```http\n(.*?)```\n\n```json ?(\d*)\n(.*?)```", re.DOTALL)
+
+
+def examples() -> list[tuple[str, int, str]]:
+    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    assert page.count("```http") == len(EXAMPLE.findall(page))
+    return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
+
+
+def matches(found: Any, expected: Any) -> bool:
+    """Return whether an answer is the one that is printed, with ``"…"`` for any value."""
+    if expected == ANYTHING:
+        return True
+    if isinstance(expected, dict):
+        return (
+            isinstance(found, dict)
+            and found.keys() == expected.keys()
+            and all(matches(found[name], expected[name]) for name in expected)
+        )
+    if isinstance(expected, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(expected)
+            and all(matches(one, other) for one, other in zip(found, expected, strict=True))
+        )
+    return bool(found == expected)
+
+
+def test_every_example_of_the_interface_is_answered_as_printed(service: Service) -> None:
+    for request, status, answer in examples():
+        head, _, body = request.partition("\n\n")
+        first, *lines = head.strip().splitlines()
+        method, path = first.split(" ")
+        headers = dict(line.split(": ") for line in lines)
+
+        found = service.request(method, path, headers=headers, content=body.encode() or None)
+
+        assert found.status_code == status, (first, found.text)
+        assert matches(found.json(), json.loads(answer)), (first, found.text)
+
+
+def test_every_operation_is_described_and_has_an_example() -> None:
+    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    asked = [request.splitlines()[0] for request, _, _ in examples()]
+    for operation in OPERATIONS:
+        pattern = operation.method + " " + re.sub(r"\\{\w+\\}", r"[^/?]+", re.escape(operation.path)) + r"(\?.*)?"
+        if operation.name in {"live", "metrics", "problem"}:
+            assert operation.path in page
+        else:
+            assert any(re.fullmatch(pattern, line) for line in asked), operation.name
+
+
+def rows(first_cell: str) -> dict[str, list[str]]:
+    """Return the rows of the settings page's table with this first heading, by their first cell."""
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    table = page.split(f"| {first_cell} |", 1)[1].split("\n\n", 1)[0]
+    cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return {row[0]: row[1:] for row in cells}
+
+
+def printed(default: Any) -> str:
+    return "none" if default is None else json.dumps(msgspec.to_builtins(default))
+
+
+def test_the_settings_page_has_every_setting_with_its_default() -> None:
+    described = rows("in the file")
+
+    assert set(described) == {field.encode_name for field in msgspec.structs.fields(Settings)}
+    for field in msgspec.structs.fields(Settings):
+        environment, default, _ = described[field.encode_name]
+        assert environment == ("" if field.name == "plans" else f"PENCHANT_{field.name.upper()}")
+        assert default == printed(getattr(Settings(), field.name)).replace("30.0", "30")
+
+
+def test_the_settings_page_has_every_member_of_a_plan() -> None:
+    described = rows("member")
+
+    assert set(described) == {field.encode_name for field in msgspec.structs.fields(PlanSettings)}
+    for field in msgspec.structs.fields(PlanSettings):
+        assert described[field.encode_name][0] == printed(getattr(PlanSettings(), field.name))
+
+
+def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    file = tmp_path / "penchant.toml"
+    file.write_text(example)
+
+    assert load_settings(file=file, environment={}).plan("press") is not None
+    assert tomllib.loads(example)["port"] == 8080
+
+
+@pytest.mark.parametrize(
+    "document", ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions.md")
+)
+def test_links_between_documents_lead_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+
+    assert len(text) > 500
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / document).parent.joinpath(target).exists(), target
