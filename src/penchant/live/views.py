@@ -41,6 +41,7 @@ class _Held:
     view: View | None = None
     confirmed_at: float = 0.0
     popularity: Popularity | None = None
+    popularity_view: PopularityView | None = None
     popularity_cursor: Cursor | None = None
     positive: frozenset[InteractionType] = frozenset()
 
@@ -118,9 +119,11 @@ class Views:
         """Return how many people like each piece, every committed interaction included."""
         name = (view.head.account_id, view.head.name)
         held = self._held.setdefault(name, _Held())
-        if held.popularity is not None and self._is_counted(held, view):
-            return held.popularity.view()
+        if held.popularity_view is not None and self._is_counted(held, view):
+            return held.popularity_view
         async with self._lock(name):
+            if held.popularity_view is not None and self._is_counted(held, view):
+                return held.popularity_view
             with self._metrics.follow_seconds.labels("interactions").time():
                 return await self._database.in_thread(self._count, held, view)
 
@@ -179,13 +182,14 @@ class Views:
                     elif row.type in positive:
                         popularity.record(row.user_key, row.piece_id, row.occurred_at // DAY_MS)
             held.popularity = popularity
+            held.popularity_view = popularity.view()
             held.positive = positive
             held.popularity_cursor = Cursor(
                 incarnation=feed.head.incarnation,
                 epoch=feed.head.epoch,
                 version=feed.head.interactions_version,
             )
-            return popularity.view()
+            return held.popularity_view
 
     def _stale(self, held: _Held | None, min_version: int) -> View:
         if held is not None and held.view is not None and not min_version:

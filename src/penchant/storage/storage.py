@@ -210,6 +210,8 @@ class Storage:
                 removed += maintenance.purge_source(
                     connection, number, now=now or now_ms(), chunk=chunk, retention_days=retention_days
                 )
+        with driver_errors():
+            self._database.forget_log()
         return removed
 
     def check(self) -> list[str]:
