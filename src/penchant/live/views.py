@@ -13,6 +13,8 @@ from penchant.storage import Cursor, SourceHead
 from penchant.telemetry import Metrics
 from penchant.wire import decode_settings, decode_stored_piece
 
+APPLY_PIECES = 20_000
+"""Decoded pieces held at a time while a large source is loaded: some 60 MB."""
 WAIT_STEP_S = 0.02
 """Pause between looks for a version that another process or node may still commit."""
 
@@ -146,6 +148,8 @@ class Views:
             for batch in feed.batches:
                 for row in batch:
                     changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
+                if len(changes) >= APPLY_PIECES:
+                    snapshot, changes = snapshot.apply(changes), {}
             curation = feed.curation
             return View(
                 head=feed.head,

@@ -19,7 +19,7 @@ _PATH_TEXTS = {
     "type": "One of Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike.",
     "code": "The code of an error.",
 }
-_KEY_ERRORS = ("unauthenticated", "rate-exceeded", "not-a-tenant", "malformed-path")
+_KEY_ERRORS = ("unauthenticated", "rate-exceeded", "not-a-tenant")
 
 
 def openapi(operations: Sequence[Operation], base_path: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 
 def _error_codes(operation: Operation) -> list[str]:
-    codes = list(operation.errors)
+    codes = ["malformed-path", *operation.errors]
     if not operation.public:
         codes += _KEY_ERRORS
         codes += ["invalid-input", "storage-unavailable"]

@@ -1,0 +1,43 @@
+"""Requests made from the OpenAPI document get the statuses, types and bodies that it promises."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server
+
+CHECKS = "status_code_conformance,content_type_conformance,response_schema_conformance"
+
+
+@pytest.mark.slow
+def test_answers_conform_to_the_openapi_document(tmp_path: Path) -> None:
+    settings = tmp_path / "penchant.toml"
+    settings.write_text("min-version-timeout-s = 0.05\n")
+    server = Server(tmp_path / "data", "--settings", str(settings))
+    server.client.post("/s/content", json=[{"id": "a", "categories": {"genre": ["x"]}}])
+
+    fuzzed = subprocess.run(
+        [
+            str(Path(sys.executable).parent / "schemathesis"),
+            "run",
+            f"{server.url}/-/openapi.json",
+            "--header",
+            f"x-api-key: {server.key}",
+            "--checks",
+            CHECKS,
+            "--max-examples",
+            "10",
+            "--seed",
+            "1",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    assert server.stop() == 0
+    assert fuzzed.returncode == 0, fuzzed.stdout
