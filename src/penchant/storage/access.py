@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from penchant.storage import statements
 from penchant.storage.hashing import account_id as account_number
 from penchant.storage.records import AuditEntry, KeyRecord
 from penchant.storage.schema import accounts, audit, keys, usage
@@ -21,10 +22,10 @@ _KEY = select(
 ).join(accounts, accounts.c.account_id == keys.c.account_id)
 
 
-def ensure_account(connection: Connection, database: Any, name: str) -> int:
+def ensure_account(connection: Connection, insert_into: statements.Insert, name: str) -> int:
     """Return the number of an account, which is made if it is missing."""
     number = account_number(name)
-    database.insert_missing(connection, accounts, {"account_id": number, "name": name})
+    connection.execute(statements.insert_missing(insert_into, accounts), {"account_id": number, "name": name})
     return number
 
 

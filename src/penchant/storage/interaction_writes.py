@@ -1,12 +1,13 @@
 """How are interactions stored once each, and how is a person erased?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from penchant.model import Interaction, NewInteraction
+from penchant.storage import statements
 from penchant.storage.hashing import event_key, piece_key, user_key
 from penchant.storage.records import Outcome
 from penchant.storage.schema import (
@@ -20,14 +21,9 @@ from penchant.storage.schema import (
 )
 
 
-class EventIds(Protocol):
-    """What storing an event id needs of a database."""
-
-    def upsert_event_ids(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows of event ids, replacing those of a former incarnation."""
-
-
-def record(connection: Connection, database: EventIds, row: Any, new: Sequence[NewInteraction], now: int) -> Outcome:
+def record(
+    connection: Connection, insert_into: statements.Insert, row: Any, new: Sequence[NewInteraction], now: int
+) -> Outcome:
     """Store interactions but those whose event id is known; answer for each what is stored.
 
     ``row`` is the source's, with its interactions counter locked.
@@ -58,7 +54,7 @@ def record(connection: Connection, database: EventIds, row: Any, new: Sequence[N
             events.append({"source_id": row.source_id, "event_key": key, "version": version})
     _insert(connection, row.source_id, stored)
     if events:
-        database.upsert_event_ids(connection, events)
+        connection.execute(statements.upsert(insert_into, statements.EVENTS_KEY), events)
     if stored:
         _raise_version(connection, row.source_id, version, now)
     return Outcome(version=row.version, interactions=tuple(answered), duplicates=len(answered) - len(stored))

@@ -38,6 +38,7 @@ UNSTAGE = text(
 class PostgresqlDatabase:
     """A PostgreSQL database: pooled connections, rows locked by the transactions themselves."""
 
+    insert = staticmethod(dialect.insert)
     quick_reads = False
 
     def __init__(self, url: str) -> None:
@@ -68,7 +69,7 @@ class PostgresqlDatabase:
     def upsert_pieces(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert or replace rows of pieces: many through COPY into a temporary table."""
         if len(rows) < COPY_FROM_ROWS:
-            connection.execute(statements.upsert(dialect.insert, statements.PIECES_KEY), rows)
+            connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), rows)
             return
         connection.execute(STAGE)
         connection.exec_driver_sql("TRUNCATE staged_pieces")
@@ -78,18 +79,6 @@ class PostgresqlDatabase:
             for row in rows:
                 copy.write_row(tuple(row.values()))
         connection.execute(UNSTAGE)
-
-    def upsert_event_ids(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows of event ids, replacing those of a former incarnation."""
-        connection.execute(statements.upsert(dialect.insert, statements.EVENTS_KEY), rows)
-
-    def add_usage(self, connection: Connection, row: Mapping[str, Any]) -> None:
-        """Add answers to a month of an account."""
-        connection.execute(statements.add_usage(dialect.insert), row)
-
-    def insert_missing(self, connection: Connection, table: Any, row: Mapping[str, Any]) -> bool:
-        """Insert a row unless its key is there; tell whether it was inserted."""
-        return connection.execute(dialect.insert(table).on_conflict_do_nothing(), row).rowcount == 1
 
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""

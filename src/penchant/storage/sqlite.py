@@ -25,6 +25,7 @@ CHECKPOINT_TIMEOUT_S = 0.2
 class SqliteDatabase:
     """A SQLite file: read connections, one write connection at a time under a file lock."""
 
+    insert = staticmethod(dialect.insert)
     quick_reads = True
 
     def __init__(self, folder: Path) -> None:
@@ -98,19 +99,7 @@ class SqliteDatabase:
     def upsert_pieces(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert or replace rows of pieces, in order of ids (random order slows a large table)."""
         ordered = sorted(rows, key=lambda row: row["piece_id"])
-        connection.execute(statements.upsert(dialect.insert, statements.PIECES_KEY), ordered)
-
-    def upsert_event_ids(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows of event ids, replacing those of a former incarnation."""
-        connection.execute(statements.upsert(dialect.insert, statements.EVENTS_KEY), rows)
-
-    def add_usage(self, connection: Connection, row: Mapping[str, Any]) -> None:
-        """Add answers to a month of an account."""
-        connection.execute(statements.add_usage(dialect.insert), row)
-
-    def insert_missing(self, connection: Connection, table: Any, row: Mapping[str, Any]) -> bool:
-        """Insert a row unless its key is there; tell whether it was inserted."""
-        return connection.execute(dialect.insert(table).on_conflict_do_nothing(), row).rowcount == 1
+        connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), ordered)
 
     def forget_log(self) -> None:
         """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""

@@ -42,6 +42,10 @@ HEAD = (
 """A source with both its counters; the first ten columns are those of a `SourceHead`, in its order."""
 
 
+Insert = Callable[[Table], Any]
+"""A dialect's INSERT: it alone knows ON CONFLICT."""
+
+
 class UpsertKey(NamedTuple):
     """A table and the columns of its primary key."""
 
@@ -53,15 +57,20 @@ PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
 EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
 
 
-def upsert(insert: Callable[[Table], Any], key: UpsertKey) -> Any:
+def upsert(insert: Insert, key: UpsertKey) -> Any:
     """Return the dialect's insert of a row that replaces the one of the same key."""
     statement = insert(key.table)
     replaced = {c.name: statement.excluded[c.name] for c in key.table.c if c.name not in key.columns}
     return statement.on_conflict_do_update(index_elements=key.columns, set_=replaced)
 
 
-def add_usage(insert: Callable[[Table], Any]) -> Any:
+def add_usage(insert: Insert) -> Any:
     """Return the dialect's insert that adds to the row of the same month."""
     statement = insert(usage)
     total = usage.c.answers + statement.excluded.answers
     return statement.on_conflict_do_update(index_elements=("account_id", "month"), set_={"answers": total})
+
+
+def insert_missing(insert: Insert, table: Table) -> Any:
+    """Return the dialect's insert of a row unless its key is there."""
+    return insert(table).on_conflict_do_nothing()

@@ -154,12 +154,12 @@ class Storage:
     def account_id(self, name: str) -> int:
         """Return the number of an account, which is made if it is missing."""
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
-            return access.ensure_account(connection, self._database, name)
+            return access.ensure_account(connection, self._database.insert, name)
 
     def create_key(self, record: KeyRecord, *, actor: str) -> None:
         """Store a key, making its account if it is missing."""
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
-            access.ensure_account(connection, self._database, record.account)
+            access.ensure_account(connection, self._database.insert, record.account)
             access.add_key(connection, record)
             Writing(connection, self._database, now_ms()).note(record.account_id, actor, "key.create", record.key_id)
 

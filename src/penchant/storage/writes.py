@@ -46,17 +46,12 @@ LOOKUP_IDS = 5_000
 class Database(Protocol):
     """What a write needs of a database beyond SQLAlchemy."""
 
+    @property
+    def insert(self) -> statements.Insert:
+        """The dialect's INSERT, which knows what to do on a conflict."""
+
     def upsert_pieces(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert or replace rows of pieces."""
-
-    def upsert_event_ids(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows of event ids."""
-
-    def add_usage(self, connection: Connection, row: Mapping[str, Any]) -> None:
-        """Add answers to a month of an account."""
-
-    def insert_missing(self, connection: Connection, table: Any, row: Mapping[str, Any]) -> bool:
-        """Insert a row unless its key is there."""
 
 
 class Writing:
@@ -88,7 +83,7 @@ class Writing:
                 return self._replace_settings(command)
             case RecordInteractions():
                 row = self._require(command, INTERACTIONS)
-                return record(self.connection, self.database, row, command.interactions, self.now)
+                return record(self.connection, self.database.insert, row, command.interactions, self.now)
             case EraseUser():
                 row = self._require(command, INTERACTIONS)
                 erase(self.connection, row, user_key(row.source_id, command.user_id), self.now)
@@ -100,7 +95,7 @@ class Writing:
                     "month": command.month,
                     "answers": command.answers,
                 }
-                self.database.add_usage(self.connection, fields)
+                self.connection.execute(statements.add_usage(self.database.insert), fields)
                 return Outcome()
 
     def note(self, account_id: int, actor: str, action: str, subject: str) -> None:
@@ -198,11 +193,11 @@ class Writing:
                 "created_at": self.now,
                 "changed_at": self.now,
             }
-            self.database.insert_missing(self.connection, sources, source)
+            self.connection.execute(statements.insert_missing(self.database.insert, sources), source)
             for kind in (CONTENT, INTERACTIONS):
                 counter = dict.fromkeys(("version", "cleared_at", "purged_below", "live", "clock"), 0)
                 counter |= {"source_id": number, "kind": kind}
-                self.database.insert_missing(self.connection, counters, counter)
+                self.connection.execute(statements.insert_missing(self.database.insert, counters), counter)
         self.note(command.account_id, command.actor, "source.create", command.source)
         return self._row(command, CONTENT)
 

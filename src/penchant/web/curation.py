@@ -11,7 +11,7 @@ def read_list(kind: ListKind) -> Handler:
     """Return the handler that answers a list."""
 
     async def handler(call: Call) -> Answer:
-        view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+        view = await call.view()
         return Answer(body=encode(call.services.curation.listed(view, kind)), version=view.head.version)
 
     return handler
@@ -42,7 +42,7 @@ async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
 
 async def read_settings(call: Call) -> Answer:
     """Answer the settings of a source."""
-    view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+    view = await call.view()
     return Answer(body=encode_settings(view.settings), version=view.head.version)
 
 

@@ -7,6 +7,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
+from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import Access
@@ -99,6 +100,11 @@ class Call:
             except ValueError as error:
                 raise invalid_parameter(MIN_VERSION_HEADER, str(error)) from error
         return max(asked)
+
+    async def view(self) -> View:
+        """Return the source as it is committed now, at the version asked for at least."""
+        min_version = self.min_version()
+        return await self.services.views.view(self.access.account_id, self.source, min_version=min_version)
 
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that the operation does not know."""

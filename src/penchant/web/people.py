@@ -72,7 +72,7 @@ async def record_many(call: Call) -> Answer:
 async def list_interactions(call: Call) -> Answer:
     """Answer a person's interactions, newest first."""
     values = call.values()
-    view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+    view = await call.view()
     selection = Selection(
         piece_id=values["content-id"],
         type=values["type"],
@@ -88,7 +88,7 @@ async def list_interactions(call: Call) -> Answer:
 async def export(call: Call) -> Answer:
     """Answer all that is stored of a person."""
     call.values()
-    view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+    view = await call.view()
     user_id = call.path["userID"]
     found = await call.services.people.export(view, user_id)
     body = encode(

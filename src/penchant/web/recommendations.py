@@ -9,7 +9,7 @@ from penchant.wire import encode
 async def similar(call: Call) -> Answer:
     """Answer the nearest pieces of a piece."""
     values = call.values()
-    view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+    view = await call.view()
     query = SimilarQuery(
         piece_id=call.path["contentID"],
         take=values["limit"] or values["take"],
@@ -24,7 +24,7 @@ async def similar(call: Call) -> Answer:
 async def recommendation(call: Call) -> Answer:
     """Answer what a person may like."""
     values = call.values()
-    view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+    view = await call.view()
     query = PersonalQuery(
         user_id=call.path["userID"],
         take=values["take"],
@@ -41,6 +41,6 @@ async def recommendation(call: Call) -> Answer:
 async def profile(call: Call) -> Answer:
     """Answer a person's taste."""
     call.values()
-    view = await call.services.views.view(call.access.account_id, call.source, min_version=call.min_version())
+    view = await call.view()
     profiles = await call.services.recommender.profile(view, call.path["userID"])
     return Answer(body=encode(profiles), version=view.head.version, stale=view.stale)
