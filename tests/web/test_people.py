@@ -1,6 +1,7 @@
 """Interactions, profiles, recommendations, lists and settings (interface, sections 6 and 7)."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -391,3 +392,18 @@ def test_weights_of_interactions_change_profile_and_popularity(service: Service)
 
     assert service.get("/s/users/u/recommendation/profile").json()[0]["categories"] == {"genre": {"x": -1000}}
     assert recommended(service, "nobody", "?fill=false") == ["b"]
+
+
+def test_recommendations_at_once_are_those_one_by_one(service: Service) -> None:
+    service.submit("s", *(piece(f"p{number:03}", f"k{number % 7}", f"l{number % 3}") for number in range(200)))
+    body = [
+        {"userId": f"u{number % 20}", "type": "Watch", "contentId": f"p{number * 7 % 200:03}"} for number in range(400)
+    ]
+    service.post("/s/interactions", json=body)
+    users = [f"u{number}" for number in range(20)] * 5
+    one_by_one = [recommended(service, user) for user in users]
+
+    with ThreadPoolExecutor(8) as threads:
+        at_once = list(threads.map(lambda user: recommended(service, user), users))
+
+    assert at_once == one_by_one

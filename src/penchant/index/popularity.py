@@ -9,16 +9,21 @@ from penchant.index.segment import FloatArray, Segment
 
 HALF_LIFE_DAYS = 30
 """After how many days a person's liking counts half (interface, section 6)."""
+MAX_ARRAYS = 32
+"""Arrays that a view keeps: more than a snapshot has segments."""
 DayCounts = tuple[tuple[int, int], ...]
 
 
 class PopularityView:
-    """People by piece and by the UTC day of their latest positive interaction; immutable."""
+    """People by piece and by the UTC day of their latest positive interaction.
+
+    Immutable but for what it remembers of its own results, which any number of threads may ask for.
+    """
 
     def __init__(self, days: Mapping[str, DayCounts]) -> None:
         self._days = days
         self._people: tuple[tuple[int, int], dict[str, float]] | None = None
-        self._arrays: dict[int, tuple[Segment, FloatArray]] = {}
+        self._arrays: dict[tuple[int, int, int], tuple[Segment, FloatArray]] = {}
 
     def people(self, today: int, oldest_day: int) -> Mapping[str, float]:
         """Return for each piece its people, each counting 2^(-age / 30), summed by ascending day.
@@ -26,22 +31,22 @@ class PopularityView:
         Days before ``oldest_day`` count for nothing, days after ``today`` as today.
         """
         asked = (today, oldest_day)
-        if self._people is None or self._people[0] != asked:
-            self._arrays = {}
-            self._people = (
-                asked,
-                {key: _decayed(days, today, oldest_day) for key, days in self._days.items()},
-            )
-        return self._people[1]
+        known = self._people
+        if known is None or known[0] != asked:
+            known = (asked, {key: _decayed(days, today, oldest_day) for key, days in self._days.items()})
+            self._people = known
+        return known[1]
 
     def array(self, segment: Segment, today: int, oldest_day: int) -> FloatArray:
         """Return the people of a segment's pieces; shape (n_pieces,), float64."""
-        people = self.people(today, oldest_day)
-        known = self._arrays.get(id(segment))
+        place = (id(segment), today, oldest_day)
+        known = self._arrays.get(place)
         if known is None or known[0] is not segment:
+            people = self.people(today, oldest_day)
             values = np.fromiter((people.get(piece_id, 0.0) for piece_id in segment.ids), np.float64, len(segment))
-            known = (segment, values)
-            self._arrays[id(segment)] = known
+            if len(self._arrays) >= MAX_ARRAYS:
+                self._arrays = {}
+            known = self._arrays[place] = (segment, values)
         return known[1]
 
     def continued(self, days: Mapping[str, DayCounts], changed: set[str]) -> "PopularityView":

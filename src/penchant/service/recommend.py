@@ -93,9 +93,9 @@ class Recommender:
 
     async def recommend(self, view: View, query: PersonalQuery) -> RecommendationResult:
         """Return the pieces that a person may like, best first; an unknown person gets popular ones."""
-        person = await self._person(view, query.user_id, query.at)
         popularity = await self._views.popularity(view)
-        ranked = self._ranked(view, query, person, popularity)
+        # In a thread: a person with thousands of interactions must not hold up everybody else.
+        ranked = await self._database.in_thread(self._ranked, view, query, popularity)
         scores = {each.id: each.score for each in ranked}
         eligible = {each.id for each in ranked if each.units > 0}
         order = ranking.promoted(list(scores), [each for each in view.whitelist if each in eligible])
@@ -103,7 +103,7 @@ class Recommender:
 
     async def profile(self, view: View, user_id: str) -> list[Profile]:
         """Return a person's taste: one profile, or none where no interaction counts."""
-        person = await self._person(view, user_id, None)
+        person = await self._database.in_thread(self._person, view, user_id, None)
         categories: dict[str, dict[str, int]] = {}
         for term, score in person.profile.items():
             categories.setdefault(term.category, {})[term.keyword] = score
@@ -111,7 +111,8 @@ class Recommender:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
 
-    def _ranked(self, view: View, query: PersonalQuery, person: _Person, popularity: PopularityView) -> list[Ranked]:
+    def _ranked(self, view: View, query: PersonalQuery, popularity: PopularityView) -> list[Ranked]:
+        person = self._person(view, query.user_id, query.at)
         now = self._now()
         shown = Filter(
             moment=_moment(query.at, now),
@@ -158,11 +159,10 @@ class Recommender:
             for part in snapshot.parts
         ]
 
-    async def _person(self, view: View, user_id: str, at: int | None) -> _Person:
+    def _person(self, view: View, user_id: str, at: int | None) -> _Person:
         now = self._now()
         moment = _moment(at, now)
-        interactions = await self._database.read(
-            self._database.storage.user_interactions,
+        interactions = self._database.storage.user_interactions(
             view.head.source_id,
             InteractionQuery(
                 user_id=user_id,
