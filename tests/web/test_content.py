@@ -374,6 +374,7 @@ def test_head_answers_as_get_without_a_body(service: Service, path: str) -> None
 
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers.get("etag") == get.headers.get("etag")
+    assert head.headers.get("content-length", get.headers.get("content-length")) == get.headers.get("content-length")
 
 
 def test_large_answers_are_compressed_where_that_is_accepted(service: Service) -> None:

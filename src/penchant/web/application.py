@@ -309,7 +309,8 @@ async def _respond(call: Call, answer: Answer, *, head: bool) -> Response:
         headers["content-length"] = str(len(body))
         return Response(b"" if head else body, answer.status, headers=headers, media_type=answer.media_type)
     if head:
-        return Response(b"", answer.status, headers=headers, media_type=answer.media_type)
+        # Streamed nothing, since a length of 0 would be a false one.
+        return StreamingResponse(iter(()), answer.status, headers=headers, media_type=answer.media_type)
     return StreamingResponse(body, answer.status, headers=headers, media_type=answer.media_type)
 
 
