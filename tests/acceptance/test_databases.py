@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from acceptance.servers import Server
-from storage.conftest import new_database, postgresql
+from storage.conftest import new_database
 
 pytestmark = pytest.mark.slow
-__all__ = ["postgresql"]
 
 
 @pytest.fixture

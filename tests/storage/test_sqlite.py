@@ -14,10 +14,12 @@ from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import open_storage
 
 WRITER = """
-import sys
+import sys, time
 from pathlib import Path
 from penchant.model import EncodedPiece
 from penchant.storage import SubmitPieces, open_storage
+while time.time() < float(sys.argv[4]):
+    pass
 storage = open_storage(folder=Path(sys.argv[1]))
 account = storage.account_id("one")
 for number in range(int(sys.argv[3])):
@@ -29,9 +31,10 @@ storage.close()
 """
 
 
-def start_writer(folder: Path, name: str, count: int) -> "subprocess.Popen[str]":
+def start_writer(folder: Path, name: str, count: int, *, at: float = 0) -> "subprocess.Popen[str]":
+    """Start a process that opens the folder at a moment, submits pieces one by one and prints each that is stored."""
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), name, str(count)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, str(folder), name, str(count), str(at)], stdout=subprocess.PIPE, text=True
     )
 
 
@@ -52,6 +55,15 @@ def test_no_acknowledged_write_is_lost_when_a_process_is_killed(tmp_path: Path) 
     assert acknowledged <= stored
     assert storage.check() == []
     storage.close()
+
+
+def test_many_processes_may_open_a_fresh_folder_at_once(tmp_path: Path) -> None:
+    for attempt in range(3):
+        together = time.time() + 2
+        writers = [start_writer(tmp_path / str(attempt), str(number), 1, at=together) for number in range(4)]
+
+        assert [writer.communicate(timeout=60)[0].strip() for writer in writers] == [f"{n}-0" for n in range(4)]
+        assert [writer.returncode for writer in writers] == [0] * 4
 
 
 def test_the_files_are_their_owner_s_alone(tmp_path: Path) -> None:

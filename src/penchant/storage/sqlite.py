@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
+from penchant.errors import StorageIncompatible
 from penchant.storage import statements
 
 FILE_NAME = "penchant.db"
@@ -44,6 +45,14 @@ class SqliteDatabase:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (self.path, self._lock_path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        # The change to WAL waits for nobody: of two processes that make it at once, one would fail.
+        with self.exclusive(), contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S)) as connection:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+                    raise StorageIncompatible(f"The file {self.path} is no SQLite database.") from error
+                raise
 
     def _engine(self, begin: str) -> Engine:
         engine = create_engine(
@@ -128,5 +137,5 @@ class SqliteDatabase:
 def configure(connection: sqlite3.Connection) -> None:
     """Set what every connection needs: transactions begun by us alone, durable, erased bytes overwritten."""
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "cache_size=-65536"):
+    for pragma in ("synchronous=FULL", "secure_delete=ON", "cache_size=-65536"):
         connection.execute(f"PRAGMA {pragma}").fetchall()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from penchant.errors import PenchantError, StorageIncompatible, StorageUnavailable
+from penchant.errors import PenchantError, StorageUnavailable
 from penchant.model import Interaction
 from penchant.storage import access, maintenance, migrations, reads
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
@@ -238,12 +238,7 @@ def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
                 with database.migrating() as connection:
                     if not migrations.is_current(connection):
                         migrations.migrate(connection)
-    except StorageUnavailable as error:
-        database.close()
-        if "not a database" in str(error.__cause__):
-            raise StorageIncompatible("The file is no SQLite database.") from error
-        raise
-    except StorageIncompatible:
+    except PenchantError:
         database.close()
         raise
     return Storage(database)
