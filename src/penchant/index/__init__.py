@@ -1,19 +1,27 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
-from penchant.index.popularity import Popularity, PopularityView
-from penchant.index.segment import BoolArray, FloatArray, IntArray, Segment
-from penchant.index.snapshot import Filter, Neighbour, Part, Snapshot, smallest
+from penchant.index.layout import Blending, BoolArray, FloatArray, IntArray
+from penchant.index.masks import Filter
+from penchant.index.part import Part
+from penchant.index.personal import Person, Wanted, recommended
+from penchant.index.popularity import Popular, Popularity, PopularityView
+from penchant.index.segment import Segment
+from penchant.index.snapshot import Neighbour, Snapshot
 
 __all__ = [
+    "Blending",
     "BoolArray",
     "Filter",
     "FloatArray",
     "IntArray",
     "Neighbour",
     "Part",
+    "Person",
+    "Popular",
     "Popularity",
     "PopularityView",
     "Segment",
     "Snapshot",
-    "smallest",
+    "Wanted",
+    "recommended",
 ]

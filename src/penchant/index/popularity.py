@@ -1,17 +1,28 @@
 """How many people like each piece? A fold of the interactions feed, the same whether whole or step by step."""
 
+import math
+import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from penchant.index.segment import FloatArray, Segment
+from penchant.index.layout import FloatArray
+from penchant.index.part import Part
+from penchant.index.strings import Strings
 
 HALF_LIFE_DAYS = 30
 """After how many days a person's liking counts half (interface, section 6)."""
-MAX_ARRAYS = 32
-"""Arrays that a view keeps: more than a snapshot has segments."""
 DayCounts = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Popular:
+    """Part p of all pieces, an array (n_pieces,) for each part of a snapshot, and its median where somebody likes."""
+
+    shares: tuple[FloatArray, ...]
+    median: float
 
 
 class PopularityView:
@@ -23,7 +34,7 @@ class PopularityView:
     def __init__(self, days: Mapping[str, DayCounts]) -> None:
         self._days = days
         self._people: tuple[tuple[int, int], dict[str, float]] | None = None
-        self._arrays: dict[tuple[int, int, int], tuple[Segment, FloatArray]] = {}
+        self._popular: tuple[tuple[int, int], Sequence[Part], Popular] | None = None
 
     def people(self, today: int, oldest_day: int) -> Mapping[str, float]:
         """Return for each piece its people, each counting 2^(-age / 30), summed by ascending day.
@@ -37,17 +48,13 @@ class PopularityView:
             self._people = known
         return known[1]
 
-    def array(self, segment: Segment, today: int, oldest_day: int) -> FloatArray:
-        """Return the people of a segment's pieces; shape (n_pieces,), float64."""
-        place = (id(segment), today, oldest_day)
-        known = self._arrays.get(place)
-        if known is None or known[0] is not segment:
-            people = self.people(today, oldest_day)
-            values = np.fromiter((people.get(piece_id, 0.0) for piece_id in segment.ids), np.float64, len(segment))
-            if len(self._arrays) >= MAX_ARRAYS:
-                self._arrays = {}
-            known = self._arrays[place] = (segment, values)
-        return known[1]
+    def popular(self, parts: Sequence[Part], today: int, oldest_day: int) -> Popular:
+        """Return p = ln(1 + people) / ln(1 + the greatest of the live pieces) for the parts of a snapshot."""
+        asked = (today, oldest_day)
+        known = self._popular
+        if known is None or known[0] != asked or known[1] is not parts:
+            known = self._popular = (asked, parts, _popular(self.people(today, oldest_day), parts))
+        return known[2]
 
     def continued(self, days: Mapping[str, DayCounts], changed: set[str]) -> "PopularityView":
         """Return the view of later counts, which differ for the changed pieces only."""
@@ -59,6 +66,26 @@ class PopularityView:
                 updated[piece_id] = _decayed(days.get(piece_id, ()), *asked)
             view._people = (asked, updated)  # the same class
         return view
+
+
+def _popular(people: Mapping[str, float], parts: Sequence[Part]) -> Popular:
+    ids = Strings.of(people)
+    counts = np.fromiter(people.values(), np.float64, len(people))
+    found = []
+    for part in parts:
+        places = part.segment.ids.find_all(ids)
+        here = places >= 0
+        found.append((places[here], counts[here]))
+    living = [number[part.live[places] > 0] for part, (places, number) in zip(parts, found, strict=True)]
+    greatest = max((float(number.max(initial=0.0)) for number in living), default=0.0)
+    shares = tuple(np.zeros(len(part.segment)) for part in parts)
+    if not greatest:
+        return Popular(shares=shares, median=0.0)
+    scale = math.log1p(greatest)
+    for share, (places, number) in zip(shares, found, strict=True):
+        share[places] = np.log1p(number) / scale
+    liked = [value for number in living for value in (np.log1p(number[number > 0]) / scale).tolist()]
+    return Popular(shares=shares, median=statistics.median(liked))
 
 
 class Popularity:

@@ -1,198 +1,181 @@
 """How do pieces lie in memory? Immutable arrays in id order: forward by piece, and postings by term.
 
-A segment never knows which of its pieces are still live: that is the snapshot's.
+A segment never knows which of its pieces are still live: that is the snapshot's. All of it is arrays, so that it
+can be written to a file and mapped by any number of processes.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.vocabulary import Vocabulary
-from penchant.model import DAY_MS, Piece
+from penchant.index.layout import (
+    Days,
+    FloatArray,
+    Frequent,
+    IntArray,
+    Norms,
+    Numbers,
+    Postings,
+    Weights,
+)
+from penchant.index.strings import Strings
 
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-CategoryFactors: TypeAlias = tuple[int, ...]
-"""A factor for each category by its number; categories past the end have the last one."""
-
-NEVER = np.iinfo(np.int64).max
-"""The end of a window that has none."""
+Factors = tuple[int, ...]
+"""A factor for each of a segment's categories, in their order."""
+MAX_NORMS = 4
+"""Sets of category factors whose norms a segment keeps: now and then settings change, and previews compare."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Norms:
-    """What distances divide by, for one set of category factors; each of shape (n_pieces,), float64.
+class SegmentNorms:
+    """What distances divide by, for one set of category factors.
 
-    ``size`` is the sum of factors over a piece's terms, ``square`` the sum of (weight x factor)^2, ``root``
-    the square root of the sum of weight x factor^2. All sums are of integers and so exact.
+    ``count`` is of a piece's terms, ``size`` of the sum of factors over its terms, ``dot`` of its vector of
+    weight x factor, squared where exact. ``roots`` (n_pieces,) are norms of the vector of the weights' roots x
+    factor.
     """
 
-    size: FloatArray
-    square: FloatArray
-    root: FloatArray
+    count: Norms
+    size: Norms
+    dot: Norms
+    roots: FloatArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Segment:
-    """Pieces as arrays. ``n`` pieces, ``z`` (piece, term) pairs.
+    """``n`` pieces, ``v`` terms, ``z`` (piece, term) pairs.
 
-    ``ids`` ascend. ``starts`` (n + 1,) cuts ``terms`` and ``weights`` (z,) into pieces. ``available_from`` and
-    ``available_until`` (n,) are in milliseconds since 1970 UTC. ``catalogs`` maps a name to piece positions.
+    ``ids`` (n), ``terms`` (v), ``categories`` and ``catalogs`` ascend; a term is written as its category, a NUL
+    and its keyword, and ``category_of`` (v,) numbers its category. ``starts`` (n + 1,) cuts ``piece_terms`` and
+    ``piece_weights`` (z,) into pieces, whose terms ascend. ``posting_starts`` (v + 1,) cuts ``posting_pieces`` and
+    ``posting_weights`` (z,) into terms. ``available_from`` (n,) is in milliseconds since 1970 UTC, ``days`` (n,)
+    its UTC day; ``ending`` are the places, ascending, of pieces with an end, ``available_until`` these ends.
+    ``catalog_starts`` cuts ``catalog_pieces`` into catalogs. ``bits``, ``signatures``, ``slots`` and ``columns``:
+    see `layout.Frequent`. ``squares`` and ``roots`` (n,) are the norms where every category counts 1.
     """
 
-    ids: Sequence[str]
+    ids: Strings
+    terms: Strings
+    categories: Strings
+    catalogs: Strings
+    category_of: Numbers
     starts: IntArray
-    terms: IntArray
-    weights: IntArray
-    weighted: BoolArray
+    piece_terms: Numbers
+    piece_weights: Weights
+    posting_starts: IntArray
+    posting_pieces: Numbers
+    posting_weights: Weights
+    weighted: NDArray[np.uint8]
     available_from: IntArray
+    days: Days
+    ending: Numbers
     available_until: IntArray
-    catalogs: Mapping[str, IntArray]
-    category_of: IntArray
-    _norms: dict[CategoryFactors, Norms] = field(default_factory=dict)
+    catalog_starts: IntArray
+    catalog_pieces: Numbers
+    bits: NDArray[np.int8]
+    signatures: NDArray[np.uint64]
+    slots: NDArray[np.int16]
+    columns: NDArray[np.uint8]
+    squares: FloatArray
+    roots: FloatArray
+    postings: Postings = field(init=False)
+    frequent: Frequent = field(init=False)
+    greatest_weight: int = field(init=False)
+    category_names: tuple[str, ...] = field(init=False)
+    _norms: dict[Factors, SegmentNorms] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        postings = Postings(self.posting_starts, self.posting_pieces, self.posting_weights)
+        object.__setattr__(self, "postings", postings)
+        object.__setattr__(self, "frequent", Frequent(self.bits, self.signatures, self.slots, self.columns))
+        object.__setattr__(self, "greatest_weight", int(self.posting_weights.max(initial=0)))
+        object.__setattr__(self, "category_names", tuple(self.categories))
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    @cached_property
-    def positions(self) -> dict[str, int]:
-        """Return the position of each id."""
-        return {piece_id: position for position, piece_id in enumerate(self.ids)}
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Segment":
+        """Return the segment of these arrays, as `arrays` names them; they are used, not copied."""
+        members: dict[str, Any] = {}
+        for each in stored_fields():
+            if each in STRINGS:
+                members[each] = Strings(arrays[f"{each}.starts"], arrays[f"{each}.text"])
+            else:
+                members[each] = arrays[each]
+        return cls(**members)
 
-    @cached_property
-    def owners(self) -> IntArray:
-        """Return the piece position of every (piece, term) pair; shape (z,)."""
-        return np.repeat(np.arange(len(self.ids)), np.diff(self.starts))
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays of the segment by name."""
+        found: dict[str, NDArray[Any]] = {}
+        for name in stored_fields():
+            value = getattr(self, name)
+            if isinstance(value, Strings):
+                found |= {f"{name}.starts": value.starts, f"{name}.text": value.text}
+            else:
+                found[name] = value
+        return found
 
-    @cached_property
-    def _postings(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return distinct terms, their cuts, and piece positions and weights by term then position."""
-        order = np.argsort(self.terms, kind="stable")
-        distinct, cuts = np.unique(self.terms[order], return_index=True)
-        return distinct, np.append(cuts, len(order)), self.owners[order], self.weights[order]
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        kept = [norms for factors, norms in self._norms.items() if set(factors) != {1}]
+        extra = sum(each.dot.exact.nbytes * 3 + each.dot.bounds.nbytes * 2 for each in kept)
+        return extra + sum(array.nbytes for array in self.arrays().values())
 
-    @cached_property
-    def available_day(self) -> IntArray:
-        """Return the UTC day on which each piece becomes available; shape (n,)."""
-        return self.available_from // DAY_MS
+    def piece(self, place: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the terms of a piece, ascending, and their weights."""
+        cut = slice(self.starts[place], self.starts[place + 1])
+        return self.piece_terms[cut], self.piece_weights[cut]
 
-    def posting(self, term: int) -> tuple[IntArray, IntArray]:
-        """Return the positions, ascending, of the pieces with a term, and its weight in each."""
-        distinct, cuts, owners, weights = self._postings
-        place = int(np.searchsorted(distinct, term))
-        if place == len(distinct) or distinct[place] != term:
-            return owners[:0], weights[:0]
-        return owners[cuts[place] : cuts[place + 1]], weights[cuts[place] : cuts[place + 1]]
+    def catalog(self, name: str) -> Numbers:
+        """Return the places, ascending, of the pieces in a catalog."""
+        number = self.catalogs.find(name)
+        if number is None:
+            return self.catalog_pieces[:0]
+        return self.catalog_pieces[self.catalog_starts[number] : self.catalog_starts[number + 1]]
 
-    def piece_terms(self, position: int) -> tuple[IntArray, IntArray]:
-        """Return the term numbers of a piece and their weights."""
-        cut = slice(self.starts[position], self.starts[position + 1])
-        return self.terms[cut], self.weights[cut]
-
-    def norms(self, factors: CategoryFactors) -> Norms:
+    def norms(self, factors: Factors) -> SegmentNorms:
         """Return the norms under these category factors; computed once for each."""
         norms = self._norms.get(factors)
         if norms is None:
+            if len(self._norms) >= MAX_NORMS:
+                self._norms.clear()
             norms = self._norms[factors] = self._measure(factors)
         return norms
 
-    def _measure(self, factors: CategoryFactors) -> Norms:
-        table = np.asarray(factors, dtype=np.float64)
-        factor = table[np.minimum(self.category_of, len(table) - 1)]
-        weight = self.weights.astype(np.float64)
-
-        def per_piece(values: FloatArray) -> FloatArray:
-            return np.bincount(self.owners, weights=values, minlength=len(self.ids)).astype(np.float64)
-
-        return Norms(
-            size=per_piece(factor),
-            square=per_piece((weight * factor) ** 2),
-            root=np.sqrt(per_piece(weight * factor**2)),
-        )
-
-
-def build_segment(pieces: Sequence[Piece], vocabulary: Vocabulary) -> Segment:
-    """Return a segment of these pieces, giving numbers to their new terms."""
-    ordered = sorted(pieces, key=lambda piece: piece.id)
-    terms: list[int] = []
-    weights: list[int] = []
-    starts = [0]
-    catalogs: dict[str, list[int]] = {}
-    for position, piece in enumerate(ordered):
-        terms += [vocabulary.add(term) for term in piece.weights]
-        weights += piece.weights.values()
-        starts.append(len(terms))
-        for catalog in piece.catalogs:
-            catalogs.setdefault(catalog, []).append(position)
-    category_of = vocabulary.category_of
-    ends = [NEVER if piece.available_until is None else piece.available_until for piece in ordered]
-    return Segment(
-        ids=tuple(piece.id for piece in ordered),
-        starts=np.asarray(starts, dtype=np.int64),
-        terms=np.asarray(terms, dtype=np.int64),
-        weights=np.asarray(weights, dtype=np.int64),
-        weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.bool_),
-        available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
-        available_until=np.asarray(ends, dtype=np.int64),
-        catalogs={name: np.asarray(places, dtype=np.int64) for name, places in catalogs.items()},
-        category_of=np.asarray([category_of[term] for term in terms], dtype=np.int64),
-    )
+    def _measure(self, factors: Factors) -> SegmentNorms:
+        counts = np.diff(self.starts)
+        count = Norms(np.minimum(counts, 255).astype(np.uint8), 1.0, counts.astype(np.uint32))
+        if set(factors) <= {1}:
+            sizes, squares, roots = counts.astype(np.float64), self.squares, self.roots
+        else:
+            table = np.asarray(factors, dtype=np.float64)[self.category_of]
+            factor, weight = table[self.piece_terms], self.piece_weights.astype(np.float64)
+            sizes = sums_by_piece(factor, self.starts)
+            squares = sums_by_piece((weight * factor) ** 2, self.starts)
+            roots = np.sqrt(sums_by_piece(weight * factor**2, self.starts))
+        return SegmentNorms(count=count, size=_norms(sizes, sizes), dot=_norms(np.sqrt(squares), squares), roots=roots)
 
 
-def merge_segments(parts: Sequence[tuple[Segment, BoolArray]]) -> Segment:
-    """Return one segment of the pieces of several that are live; their ids are distinct."""
-    kept = [np.flatnonzero(live) for _, live in parts]
-    ids = [segment.ids[place] for (segment, _), places in zip(parts, kept, strict=True) for place in places.tolist()]
-    order = np.asarray(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
-    # Where each kept piece's pairs begin in the parts' concatenated arrays, and how many they are.
-    offsets = np.cumsum([0, *(len(segment.terms) for segment, _ in parts)])
-    begins = _joined(segment.starts[:-1][k] + o for (segment, _), k, o in zip(parts, kept, offsets, strict=False))
-    counts = _joined(np.diff(segment.starts)[k] for (segment, _), k in zip(parts, kept, strict=True))
-    counts = counts[order]
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    pairs = np.arange(starts[-1]) + np.repeat(begins[order] - starts[:-1], counts)
-
-    def pick(name: str) -> IntArray:
-        values = (getattr(segment, name)[k] for (segment, _), k in zip(parts, kept, strict=True))
-        return np.concatenate(list(values))[order]
-
-    return Segment(
-        ids=tuple(ids[place] for place in order.tolist()),
-        starts=starts,
-        terms=_joined(segment.terms for segment, _ in parts)[pairs],
-        weights=_joined(segment.weights for segment, _ in parts)[pairs],
-        weighted=pick("weighted").astype(np.bool_),
-        available_from=pick("available_from"),
-        available_until=pick("available_until"),
-        catalogs=_merge_catalogs(parts, kept, order),
-        category_of=_joined(segment.category_of for segment, _ in parts)[pairs],
-    )
+STRINGS = frozenset({"ids", "terms", "categories", "catalogs"})
 
 
-def _joined(arrays: object) -> IntArray:
-    return np.concatenate(list(arrays))  # type: ignore[call-overload]
+def stored_fields() -> list[str]:
+    """Return the names of what makes a segment; all else follows from it."""
+    return [each.name for each in fields(Segment) if each.init]
 
 
-def _merge_catalogs(
-    parts: Sequence[tuple[Segment, BoolArray]], kept: Sequence[IntArray], order: IntArray
-) -> dict[str, IntArray]:
-    """Return the positions of each catalog's pieces after pieces were kept and put into a new order."""
-    moved = np.empty(len(order), dtype=np.int64)
-    moved[order] = np.arange(len(order))
-    gathered: dict[str, list[IntArray]] = {}
-    base = 0
-    for (segment, _), places in zip(parts, kept, strict=True):
-        now_at = np.full(len(segment), -1, dtype=np.int64)
-        now_at[places] = moved[base : base + len(places)]
-        for name, positions in segment.catalogs.items():
-            staying = now_at[positions]
-            staying = staying[staying >= 0]
-            if len(staying):
-                gathered.setdefault(name, []).append(staying)
-        base += len(places)
-    return {name: np.sort(np.concatenate(found)) for name, found in gathered.items()}
+def sums_by_piece(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Return the sum of each piece's values, added in their order; shape (n_pieces,)."""
+    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.bincount(owners, weights=values, minlength=len(starts) - 1).astype(np.float64)
+
+
+def _norms(values: FloatArray, exact: FloatArray) -> Norms:
+    greatest = float(values.max(initial=0.0))
+    scale = np.iinfo(np.uint16).max / greatest if greatest else 1.0
+    return Norms(np.minimum(np.floor(values * scale), np.iinfo(np.uint16).max).astype(np.uint16), scale, exact)

@@ -5,40 +5,43 @@ of day: moments are arguments.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from penchant.errors import UnknownPiece
-from penchant.index.segment import (
-    BoolArray,
-    CategoryFactors,
+from penchant.index import engine, exact
+from penchant.index.building import build_segment, merge_segments, term_key, term_of
+from penchant.index.layout import (
+    COUNT,
+    DISTANCE_SCALE,
+    DOT,
+    FARTHEST,
+    NOWHERE,
+    SIZE,
+    Choice,
     FloatArray,
     IntArray,
     Norms,
-    Segment,
-    build_segment,
-    merge_segments,
+    Query,
+    Values,
 )
-from penchant.index.vocabulary import Vocabulary
+from penchant.index.masks import Filter
+from penchant.index.part import Part
+from penchant.index.segment import Factors, Segment
+from penchant.index.strings import Strings
 from penchant.model import Algorithm, Piece, Term
 
-DISTANCE_SCALE = 10**12
-"""Distances are rounded to 12 decimals (interface, section 5) and compared as integers of this unit."""
 FACTOR_SCALE = 100
 """Category weights have at most two decimals; as integers of this unit every sum stays exact."""
 MERGE_RATIO = 4
 """A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not hidden."""
-
-    moment: int
-    catalogs: frozenset[str] | None = None
-    hidden: frozenset[str] = frozenset()
+SMALL_SEGMENT = 1_000
+"""Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
+NORM_SCALE = 1 << 24
+"""Norms are added up as integers of this unit, so that the mean does not depend on how pieces lie in segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +52,48 @@ class Neighbour:
     distance: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A segment with the mask of its live pieces; shape (n_pieces,), bool."""
-
-    segment: Segment
-    live: BoolArray
-
-    def find(self, piece_id: str) -> int | None:
-        """Return the position of a live piece."""
-        position = self.segment.positions.get(piece_id)
-        return position if position is not None and self.live[position] else None
-
-    def allowed(self, shown: Filter) -> BoolArray:
-        """Return which pieces are live and pass a filter; shape (n_pieces,), bool."""
-        segment = self.segment
-        allowed = self.live & (segment.available_from <= shown.moment)
-        allowed &= shown.moment < segment.available_until
-        if shown.catalogs is not None:
-            inside = np.zeros(len(segment), dtype=np.bool_)
-            for catalog in shown.catalogs:
-                inside[segment.catalogs.get(catalog, [])] = True
-            allowed &= inside
-        hidden = [place for place in map(segment.positions.get, shown.hidden) if place is not None]
-        allowed[hidden] = False
-        return allowed
-
-
 class Snapshot:
     """A source's pieces at one version: a few segments, newest last, with disjoint live pieces."""
 
-    def __init__(self, vocabulary: Vocabulary, parts: tuple[Part, ...]) -> None:
-        self._vocabulary = vocabulary
-        self.parts = parts
-        self.piece_count = sum(int(np.count_nonzero(part.live)) for part in parts)
-        self._mean_norms: dict[CategoryFactors, float] = {}
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = tuple(parts)
+        self.piece_count = sum(part.live_count for part in parts)
+        self._mean_norms: dict[tuple[tuple[str, float], ...], float] = {}
+        self._day_counts: Mapping[int, int] | None = None
 
     @classmethod
     def empty(cls) -> "Snapshot":
         """Return the snapshot of a source without pieces."""
-        return cls(Vocabulary(), ())
+        return cls(())
 
-    def apply(self, changes: Mapping[str, Piece | None]) -> "Snapshot":
+    @classmethod
+    def of_segment(cls, segment: Segment) -> "Snapshot":
+        """Return the snapshot of a source whose live pieces are those of one segment."""
+        return cls((Part.whole(segment),))
+
+    def apply(self, changes: Mapping[str, Piece | None], *, max_merged: int | None = None) -> "Snapshot":
         """Return the snapshot after pieces were stored or, where ``None``, deleted.
 
-        Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece.
+        Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments
+        whose merge would be of more than ``max_merged`` pieces stay apart.
         """
-        parts = [Part(part.segment, _without(part, changes)) for part in self.parts]
+        parts = self.parts
+        if parts:
+            ids = Strings.of(changes)
+            parts = tuple(part.without(ids) for part in parts)
         stored = [piece for piece in changes.values() if piece is not None]
         if stored:
-            segment = build_segment(stored, self._vocabulary)
-            parts.append(Part(segment, np.ones(len(segment), dtype=np.bool_)))
-        return Snapshot(self._vocabulary, _compacted(parts))
+            parts = (*parts, Part.whole(build_segment(stored)))
+        return Snapshot(_compacted(parts, max_merged))
+
+    def merged(self) -> Segment:
+        """Return one segment of all live pieces."""
+        return merge_segments([(part.segment, part.live) for part in self.parts])
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the snapshot takes, mapped files included."""
+        return sum(part.nbytes for part in self.parts)
 
     def __contains__(self, piece_id: str) -> bool:
         return self._find(piece_id) is not None
@@ -110,17 +103,19 @@ class Snapshot:
         found = self._find(piece_id)
         if found is None:
             return None
-        terms, weights = found[0].segment.piece_terms(found[1])
-        names = self._vocabulary.terms
-        return {names[term]: weight for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)}
+        segment = found[0].segment
+        terms, weights = segment.piece(found[1])
+        return {
+            term_of(segment.terms[term]): weight for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
+        }
 
     def in_catalogs(self, piece_id: str, catalogs: frozenset[str]) -> bool:
         """Return whether a live piece is in one of the catalogs."""
         found = self._find(piece_id)
         if found is None:
             return False
-        part, position = found
-        return any(position in part.segment.catalogs.get(catalog, ()) for catalog in catalogs)
+        part, place = found
+        return any(place in part.segment.catalog(name) for name in catalogs)
 
     def nearest(
         self,
@@ -142,174 +137,166 @@ class Snapshot:
         found = self._find(piece_id)
         if found is None:
             raise UnknownPiece("The source has no piece with this id.")
-        part, position = found
+        own, place = found
         if algorithm is None:
-            algorithm = Algorithm.COSINE if part.segment.weighted[position] else Algorithm.JACCARD
-        factors = reduced(self.factors(category_weights))
-        query = _Query.of(part.segment, position, factors, algorithm)
+            algorithm = Algorithm.COSINE if own.segment.weighted[place] else Algorithm.JACCARD
+        asked = _Asked(own, place, algorithm, category_weights)
         nearest: list[tuple[int, str]] = []
-        for other in self.parts:
-            nearest += query.nearest_in(other, shown, piece_id, take)
-        nearest.sort()
-        return [Neighbour(other_id, key / DISTANCE_SCALE) for key, other_id in nearest[:take]]
-
-    def factors(self, category_weights: Mapping[str, float]) -> CategoryFactors:
-        """Return category weights as integers by category number, closed by that of all later categories."""
-        names = self._vocabulary.category_names
-        return (*(round(category_weights.get(name, 1) * FACTOR_SCALE) for name in names), FACTOR_SCALE)
+        limit = FARTHEST
+        for part in self.parts:
+            nearest += asked.nearest_in(part, shown, take, limit)
+            if len(nearest) >= take and len(self.parts) > 1:
+                nearest.sort()
+                del nearest[take:]
+                # Of other segments only what is as near can enter: as near, since the lesser id comes first.
+                limit = nearest[-1][0] + 1
+        return [Neighbour(other_id, key / DISTANCE_SCALE) for key, other_id in nearest]
 
     def document_frequencies(self, terms: Sequence[Term]) -> IntArray:
         """Return how many live pieces have each term; shape (len(terms),)."""
+        keys = Strings.of(map(term_key, terms))
         counts = np.zeros(len(terms), dtype=np.int64)
-        for place, term in enumerate(terms):
-            number = self._vocabulary.number(term)
-            if number is not None:
-                counts[place] = sum(
-                    int(np.count_nonzero(part.live[part.segment.posting(number)[0]])) for part in self.parts
-                )
+        for part in self.parts:
+            counts += part.frequencies(part.segment.terms.find_all(keys))
         return counts
 
-    def mean_norm(self, category_weights: Mapping[str, float]) -> float:
-        """Return the mean of the root norms of live pieces that have terms; 0 where there are none.
+    def day_counts(self) -> Mapping[int, int]:
+        """Return how many live pieces became available on each UTC day."""
+        if self._day_counts is None:
+            total: Counter[int] = Counter()
+            for part in self.parts:
+                total.update(part.day_counts())
+            self._day_counts = total
+        return self._day_counts
 
-        Summed exactly (`math.fsum`), so that it does not depend on how pieces lie in segments.
-        """
-        factors = self.factors(category_weights)
-        mean = self._mean_norms.get(factors)
+    def mean_norm(self, category_weights: Mapping[str, float]) -> float:
+        """Return the mean of the root norms of live pieces that have terms; 0 where there are none."""
+        place = tuple(sorted(category_weights.items()))
+        mean = self._mean_norms.get(place)
         if mean is None:
-            norms = [
-                part.segment.norms(factors).root[part.live & (np.diff(part.segment.starts) > 0)] for part in self.parts
-            ]
-            count = sum(len(array) for array in norms)
-            total = math.fsum(value for array in norms for value in array.tolist())
-            mean = self._mean_norms[factors] = total / count / FACTOR_SCALE if count else 0.0
+            total = count = 0
+            for part in self.parts:
+                norms = part.live_norms(root_norms(part.segment, category_weights))
+                total += int(np.rint(norms * NORM_SCALE).astype(np.int64).sum())
+                count += len(norms)
+            mean = self._mean_norms[place] = total / count / NORM_SCALE if count else 0.0
         return mean
 
-    def root_norms(self, part: Part, category_weights: Mapping[str, float]) -> FloatArray:
-        """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
-        return part.segment.norms(self.factors(category_weights)).root / FACTOR_SCALE
+    def overlapping(self, terms: Sequence[Term], shown: Filter, *, take: int, fill: bool) -> list[tuple[int, str]]:
+        """Return the pieces whose terms overlap most with these: Jaccard similarities in their unit, descending.
 
-    def root_dots(self, part: Part, taste: Mapping[Term, float]) -> FloatArray:
-        """Return for each piece the sum of taste x square root of weight, terms added in ascending order."""
-        dots = np.zeros(len(part.segment))
-        for term in sorted(taste):
-            number = self._vocabulary.number(term)
-            if number is not None:
-                positions, weights = part.segment.posting(number)
-                dots[positions] += taste[term] * np.sqrt(weights)
-        return dots
-
-    def overlaps(self, part: Part, terms: Sequence[Term]) -> tuple[FloatArray, FloatArray]:
-        """Return for each piece how many of the terms it has, and how many terms it has at all."""
-        shared = np.zeros(len(part.segment))
-        for term in terms:
-            number = self._vocabulary.number(term)
-            if number is not None:
-                shared[part.segment.posting(number)[0]] += 1
-        return shared, np.diff(part.segment.starts).astype(np.float64)
+        Ties by ascending id; without ``fill`` pieces without any overlap are left out.
+        """
+        keys = Strings.of(map(term_key, terms))
+        best: list[tuple[int, str]] = []
+        for part in self.parts:
+            known = part.segment.terms.find_all(keys)
+            choice = Choice(part.allowed(shown), part.skipped(shown), take, NOWHERE if fill else 0)
+            found, places = exact.overlapping(
+                known[known >= 0], len(terms), part.segment.starts, part.segment.postings, choice
+            )
+            best += part.named(found, places)
+        return [(-key, piece_id) for key, piece_id in sorted(best)[:take]]
 
     def _find(self, piece_id: str) -> tuple[Part, int] | None:
         for part in reversed(self.parts):
-            position = part.find(piece_id)
-            if position is not None:
-                return part, position
+            place = part.find(piece_id)
+            if place is not None:
+                return part, place
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Query:
+class _Asked:
     """The queried piece as numbers: its terms, what each adds to an overlap, and its own norm."""
 
-    terms: IntArray
-    values: FloatArray
-    norm: float
-    algorithm: Algorithm
-    factors: CategoryFactors
-
-    @classmethod
-    def of(cls, segment: Segment, position: int, factors: CategoryFactors, algorithm: Algorithm) -> "_Query":
-        terms, weights = segment.piece_terms(position)
-        categories = segment.category_of[segment.starts[position] : segment.starts[position + 1]]
-        factor = np.asarray(factors, dtype=np.float64)[np.minimum(categories, len(factors) - 1)]
-        norms = segment.norms(factors)
-        is_cosine = algorithm is Algorithm.COSINE
-        # A posting adds (query weight x factor) x (its weight x factor) to a dot product.
-        values = weights * factor**2 if is_cosine else factor
-        norm = norms.square[position] if is_cosine else norms.size[position]
-        used = values > 0
-        return cls(
-            terms=terms[used],
-            values=values[used],
-            norm=float(norm),
-            algorithm=algorithm,
-            factors=factors,
-        )
-
-    def nearest_in(self, part: Part, shown: Filter, own_id: str, take: int) -> list[tuple[int, str]]:
-        """Return the nearest pieces of one segment as (distance in units, id), all that tie included."""
-        overlap = self._overlap(part.segment)
-        allowed = part.allowed(shown) & (overlap > 0)
-        own = part.segment.positions.get(own_id)
-        if own is not None:
-            allowed[own] = False
-        positions = np.flatnonzero(allowed)
-        keys = self._keys(overlap[positions], part.segment.norms(self.factors), positions)
-        best = smallest(keys, take)
-        ids = part.segment.ids
-        return [(key, ids[place]) for key, place in zip(keys[best].tolist(), positions[best].tolist(), strict=True)]
-
-    def _overlap(self, segment: Segment) -> FloatArray:
-        """Return the weight of shared terms or the dot product with each piece: integers, exact to 2^53."""
-        overlap = np.zeros(len(segment))
-        for term, value in zip(self.terms.tolist(), self.values.tolist(), strict=True):
-            positions, weights = segment.posting(term)
-            overlap[positions] += value * weights if self.algorithm is Algorithm.COSINE else value
-        return overlap
-
-    def _keys(self, overlap: FloatArray, norms: Norms, positions: IntArray) -> IntArray:
-        """Return distances as integers of the rounding unit: one quotient, and for cosine one root."""
-        if self.algorithm is Algorithm.COSINE:
-            similarity = overlap / np.sqrt(self.norm * norms.square[positions])
+    def __init__(self, own: Part, place: int, algorithm: Algorithm, category_weights: Mapping[str, float]) -> None:
+        self.own = own
+        self.place = place
+        self.weights = category_weights
+        terms, weights = own.segment.piece(place)
+        factors = factors_of(own.segment, category_weights)
+        is_plain = set(factors) <= {1}
+        norms = own.segment.norms(factors)
+        values = np.ones(len(terms), dtype=np.int64)
+        if not is_plain:
+            values = np.asarray(factors, dtype=np.int64)[own.segment.category_of[terms]]
+        if algorithm is Algorithm.COSINE:
+            self.mode, self.norm = DOT, float(norms.dot.exact[place])
+            # A posting adds (query weight x factor) x (its weight x factor) to a dot product.
+            values = weights * values * values
         else:
-            similarity = overlap / (self.norm + norms.size[positions] - overlap)
-        keys: IntArray = np.rint((1.0 - similarity) * DISTANCE_SCALE).astype(np.int64)
-        return np.maximum(keys, 0)
+            self.mode, self.norm = SIZE, float(norms.size.exact[place])
+            if not category_weights and len(terms) <= np.iinfo(np.uint8).max:
+                self.mode = COUNT
+        used = values > 0
+        self.terms = terms[used].astype(np.int64)
+        self.values = values[used]
+
+    def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return the nearest pieces of one segment as (distance in units, id)."""
+        terms, values = self.terms, self.values
+        if part is not self.own:
+            terms = part.segment.terms.find_all(self.own.segment.terms, terms)
+            terms, values = terms[terms >= 0], values[terms >= 0]
+            if not len(terms):
+                return []
+        query = Query(self.mode, terms, self._typed(values, part.segment), self.norm)
+        skipped = part.skipped(shown, self.place if part is self.own else None)
+        segment = part.segment
+        choice = Choice(part.allowed(shown), skipped, take, limit)
+        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self._norms(segment), choice))
+
+    def _norms(self, segment: Segment) -> Norms:
+        norms = segment.norms(factors_of(segment, self.weights))
+        return norms.dot if self.mode == DOT else norms.count if self.mode == COUNT else norms.size
+
+    def _typed(self, values: IntArray, segment: Segment) -> Values:
+        """Return the values in the narrowest type whose sums cannot overflow."""
+        if self.mode == COUNT:
+            return values.astype(np.uint8)
+        greatest = int(values.sum()) * (segment.greatest_weight if self.mode == DOT else 1)
+        if greatest <= np.iinfo(np.int16).max:
+            return values.astype(np.int16)
+        return values.astype(np.int32) if greatest <= np.iinfo(np.int32).max else values.astype(np.float64)
 
 
-def reduced(factors: CategoryFactors) -> CategoryFactors:
-    """Return factors divided by what they have in common: distances stay, numbers become small."""
-    divisor = math.gcd(*factors)
-    return tuple(factor // divisor for factor in factors)
+def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Factors:
+    """Return the category weights of a segment's categories as integers, reduced by what they have in common.
+
+    Distances stay, numbers become small: where no category has a weight of its own every factor is 1.
+    """
+    if not category_weights:
+        return (1,) * len(segment.category_names)
+    scale = factor_unit(category_weights)
+    return tuple(round(category_weights.get(name, 1) * FACTOR_SCALE) // scale for name in segment.category_names)
 
 
-def smallest(keys: IntArray, take: int) -> IntArray:
-    """Return the places of the ``take`` smallest keys, ascending, equal ones by place."""
-    if len(keys) > take:
-        bound = np.partition(keys, take - 1)[take - 1]
-        places = np.flatnonzero(keys <= bound)
-    else:
-        places = np.arange(len(keys))
-    return places[np.argsort(keys[places], kind="stable")][:take]
+def factor_unit(category_weights: Mapping[str, float]) -> int:
+    """Return what a factor of 1 stands for, in hundredths: it depends on the settings alone, not on the pieces."""
+    return math.gcd(FACTOR_SCALE, *(round(weight * FACTOR_SCALE) for weight in category_weights.values()))
 
 
-def _without(part: Part, changes: Mapping[str, Piece | None]) -> BoolArray:
-    gone = [place for place in map(part.segment.positions.get, changes) if place is not None]
-    if not gone:
-        return part.live
-    live = part.live.copy()
-    live[gone] = False
-    return live
+def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> FloatArray:
+    """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
+    roots = segment.norms(factors_of(segment, category_weights)).roots
+    return roots if not category_weights else roots * (factor_unit(category_weights) / FACTOR_SCALE)
 
 
-def _compacted(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _compacted(parts: Iterable[Part], max_merged: int | None) -> list[Part]:
     """Return the parts with small neighbours merged, and without those that have no live piece left."""
     kept: list[Part] = []
     for part in parts:
-        if not part.live.any():
+        if not part.live_count:
             continue
         kept.append(part)
-        while len(kept) > 1 and len(kept[-2].segment) < MERGE_RATIO * len(kept[-1].segment):
+        while len(kept) > 1 and _belong_together(kept[-2], kept[-1], max_merged):
             last = [kept.pop(-2), kept.pop()]
-            merged = merge_segments([(piece.segment, piece.live) for piece in last])
-            kept.append(Part(merged, np.ones(len(merged), dtype=np.bool_)))
-    return tuple(kept)
+            kept.append(Part.whole(merge_segments([(each.segment, each.live) for each in last])))
+    return kept
+
+
+def _belong_together(one: Part, other: Part, max_merged: int | None) -> bool:
+    together = one.live_count + other.live_count
+    if max_merged is not None and together > max_merged:
+        return False
+    return together <= SMALL_SEGMENT or len(one.segment) < MERGE_RATIO * len(other.segment)

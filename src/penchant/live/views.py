@@ -33,6 +33,8 @@ class View:
     settings: SourceSettings
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
+    hidden: frozenset[str]
+    """The blacklist as a set; the same object for as long as the list stays, so that its places are kept."""
     stale: bool = False
 
 
@@ -157,6 +159,11 @@ class Views:
                 settings=decode_settings(curation.settings) if curation.settings else SourceSettings(),
                 whitelist=curation.whitelist,
                 blacklist=curation.blacklist,
+                hidden=(
+                    view.hidden
+                    if view is not None and view.blacklist == curation.blacklist
+                    else frozenset(curation.blacklist)
+                ),
             )
 
     def _is_counted(self, held: _Held, view: View) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
-from penchant.index import Filter, PopularityView, Snapshot
+from penchant.index import Blending, Filter, Person, PopularityView, Wanted, recommended
 from penchant.live.database import Database
 from penchant.live.views import View, Views
 from penchant.model import (
@@ -20,7 +20,7 @@ from penchant.model import (
     Term,
 )
 from penchant.profiles import seen, taste
-from penchant.ranking import Candidates, Ranked
+from penchant.ranking import Ranked
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery
 from penchant.wire import Profile, RecommendationResult, RecommendedPiece
@@ -54,7 +54,7 @@ class PersonalQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Person:
+class _History:
     """What is known of a person at a moment: the interactions that count, and the taste they make."""
 
     interactions: Sequence[Interaction]
@@ -80,7 +80,7 @@ class Recommender:
             raise UnknownPiece("The source has no piece with this id.")
         if view.snapshot.piece_count < MINIMUM_POOL:
             raise TooFewPieces("The source has one piece only; similar content needs at least two.")
-        shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=frozenset(view.blacklist))
+        shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=view.hidden)
         nearest = view.snapshot.nearest(
             query.piece_id,
             shown,
@@ -117,49 +117,25 @@ class Recommender:
         shown = Filter(
             moment=_moment(query.at, now),
             catalogs=query.catalogs,
-            hidden=frozenset(view.blacklist) | _known(view.settings, query, person),
+            hidden=view.hidden,
+            seen=_known(view.settings, query, person),
         )
-        oldest_day = oldest_kept(view, now) // DAY_MS
-        contents = self._contents(view, query.algorithm, person.profile)
-        candidates = [
-            Candidates(
-                ids=part.segment.ids,
-                allowed=part.allowed(shown),
-                live=part.live,
-                content=content,
-                people=popularity.array(part.segment, now // DAY_MS, oldest_day),
-                age_days=shown.moment // DAY_MS - part.segment.available_day,
+        if query.algorithm is Algorithm.JACCARD:
+            liked = [term for term, score in person.profile.items() if score > 0]
+            found = view.snapshot.overlapping(liked, shown, take=MAX_TAKE, fill=query.fill)
+        else:
+            popular = popularity.popular(view.snapshot.parts, now // DAY_MS, oldest_kept(view, now) // DAY_MS)
+            wanted = Wanted(
+                shown=shown,
+                blending=_blending(view, query.algorithm, popular.median, shown.moment // DAY_MS),
+                category_weights=view.settings.category_weights,
+                take=MAX_TAKE,
+                fill=query.fill,
             )
-            for part, content in zip(view.snapshot.parts, contents, strict=True)
-        ]
-        settings = view.settings
-        scores = (
-            contents
-            if query.algorithm is not None
-            else ranking.blended(candidates, settings.blend, settings.new_piece_half_life_days)
-        )
-        return ranking.best(candidates, scores, MAX_TAKE, fill=query.fill)
+            found = recommended(view.snapshot, _weighted(view, person.profile), popular, wanted)
+        return [Ranked(piece_id, units) for units, piece_id in found]
 
-    @staticmethod
-    def _contents(view: View, algorithm: Algorithm | None, profile: Mapping[Term, int]) -> list[ranking.FloatArray]:
-        """Return how well each piece fits a taste, for every part of the snapshot."""
-        snapshot = view.snapshot
-        if algorithm is Algorithm.JACCARD:
-            liked = [term for term, score in profile.items() if score > 0]
-            return [ranking.overlap_part(*snapshot.overlaps(part, liked), len(liked)) for part in snapshot.parts]
-        weights = view.settings.category_weights
-        rare = _with_rarity(snapshot, profile)
-        taste_norm = math.sqrt(math.fsum(value * value for value in rare.values()))
-        weighted = {term: value * weights.get(term.category, 1) for term, value in rare.items()}
-        mean_norm = snapshot.mean_norm(weights)
-        return [
-            ranking.content_part(
-                snapshot.root_dots(part, weighted), snapshot.root_norms(part, weights), taste_norm, mean_norm
-            )
-            for part in snapshot.parts
-        ]
-
-    def _person(self, view: View, user_id: str, at: int | None) -> _Person:
+    def _person(self, view: View, user_id: str, at: int | None) -> _History:
         now = self._now()
         moment = _moment(at, now)
         interactions = self._database.storage.user_interactions(
@@ -177,7 +153,7 @@ class Recommender:
             settings=view.settings,
             today=moment // DAY_MS,
         )
-        return _Person(interactions=interactions, profile=profile)
+        return _History(interactions=interactions, profile=profile)
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
@@ -188,19 +164,43 @@ def _moment(at: int | None, now: int) -> int:
     return now if at is None or at // DAY_MS == now // DAY_MS else at
 
 
-def _with_rarity(snapshot: Snapshot, profile: Mapping[Term, int]) -> dict[Term, float]:
-    """Return f x P: each term's score times ln(1 + pieces / pieces that have the term)."""
+def _weighted(view: View, profile: Mapping[Term, int]) -> Person:
+    """Return f x P x category weight by term: f is ln(1 + pieces / pieces that have the term)."""
     terms = sorted(profile)
-    frequencies = snapshot.document_frequencies(terms).tolist()
-    count = snapshot.piece_count
-    return {
+    frequencies = view.snapshot.document_frequencies(terms).tolist()
+    count = view.snapshot.piece_count
+    rare = {
         term: math.log(1 + count / frequency) * profile[term]
         for term, frequency in zip(terms, frequencies, strict=True)
         if frequency
     }
+    weights = view.settings.category_weights
+    return Person(
+        values={term: value * weights.get(term.category, 1) for term, value in rare.items()},
+        norm=math.sqrt(math.fsum(value * value for value in rare.values())),
+    )
 
 
-def _known(settings: SourceSettings, query: PersonalQuery, person: _Person) -> frozenset[str]:
+def _blending(view: View, algorithm: Algorithm | None, median: float, today: int) -> Blending:
+    """Return what the parts are mixed with; the content alone where cosine is asked for.
+
+    The audience part counts as 0 for now, but for the credit of new pieces.
+    """
+    if algorithm is not None:
+        return Blending(1.0, 0.0, 0.0, total=1.0, median=0.0, credits=ranking.start_credits({}, today, 0), today=today)
+    blend = view.settings.blend
+    return Blending(
+        content=float(blend.content),
+        audience=float(blend.audience),
+        popularity=float(blend.popularity),
+        total=float(blend.content + blend.audience + blend.popularity),
+        median=median,
+        credits=ranking.start_credits(view.snapshot.day_counts(), today, view.settings.new_piece_half_life_days),
+        today=today,
+    )
+
+
+def _known(settings: SourceSettings, query: PersonalQuery, person: _History) -> frozenset[str]:
     """Return the pieces to leave out since the person knows them."""
     include = query.include_seen if query.include_seen is not None else not settings.exclude_seen
     return frozenset() if include else seen(person.interactions)

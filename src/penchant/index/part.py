@@ -1,0 +1,95 @@
+"""Which pieces of a segment still count? A part: the segment, with a mask of what is live in one snapshot."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from penchant.index.layout import FloatArray, IntArray, Mask
+from penchant.index.masks import Filter, Masks, Places, places_of
+from penchant.index.segment import Segment
+from penchant.index.strings import Strings
+
+
+class Part:
+    """A segment in a snapshot. ``live`` has shape (n_pieces,), uint8; it is never written to."""
+
+    def __init__(self, segment: Segment, live: Mask, masks: Masks, places: Places, gone: IntArray | None) -> None:
+        self.segment = segment
+        self.live = live
+        self.live_count = int(np.count_nonzero(live))
+        self._masks = masks
+        self._places = places
+        self._gone = gone
+        """How many pieces with each term are gone; shape (n_terms,), or ``None`` for none at all."""
+        self._day_counts: Mapping[int, int] | None = None
+
+    @classmethod
+    def whole(cls, segment: Segment) -> "Part":
+        """Return a part with every piece live."""
+        live = np.ones(len(segment), dtype=np.uint8)
+        return cls(segment, live, Masks(segment, live), Places(segment), None)
+
+    def without(self, ids: Strings) -> "Part":
+        """Return the part without the pieces of these ids; itself where it has none of them."""
+        places = self.segment.ids.find_all(ids)
+        places = places[places >= 0]
+        places = places[self.live[places] > 0]
+        if not len(places):
+            return self
+        live = self.live.copy()
+        live[places] = 0
+        gone = np.zeros(len(self.segment.terms), dtype=np.int64) if self._gone is None else self._gone.copy()
+        for place in places.tolist():
+            gone[self.segment.piece(place)[0]] += 1
+        return Part(self.segment, live, self._masks.without(places, live), self._places, gone)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the part takes."""
+        gone = 0 if self._gone is None else self._gone.nbytes
+        return self.segment.nbytes + self.live.nbytes + self._masks.nbytes + gone
+
+    def find(self, piece_id: str) -> int | None:
+        """Return the place of a live piece."""
+        place = self.segment.ids.find(piece_id)
+        return place if place is not None and self.live[place] else None
+
+    def allowed(self, shown: Filter) -> Mask:
+        """Return which pieces pass a filter but for what it hides; shape (n_pieces,), uint8, not to be written to."""
+        return self._masks.allowed(shown)
+
+    def skipped(self, shown: Filter, own: int | None = None) -> IntArray:
+        """Return the places, ascending, of what a filter hides, and of the queried piece."""
+        places = self._places.of(shown.hidden)
+        if shown.seen:
+            places = np.union1d(places, places_of(self.segment, shown.seen))
+        if own is not None:
+            places = np.insert(places, np.searchsorted(places, own), own) if len(places) else np.array([own])
+        return places
+
+    def named(self, keys: IntArray, places: IntArray) -> list[tuple[int, str]]:
+        """Return keys with the ids of their places."""
+        ids = self.segment.ids
+        return [(key, ids[place]) for key, place in zip(keys.tolist(), places.tolist(), strict=True)]
+
+    def frequencies(self, terms: IntArray) -> IntArray:
+        """Return how many live pieces have each of these terms; 0 for -1."""
+        starts = self.segment.posting_starts
+        known = np.maximum(terms, 0)
+        counts = starts[known + 1] - starts[known] if len(starts) > 1 else np.zeros(len(terms), dtype=np.int64)
+        if self._gone is not None:
+            counts = counts - self._gone[known]
+        return np.where(terms >= 0, counts, 0)
+
+    def day_counts(self) -> Mapping[int, int]:
+        """Return how many live pieces became available on each UTC day."""
+        if self._day_counts is None:
+            days = self.segment.days[self.live > 0]
+            first = int(days.min(initial=0))
+            counts = np.bincount(days.astype(np.int64) - first)
+            self._day_counts = {first + int(day): int(counts[day]) for day in np.flatnonzero(counts)}
+        return self._day_counts
+
+    def live_norms(self, norms: FloatArray) -> FloatArray:
+        """Return the norms of the live pieces that have terms."""
+        return norms[(self.live > 0) & (np.diff(self.segment.starts) > 0)]

@@ -1,0 +1,113 @@
+"""The compiled kernels against plain numpy: the same ids, in the same order, with the same bits."""
+
+import functools
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penchant.index import engine, exact
+from penchant.index.building import build_segment
+from penchant.index.layout import COUNT, DOT, FARTHEST, NOWHERE, SIZE, Blending, Choice, Figures, Query, Taste
+from penchant.index.segment import Segment
+from penchant.index.strings import Strings
+from penchant.live.compiling import load_kernels
+from penchant.model import Piece, Term
+
+KINDS = (*engine.KINDS, ("int16", "uint16"), ("int32", "uint16"), ("float64", "uint16"))
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    compiled = load_kernels(tmp_path_factory.getbasetemp() / "kernels")
+    engine.use(compiled, set(KINDS))
+    yield compiled
+    engine.use(None, set())
+
+
+@functools.lru_cache(maxsize=200)
+def made(n: int, seed: int, greatest: int, n_terms: int = 12) -> Segment:
+    """Return pieces of few terms, so that most distances tie."""
+    random = np.random.default_rng(seed)
+    pieces = []
+    for place in range(n):
+        terms = random.choice(n_terms, random.integers(0, min(9, n_terms)), replace=False)
+        weights = {Term("t", f"{term:02}"): int(random.integers(0, greatest + 1)) for term in terms.tolist()}
+        pieces.append(Piece(id=f"{place:06}", weights=weights, available_from=int(random.integers(0, 9)) * 86_400_000))
+    return build_segment(pieces)
+
+
+def chosen(n: int, seed: int, selectivity: float, limit: int) -> Choice:
+    random = np.random.default_rng(seed)
+    mask = (random.random(n) < selectivity).astype(np.uint8)
+    skipped = np.sort(random.choice(n, min(n, 5), replace=False)).astype(np.int64)
+    return Choice(mask, skipped, 30, limit)
+
+
+def same(one: Any, other: Any) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+SIZES = st.sampled_from([1, 31, 32, 33, 64, 1000, 65_536 + 40])
+SEEDS = st.integers(0, 2**32 - 1)
+SELECTIVITIES = st.sampled_from([1.0, 0.5, 0.01])
+
+
+@pytest.mark.parametrize("kind", ("uint8", "int16", "int32"))
+@pytest.mark.parametrize("greatest", (3, 1000))
+@settings(max_examples=25, deadline=None)
+@given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([FARTHEST, 5 * 10**11]))
+def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies arrive as parameters
+    kernels: ModuleType, kind: str, greatest: int, n: int, seed: int, selectivity: float, limit: int
+) -> None:
+    assert kernels
+    segment = made(n, seed % 50 if n < 1000 else 0, greatest)
+    choice = chosen(n, seed, selectivity, limit)
+    norms = segment.norms((1,) * len(segment.category_names))
+    for place in np.random.default_rng(seed).integers(0, n, 5).tolist():
+        terms, weights = segment.piece(place)
+        for mode in (COUNT,) if kind == "uint8" else (DOT, SIZE):
+            values = (weights if mode == DOT else np.ones(len(terms))).astype(kind)
+            if mode == DOT and int(values.sum(dtype=np.int64)) * segment.greatest_weight > np.iinfo(kind).max:
+                continue
+            norm = {COUNT: norms.count, DOT: norms.dot, SIZE: norms.size}[mode]
+            query = Query(mode, terms.astype(np.int64), values, float(norm.exact[place]))
+
+            found = engine.nearest(query, segment.postings, segment.frequent, norm, choice)
+
+            assert same(found, exact.nearest(query, segment.postings, norm, choice))
+
+
+@pytest.mark.parametrize("greatest", (3, 1000))
+@settings(max_examples=25, deadline=None)
+@given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([NOWHERE, 0]))
+def test_recommendations_are_the_same_bits(
+    kernels: ModuleType, greatest: int, n: int, seed: int, selectivity: float, limit: int
+) -> None:
+    assert kernels
+    random = np.random.default_rng(seed)
+    segment = made(n, seed % 50 if n < 1000 else 0, greatest)
+    terms = np.arange(len(segment.terms))
+    taste = Taste(terms, random.normal(size=len(terms)), np.sqrt(np.arange(10_001.0)), 2.0, 1.5)
+    credit = (2.0 ** -np.arange(random.integers(1, 12))).astype(np.float64)
+    blending = Blending(0.1, 0.8, 0.1, total=1.0, median=0.3, credits=credit, today=5)
+    figures = Figures(segment.roots, segment.days, random.choice([0.0, 0.5, 1.0], n))
+    choice = chosen(n, seed, selectivity, limit)
+
+    found = engine.best(taste, blending, segment.postings, figures, choice)
+
+    assert same(found, exact.best(taste, blending, segment.postings, figures, choice))
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=3), unique=True), st.lists(st.text(max_size=3)))
+def test_strings_are_found_where_they_are(kernels: ModuleType, table: list[str], wanted: list[str]) -> None:
+    assert kernels
+    ordered = sorted(table)
+    expected = [ordered.index(value) if value in ordered else -1 for value in wanted]
+
+    assert Strings.of(ordered).find_all(Strings.of(wanted)).tolist() == expected
