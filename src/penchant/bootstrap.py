@@ -9,7 +9,9 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from penchant.errors import StorageUnavailable
 from penchant.live.database import Database
+from penchant.live.election import Election
 from penchant.live.views import Views
 from penchant.model import SourceSettings
 from penchant.service import Services
@@ -28,6 +30,9 @@ HOUSEKEEPING_INTERVAL_S = 600.0
 """How often rows past their life are removed: well within the day that the interface allows."""
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
+HOUSEKEEPING_LOCK = "housekeeping.lock"
+ELECTION_INTERVAL_S = 10.0
+"""How often the other processes look whether housekeeping needs a new one."""
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
@@ -42,6 +47,20 @@ def storage_of(settings: Settings) -> Storage:
     return open_storage(folder=Path(settings.data), database_url=settings.database)
 
 
+def data_folder(settings: Settings) -> Path:
+    """Return the data folder, made for its owner only if it is missing.
+
+    Raises:
+        StorageUnavailable: it cannot be made.
+    """
+    folder = Path(settings.data)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailable(f"The data folder {folder} cannot be made ({error.strerror}).") from error
+    return folder
+
+
 @contextlib.asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Open everything that requests need, with housekeeping in the background, and close it at the end.
@@ -51,13 +70,15 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """
     storage = storage_of(settings)
     services = wire(settings, storage)
-    tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services))]
+    election = Election(data_folder(settings) / HOUSEKEEPING_LOCK)
+    tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services, election))]
     try:
         yield services
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        election.close()
         services.database.close()
         storage.close()
 
@@ -86,10 +107,13 @@ def wire(settings: Settings, storage: Storage) -> Services:
     )
 
 
-async def _keep_house(services: Services) -> None:
-    """Remove what no answer needs any more, a chunk at a time, for ever."""
+async def _keep_house(services: Services, election: Election) -> None:
+    """Remove what no answer needs any more, a chunk at a time, for ever, in one process of a data folder."""
     while True:
         try:
+            if not election.try_win():
+                await asyncio.sleep(ELECTION_INTERVAL_S)
+                continue
             while removed := await services.database.in_thread(services.database.storage.purge, retention_days):
                 services.metrics.rows_purged.inc(removed)
                 await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
