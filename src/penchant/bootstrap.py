@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import functools
 import os
+import shutil
+import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from penchant.errors import StorageUnavailable
@@ -20,7 +22,7 @@ from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.people import People
 from penchant.service.recommend import Recommender
-from penchant.settings import Settings
+from penchant.settings import Settings, metrics_folder, set_metrics_folder
 from penchant.storage import Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
@@ -33,6 +35,8 @@ HOUSEKEEPING_PAUSE_S = 0.05
 HOUSEKEEPING_LOCK = "housekeeping.lock"
 ELECTION_INTERVAL_S = 10.0
 """How often the other processes look whether housekeeping needs a new one."""
+METRICS_FOLDER = "metrics"
+METRICS_LOCK = "lock"
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
@@ -85,7 +89,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 def wire(settings: Settings, storage: Storage) -> Services:
     """Return the services over an open database."""
-    metrics = Metrics()
+    metrics = Metrics(metrics_folder())
     database = Database(storage, metrics)
     views = Views(
         database,
@@ -121,6 +125,50 @@ async def _keep_house(services: Services, election: Election) -> None:
             services.metrics.failures.labels("housekeeping").inc()
             logger.exception("housekeeping failed")
         await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)
+
+
+@contextlib.contextmanager
+def shared_metrics(settings: Settings) -> Iterator[None]:
+    """Let the workers that are started meanwhile count together, in a fresh folder inside the data folder.
+
+    Folders that killed services left behind are removed. Several services may share a data folder, so each holds
+    a lock in its own.
+
+    Raises:
+        StorageUnavailable: the folder cannot be made.
+    """
+    home = data_folder(settings) / METRICS_FOLDER
+    try:
+        home.mkdir(mode=0o700, exist_ok=True)
+        for left_behind in home.iterdir():
+            _remove_if_left_behind(left_behind)
+        folder, lock = _locked_folder(home)
+    except OSError as error:
+        raise StorageUnavailable(f"The folder {home} cannot be written ({error.strerror}).") from error
+    set_metrics_folder(folder)
+    try:
+        yield
+    finally:
+        lock.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _locked_folder(home: Path) -> tuple[Path, Election]:
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=home))
+        lock = Election(folder / METRICS_LOCK)
+        if lock.try_win():
+            return folder, lock
+        # Another service took it for one left behind, between its making and its locking.
+
+
+def _remove_if_left_behind(folder: Path) -> None:
+    if not (folder / METRICS_LOCK).exists():
+        return
+    lock = Election(folder / METRICS_LOCK)
+    if lock.try_win():
+        shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
 
 
 def web_application(settings: Settings) -> Application:
