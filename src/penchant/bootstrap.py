@@ -17,11 +17,13 @@ from penchant.live.election import Election
 from penchant.live.views import Views
 from penchant.model import SourceSettings
 from penchant.service import Services
-from penchant.service.access import AccessControl, Usage
+from penchant.service.access import AccessControl
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.people import People
+from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
+from penchant.service.usage import Usage
 from penchant.settings import Settings, metrics_folder, set_metrics_folder
 from penchant.storage import Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
@@ -35,6 +37,7 @@ HOUSEKEEPING_PAUSE_S = 0.05
 HOUSEKEEPING_LOCK = "housekeeping.lock"
 ELECTION_INTERVAL_S = 10.0
 """How often the other processes look whether housekeeping needs a new one."""
+RATES_FILE = "rates.map"
 METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
 PARENT_CHECK_S = 0.5
@@ -73,8 +76,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
     storage = storage_of(settings)
-    services = wire(settings, storage)
-    election = Election(data_folder(settings) / HOUSEKEEPING_LOCK)
+    folder = data_folder(settings)
+    rates = SharedRates(folder / RATES_FILE)
+    services = wire(settings, storage, rates)
+    election = Election(folder / HOUSEKEEPING_LOCK)
     tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services, election))]
     try:
         yield services
@@ -82,12 +87,14 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        election.close()
         services.database.close()
+        election.close()
+        services.usage.close()
+        rates.close()
         storage.close()
 
 
-def wire(settings: Settings, storage: Storage) -> Services:
+def wire(settings: Settings, storage: Storage, rates: SharedRates) -> Services:
     """Return the services over an open database."""
     metrics = Metrics(metrics_folder())
     database = Database(storage, metrics)
@@ -102,8 +109,8 @@ def wire(settings: Settings, storage: Storage) -> Services:
         metrics=metrics,
         database=database,
         views=views,
-        access=AccessControl(database, settings),
-        usage=Usage(database),
+        access=AccessControl(database, settings, rates),
+        usage=Usage(database, data_folder(settings)),
         content=Content(database, views, metrics),
         people=People(database, views, metrics),
         curation=Curation(database),

@@ -134,6 +134,30 @@ def test_a_revoked_key_stops_on_all_workers_within_a_second(server: Server) -> N
     assert set(statuses(server, "/s/ids", key=key, times=40)) == {401}
 
 
+def test_a_rate_holds_for_all_workers_together(server: Server) -> None:
+    key = new_key(server, plan="slow")
+    first = int(time.monotonic())
+    answers = statuses(server, "/s/ids", key=key, times=400)
+    seconds = int(time.monotonic()) - first + 1
+
+    assert set(answers) == {200, 429}
+    assert RATE * max(1, seconds - 2) <= answers.count(200) <= RATE * seconds
+
+
+def test_a_quota_holds_for_all_workers_together_and_outlives_one(server: Server) -> None:
+    key = new_key(server, plan="small", account="small")
+    ask(server, "POST", "/s/content", key=key, json=[piece("a"), piece("b")])
+    first = statuses(server, "/s/content/a/similar", key=key, times=QUOTA // 2)
+
+    os.kill(workers_of(server.process.pid)[0], signal.SIGKILL)
+    rest = statuses(server, "/s/content/a/similar", key=key, times=QUOTA * 3)
+
+    assert set(first) == {200}
+    assert len(first) + rest.count(200) == QUOTA
+    assert set(rest) == {200, 429}
+    wait_until(lambda: len(answering(server)) == 2)
+
+
 def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> None:
     name = 'penchant_requests_total{method="GET",route="/{source}/ids",status="200"}'
     statuses(server, "/s/ids", times=100)
