@@ -96,7 +96,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 def wire(settings: Settings, storage: Storage, rates: SharedRates) -> Services:
     """Return the services over an open database."""
-    metrics = Metrics(metrics_folder())
+    metrics = _metrics()
     database = Database(storage, metrics)
     views = Views(
         database,
@@ -116,6 +116,13 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates) -> Services:
         curation=Curation(database),
         recommender=Recommender(database, views),
     )
+
+
+def _metrics() -> Metrics:
+    try:
+        return Metrics(metrics_folder())
+    except OSError as error:
+        raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
 
 
 async def _keep_house(services: Services, election: Election) -> None:

@@ -166,8 +166,9 @@ class Usage:
 
     def _settle(self, place: int, answers: int) -> None:
         cells = self._table.cells
-        cells[place + _MOVING] = 0
+        # In this order a process that is killed here makes nothing count twice.
         cells[place + _PENDING] -= answers
+        cells[place + _MOVING] = 0
         cells[_SETTLED] += 1
 
     def _forget_interrupted(self) -> None:
