@@ -4,21 +4,27 @@ import asyncio
 import contextlib
 import functools
 import os
+import shutil
+import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+from penchant.errors import StorageUnavailable
 from penchant.live.database import Database
+from penchant.live.election import Election
 from penchant.live.views import Views
 from penchant.model import SourceSettings
 from penchant.service import Services
-from penchant.service.access import AccessControl, Usage
+from penchant.service.access import AccessControl
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.people import People
+from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
-from penchant.settings import Settings
+from penchant.service.usage import Usage
+from penchant.settings import Settings, metrics_folder, set_metrics_folder
 from penchant.storage import Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
@@ -28,6 +34,12 @@ HOUSEKEEPING_INTERVAL_S = 600.0
 """How often rows past their life are removed: well within the day that the interface allows."""
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
+HOUSEKEEPING_LOCK = "housekeeping.lock"
+ELECTION_INTERVAL_S = 10.0
+"""How often the other processes look whether housekeeping needs a new one."""
+RATES_FILE = "rates.map"
+METRICS_FOLDER = "metrics"
+METRICS_LOCK = "lock"
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
@@ -42,6 +54,20 @@ def storage_of(settings: Settings) -> Storage:
     return open_storage(folder=Path(settings.data), database_url=settings.database)
 
 
+def data_folder(settings: Settings) -> Path:
+    """Return the data folder, made for its owner only if it is missing.
+
+    Raises:
+        StorageUnavailable: it cannot be made.
+    """
+    folder = Path(settings.data)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailable(f"The data folder {folder} cannot be made ({error.strerror}).") from error
+    return folder
+
+
 @contextlib.asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Open everything that requests need, with housekeeping in the background, and close it at the end.
@@ -50,8 +76,11 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
     storage = storage_of(settings)
-    services = wire(settings, storage)
-    tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services))]
+    folder = data_folder(settings)
+    rates = SharedRates(folder / RATES_FILE)
+    services = wire(settings, storage, rates)
+    election = Election(folder / HOUSEKEEPING_LOCK)
+    tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services, election))]
     try:
         yield services
     finally:
@@ -59,12 +88,15 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         services.database.close()
+        election.close()
+        services.usage.close()
+        rates.close()
         storage.close()
 
 
-def wire(settings: Settings, storage: Storage) -> Services:
+def wire(settings: Settings, storage: Storage, rates: SharedRates) -> Services:
     """Return the services over an open database."""
-    metrics = Metrics()
+    metrics = _metrics()
     database = Database(storage, metrics)
     views = Views(
         database,
@@ -77,8 +109,8 @@ def wire(settings: Settings, storage: Storage) -> Services:
         metrics=metrics,
         database=database,
         views=views,
-        access=AccessControl(database, settings),
-        usage=Usage(database),
+        access=AccessControl(database, settings, rates),
+        usage=Usage(database, data_folder(settings)),
         content=Content(database, views, metrics),
         people=People(database, views, metrics),
         curation=Curation(database),
@@ -86,10 +118,20 @@ def wire(settings: Settings, storage: Storage) -> Services:
     )
 
 
-async def _keep_house(services: Services) -> None:
-    """Remove what no answer needs any more, a chunk at a time, for ever."""
+def _metrics() -> Metrics:
+    try:
+        return Metrics(metrics_folder())
+    except OSError as error:
+        raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+async def _keep_house(services: Services, election: Election) -> None:
+    """Remove what no answer needs any more, a chunk at a time, for ever, in one process of a data folder."""
     while True:
         try:
+            if not election.try_win():
+                await asyncio.sleep(ELECTION_INTERVAL_S)
+                continue
             while removed := await services.database.in_thread(services.database.storage.purge, retention_days):
                 services.metrics.rows_purged.inc(removed)
                 await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
@@ -97,6 +139,50 @@ async def _keep_house(services: Services) -> None:
             services.metrics.failures.labels("housekeeping").inc()
             logger.exception("housekeeping failed")
         await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)
+
+
+@contextlib.contextmanager
+def shared_metrics(settings: Settings) -> Iterator[None]:
+    """Let the workers that are started meanwhile count together, in a fresh folder inside the data folder.
+
+    Folders that killed services left behind are removed. Several services may share a data folder, so each holds
+    a lock in its own.
+
+    Raises:
+        StorageUnavailable: the folder cannot be made.
+    """
+    home = data_folder(settings) / METRICS_FOLDER
+    try:
+        home.mkdir(mode=0o700, exist_ok=True)
+        for left_behind in home.iterdir():
+            _remove_if_left_behind(left_behind)
+        folder, lock = _locked_folder(home)
+    except OSError as error:
+        raise StorageUnavailable(f"The folder {home} cannot be written ({error.strerror}).") from error
+    set_metrics_folder(folder)
+    try:
+        yield
+    finally:
+        lock.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _locked_folder(home: Path) -> tuple[Path, Election]:
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=home))
+        lock = Election(folder / METRICS_LOCK)
+        if lock.try_win():
+            return folder, lock
+        # Another service took it for one left behind, between its making and its locking.
+
+
+def _remove_if_left_behind(folder: Path) -> None:
+    if not (folder / METRICS_LOCK).exists():
+        return
+    lock = Election(folder / METRICS_LOCK)
+    if lock.try_win():
+        shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
 
 
 def web_application(settings: Settings) -> Application:

@@ -1,6 +1,6 @@
 """The settings of the service: environment before TOML file before default.
 
-The only place that reads the environment. Every setting says what it does and whether it changes answers or
+The only place that reads or sets the environment. Every setting says what it does and whether it changes answers or
 only operation; ``docs/settings.md`` is checked against this file by a test.
 """
 
@@ -17,6 +17,11 @@ from penchant.model import BUILT_IN_PLANS, Feature, Plan
 
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
+
+MAX_WORKERS = 256
+"""More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
+METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""By this, set before its import, prometheus-client keeps a process's metrics in files that others can sum up."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
@@ -44,6 +49,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Address to listen on."""
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8080
     """Port to listen on."""
+    workers: Annotated[int, msgspec.Meta(ge=1, le=MAX_WORKERS)] = 1
+    """Processes that answer requests, all of them the same; about one for each core."""
     base_path: Annotated[str, msgspec.Meta(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
     """Path that all routes stand below, such as ``/recommendations``."""
     body_limit_bytes: PositiveCount = 32 * 1024 * 1024
@@ -112,6 +119,17 @@ def load_settings(
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
+
+
+def metrics_folder() -> Path | None:
+    """Return the folder where this process counts together with others; ``None``: it counts alone."""
+    named = os.environ.get(METRICS_VARIABLE)
+    return None if named is None else Path(named)
+
+
+def set_metrics_folder(folder: Path) -> None:
+    """Let the processes that this one starts from now on count together in a folder."""
+    os.environ[METRICS_VARIABLE] = str(folder)
 
 
 def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:

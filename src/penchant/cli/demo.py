@@ -10,7 +10,7 @@ import click
 from penchant.bootstrap import storage_of
 from penchant.cli.catalogue import has_source, load
 from penchant.cli.keys import make_key
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
+from penchant.cli.options import DEFAULT_ACCOUNT, database_options, listening_options, read_settings
 from penchant.cli.serve import require_free_port, run
 from penchant.model import FULL_PLAN
 from penchant.storage import Storage
@@ -43,8 +43,7 @@ The interface is described at {address}/-/docs. Ctrl-C ends the demo; the data s
 
 @click.command()
 @database_options
-@click.option("--host", help="Address to listen on (default 127.0.0.1).")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")
+@listening_options
 @click.option("--load-only", is_flag=True, help="Load the catalogues and print the key, without serving.")
 def demo(
     *,
@@ -53,10 +52,11 @@ def demo(
     settings_file: Path | None,
     host: str | None,
     port: int | None,
+    workers: int | None,
     load_only: bool,
 ) -> None:
     """Load the demo catalogues where they are not there yet, and serve them."""
-    settings = read_settings(settings_file, data=data, database=database, host=host, port=port)
+    settings = read_settings(settings_file, data=data, database=database, host=host, port=port, workers=workers)
     if not load_only:
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from penchant.settings import Settings, load_settings
+from penchant.settings import MAX_WORKERS, Settings, load_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,6 +26,17 @@ def database_options(function: Command) -> Command:
     )(function)
     function = click.option("--database", help="Address of a PostgreSQL database (postgresql://…).")(function)
     return click.option("--data", help="Folder of the data; made if missing.", metavar="DIR")(function)
+
+
+def listening_options(function: Command) -> Command:
+    """Add ``--host``, ``--port`` and ``--workers`` to a command that serves."""
+    function = click.option(
+        "--workers",
+        type=click.IntRange(1, MAX_WORKERS),
+        help="Processes that answer requests, about one for each core (default 1).",
+    )(function)
+    function = click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")(function)
+    return click.option("--host", help="Address to listen on (default 127.0.0.1).")(function)
 
 
 def read_settings(settings_file: Path | None, **overrides: Any) -> Settings:

@@ -11,8 +11,8 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.http import HTTP1Settings
 
-from penchant.bootstrap import storage_of, worker_application
-from penchant.cli.options import database_options, read_settings
+from penchant.bootstrap import shared_metrics, storage_of, worker_application
+from penchant.cli.options import database_options, listening_options, read_settings
 from penchant.settings import Settings
 
 BACKPRESSURE = 16_384
@@ -24,17 +24,17 @@ KILL_TIMEOUT_S = 10
 
 @click.command()
 @database_options
-@click.option("--host", help="Address to listen on (default 127.0.0.1).")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")
+@listening_options
 def serve(
     data: str | None,
     database: str | None,
     settings_file: Path | None,
     host: str | None,
     port: int | None,
+    workers: int | None,
 ) -> None:
     """Serve the interface over HTTP; ready when /-/health/ready answers 200."""
-    run(read_settings(settings_file, data=data, database=database, host=host, port=port))
+    run(read_settings(settings_file, data=data, database=database, host=host, port=port, workers=workers))
 
 
 def run(settings: Settings) -> None:
@@ -49,7 +49,7 @@ def run(settings: Settings) -> None:
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGI,
-        workers=1,
+        workers=settings.workers,
         websockets=False,
         backpressure=BACKPRESSURE,
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT_MS),
@@ -59,7 +59,8 @@ def run(settings: Settings) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    server.serve(target_loader=functools.partial(worker_application, settings), wrap_loader=False)
+    with shared_metrics(settings):
+        server.serve(target_loader=functools.partial(worker_application, settings), wrap_loader=False)
 
 
 def require_free_port(host: str, port: int) -> None:

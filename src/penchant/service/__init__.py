@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from penchant.live.database import Database
 from penchant.live.views import Views
-from penchant.service.access import AccessControl, Usage
+from penchant.service.access import AccessControl
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.people import People
 from penchant.service.recommend import Recommender
+from penchant.service.usage import Usage
 from penchant.settings import Settings
 from penchant.telemetry import Metrics
 

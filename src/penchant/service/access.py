@@ -1,6 +1,5 @@
-"""Who is asking, and may they? Keys, plans, rates and monthly quotas. Never the data of a source."""
+"""Who is asking, and may they? Keys, plans and rates. Never the data of a source."""
 
-import asyncio
 import hashlib
 import hmac
 import secrets
@@ -8,29 +7,24 @@ import string
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from limits import RateLimitItemPerSecond
-from limits.storage import MemoryStorage
+from limits.storage import Storage as RateStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from penchant.errors import (
     FeatureNotInPlan,
     NotATenant,
-    QuotaExceeded,
     StorageUnavailable,
     Unauthenticated,
 )
 from penchant.live.database import Database
 from penchant.model import Feature, Plan
 from penchant.settings import Settings
-from penchant.storage import AddUsage, KeyRecord
-from penchant.telemetry import logger
+from penchant.storage import KeyRecord
 
 KEY_LIFE_S = 0.5
 """How long a looked-up key is believed: a revoked one must stop within a second on every process."""
-USAGE_INTERVAL_S = 1.0
-"""How often answers are counted into the database; a crash forgets at most this much."""
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID_LENGTH = 12
 _SECRET_LENGTH = 32
@@ -72,12 +66,13 @@ def hash_secret(secret: str) -> bytes:
 
 
 class AccessControl:
-    """Authenticates keys and holds their plans' features and limits."""
+    """Authenticates keys and holds their plans' features and limits; ``rates`` is what the limiter remembers."""
 
     def __init__(
         self,
         database: Database,
         settings: Settings,
+        rates: RateStorage,
         *,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -87,7 +82,7 @@ class AccessControl:
         self._clock = clock
         self._monotonic = monotonic
         self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
-        self._rates = FixedWindowRateLimiter(MemoryStorage())
+        self._rates = FixedWindowRateLimiter(rates)
 
     async def authenticate(self, keys: list[str]) -> Access:
         """Return who sends these ``x-api-key`` headers.
@@ -159,61 +154,3 @@ class AccessControl:
             # A key outlives the settings file: without its plan it may do nothing rather than everything.
             raise FeatureNotInPlan(f"The key's plan {record.plan!r} is not configured on this server.")
         return plan
-
-
-class Usage:
-    """Counts recommendation answers per account and UTC month, and holds the monthly quota."""
-
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
-        self._clock = clock
-        self._pending: dict[tuple[int, str], int] = {}
-
-    async def reserve(self, access: Access) -> Callable[[], None]:
-        """Count one answer; call what is returned if it is not given after all.
-
-        Raises:
-            QuotaExceeded: the month's answers are used up.
-        """
-        month = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y-%m")
-        slot = (access.account_id, month)
-        quota = access.plan.recommendations_per_month
-        if quota is not None:
-            stored = await self._database.read(self._database.storage.usage, access.account_id, month)
-            if stored + self._pending.get(slot, 0) >= quota:
-                raise QuotaExceeded(
-                    f"The plan {access.plan.name!r} allows {quota} recommendation requests a month.",
-                    retry_after_s=self._until_next_month(),
-                )
-        self._add(slot, 1)
-        return lambda: self._add(slot, -1)
-
-    async def flush(self) -> None:
-        """Count what is pending into the database; what fails is kept for the next time."""
-        pending, self._pending = self._pending, {}
-        for (account_id, month), answers in pending.items():
-            if not answers:
-                continue
-            try:
-                await self._database.change(AddUsage(account_id=account_id, month=month, answers=answers))
-            except Exception:  # noqa: BLE001  # the count must survive whatever the database does
-                logger.exception("usage could not be counted yet")
-                self._add((account_id, month), answers)
-
-    async def run(self) -> None:
-        """Flush for ever, until cancelled; flushes once more then."""
-        try:
-            while True:
-                await asyncio.sleep(USAGE_INTERVAL_S)
-                await self.flush()
-        finally:
-            await asyncio.shield(self.flush())
-
-    def _add(self, slot: tuple[int, str], answers: int) -> None:
-        self._pending[slot] = self._pending.get(slot, 0) + answers
-
-    def _until_next_month(self) -> float:
-        now = datetime.fromtimestamp(self._clock(), UTC)
-        start = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-        following = start.replace(year=now.year + now.month // 12, month=now.month % 12 + 1)
-        return (following - now).total_seconds()

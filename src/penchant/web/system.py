@@ -1,5 +1,7 @@
 """Handlers of the service's own addresses: health, metrics, documents."""
 
+import asyncio
+
 from penchant.errors import NotAnAdmin
 from penchant.web.operations import Answer, Call
 from penchant.web.problems import problem_page
@@ -26,7 +28,8 @@ async def metrics(call: Call) -> Answer:
         access = await call.services.access.authenticate(call.headers.getlist("x-api-key"))
         if not access.admin:
             raise NotAnAdmin("The metrics are closed; use a key with the admin role.")
-    return Answer(body=call.services.metrics.render(), media_type=_METRICS)
+    # In a thread, since it may read the files of all workers.
+    return Answer(body=await asyncio.to_thread(call.services.metrics.render), media_type=_METRICS)
 
 
 async def problem(call: Call) -> Answer:

@@ -1,0 +1,222 @@
+"""Several workers on one data folder answer as one, and none of them is missed."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from acceptance.servers import Server, command
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="workers are found through /proc"),
+]
+
+RATE = 20
+QUOTA = 50
+SETTINGS = f"""
+[plans.slow]
+requests-per-second = {RATE}
+
+[plans.small]
+recommendations-per-month = {QUOTA}
+"""
+PATIENCE_S = 20
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Two workers, and a source with two pieces that are alike."""
+    file = tmp_path / "settings.toml"
+    file.write_text(SETTINGS)
+    running = Server(tmp_path / "data", "--workers", "2", "--settings", str(file))
+    wait_until(lambda: len(answering(running)) == 2)
+    ask(running, "POST", "/s/content", json=[piece("a"), piece("b")])
+    yield running
+    if running.process.poll() is None:
+        assert running.stop() == 0
+
+
+def piece(name: str) -> dict[str, object]:
+    return {"id": name, "categories": {"genre": ["x"]}}
+
+
+def ask(server: Server, method: str, path: str, *, key: str = "", **options: object) -> httpx.Response:
+    """Ask over a connection of its own, so that any worker may answer."""
+    headers = {"x-api-key": key or server.key}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
+        return client.request(method, path, **options)  # type: ignore[arg-type]
+
+
+def statuses(server: Server, path: str, *, key: str = "", times: int) -> list[int]:
+    """Ask from 8 threads at once."""
+    with ThreadPoolExecutor(8) as threads:
+        answers = threads.map(lambda _: ask(server, "GET", path, key=key).status_code, range(times))
+        return list(answers)
+
+
+def new_key(server: Server, *, plan: str = "full", account: str = "default") -> str:
+    words = ("--data", str(server.data), "--settings", str(server.data.parent / "settings.toml"))
+    created = command("keys", "create", *words, "--plan", plan, "--account", account)
+    assert created.returncode == 0, created.stderr
+    return created.stdout.strip()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def workers_of(process: int) -> list[int]:
+    """Return the workers that a service has started and that have not ended."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def answering(server: Server) -> set[int]:
+    """Return the workers that have opened everything: they listen a moment later."""
+    return {int(path.stem.split("_")[1]) for path in server.data.glob("metrics/*/counter_*.db")} & set(
+        workers_of(server.process.pid)
+    )
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def metric(server: Server, name: str) -> float:
+    found = re.search(rf"^{re.escape(name)} (\S+)$", ask(server, "GET", "/-/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def loaded_after_another_read(server: Server) -> float:
+    ask(server, "GET", "/s/content/a/similar")
+    return metric(server, "penchant_loaded_sources")
+
+
+def housekeepers(server: Server) -> list[int]:
+    """Return the processes that hold the lock of housekeeping."""
+    number = (server.data / "housekeeping.lock").stat().st_ino
+    held = re.findall(rf"FLOCK\s+ADVISORY\s+WRITE\s+(\d+)\s+\S+:{number} ", Path("/proc/locks").read_text())
+    return [int(process) for process in held]
+
+
+def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> None:
+    for number in range(40):
+        version = ask(server, "POST", "/s/content", json=[piece(f"p{number}")]).json()["version"]
+        for path in (f"/s/content/p{number}", f"/s/content/p{number}/similar"):
+            answer = ask(server, "GET", path, headers={"x-penchant-min-version": str(version)})
+            assert (answer.status_code, int(answer.headers["x-penchant-version"])) == (200, version)
+        assert ask(server, "GET", "/s/ids").json()["count"] == number + 3
+
+    wait_until(lambda: metric(server, "penchant_loaded_sources") == 2)
+
+
+def test_a_revoked_key_stops_on_all_workers_within_a_second(server: Server) -> None:
+    key = new_key(server)
+    assert set(statuses(server, "/s/ids", key=key, times=40)) == {200}
+
+    assert command("keys", "revoke", key.split("_")[1], "--data", str(server.data)).returncode == 0
+    time.sleep(1)
+
+    assert set(statuses(server, "/s/ids", key=key, times=40)) == {401}
+
+
+def test_a_rate_holds_for_all_workers_together(server: Server) -> None:
+    key = new_key(server, plan="slow")
+    first = int(time.monotonic())
+    answers = statuses(server, "/s/ids", key=key, times=400)
+    seconds = int(time.monotonic()) - first + 1
+
+    assert set(answers) == {200, 429}
+    assert RATE * max(1, seconds - 2) <= answers.count(200) <= RATE * seconds
+
+
+def test_a_quota_holds_for_all_workers_together_and_outlives_one(server: Server) -> None:
+    key = new_key(server, plan="small", account="small")
+    ask(server, "POST", "/s/content", key=key, json=[piece("a"), piece("b")])
+    first = statuses(server, "/s/content/a/similar", key=key, times=QUOTA // 2)
+
+    os.kill(workers_of(server.process.pid)[0], signal.SIGKILL)
+    rest = statuses(server, "/s/content/a/similar", key=key, times=QUOTA * 3)
+
+    assert set(first) == {200}
+    assert len(first) + rest.count(200) == QUOTA
+    assert set(rest) == {200, 429}
+    wait_until(lambda: len(answering(server)) == 2)
+
+
+def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> None:
+    name = 'penchant_requests_total{method="GET",route="/{source}/ids",status="200"}'
+    statuses(server, "/s/ids", times=100)
+
+    assert {metric(server, name) for _ in range(10)} == {100.0}
+    assert metric(server, 'penchant_request_seconds_count{method="GET",route="/{source}/ids"}') == 100
+
+
+def test_a_killed_worker_is_replaced_while_the_others_answer(server: Server) -> None:
+    name = 'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
+    statuses(server, "/s/content/a/similar", times=40)
+    assert (metric(server, name), metric(server, "penchant_loaded_sources")) == (40, 2)
+    killed, kept = workers_of(server.process.pid)
+
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: not is_alive(killed))
+    assert set(statuses(server, "/s/ids", times=40)) == {200}
+    assert (metric(server, name), metric(server, "penchant_loaded_sources")) == (40, 1)
+
+    wait_until(lambda: len(answering(server)) == 2)
+    assert kept in answering(server)
+    statuses(server, "/s/content/a/similar", times=40)
+    assert metric(server, name) == 80
+    wait_until(lambda: loaded_after_another_read(server) == 2)
+
+
+def test_all_workers_end_with_their_parent(server: Server) -> None:
+    workers = workers_of(server.process.pid)
+
+    server.kill()
+
+    assert len(workers) == 2
+    wait_until(lambda: not any(is_alive(worker) for worker in workers))
+
+
+def test_all_workers_end_on_sigterm_and_leave_no_metrics(server: Server) -> None:
+    workers = workers_of(server.process.pid)
+
+    assert server.stop() == 0
+    assert not any(is_alive(worker) for worker in workers)
+    assert list(server.data.glob("metrics/*")) == []
+
+
+def test_the_next_start_removes_the_metrics_of_a_killed_service_only(server: Server) -> None:
+    second = Server(server.data, "--workers", "2")
+    assert len(list(server.data.glob("metrics/*"))) == 2
+    second.kill()
+
+    third = Server(server.data)
+    assert len(list(server.data.glob("metrics/*"))) == 2
+    assert third.stop() == 0
+    assert metric(server, 'penchant_requests_total{method="POST",route="/{source}/content",status="202"}') == 1
+
+
+def test_housekeeping_is_done_by_one_worker_and_taken_over_when_that_dies(server: Server) -> None:
+    (holder,) = housekeepers(server)
+    assert holder in workers_of(server.process.pid)
+
+    os.kill(holder, signal.SIGKILL)
+
+    wait_until(lambda: housekeepers(server) not in ([], [holder]))
+    assert len(housekeepers(server)) == 1

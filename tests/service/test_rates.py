@@ -1,0 +1,159 @@
+"""Counts of windows that processes share: never more than the limit, whoever dies."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from limits import RateLimitItemPerSecond
+from limits.strategies import FixedWindowRateLimiter
+
+from penchant.errors import StorageUnavailable
+from penchant.service.counting import BUCKET_SLOTS, BUCKETS, CountingTable
+from penchant.service.rates import MAX_WINDOW_S, SharedRates
+
+NOW = 1_000.2
+HITTER = """
+import pathlib, sys
+from limits import RateLimitItemPerSecond
+from limits.strategies import FixedWindowRateLimiter
+from penchant.service.rates import SharedRates
+limiter = FixedWindowRateLimiter(SharedRates(pathlib.Path(sys.argv[1]), monotonic=lambda: 1000.2))
+print("ready", flush=True)
+sys.stdin.readline()
+print(sum(limiter.hit(RateLimitItemPerSecond(5000), "key") for _ in range(4000)))
+"""
+HOLDER = """
+import os, pathlib, signal, sys
+from penchant.service.counting import CountingTable
+with CountingTable(pathlib.Path(sys.argv[1]), members=3):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Clock:
+    """A monotonic clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "rates.map"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def rates(path: Path, clock: Clock) -> Iterator[SharedRates]:
+    opened = SharedRates(path, monotonic=clock)
+    yield opened
+    opened.close()
+
+
+def test_a_key_is_counted_through_any_opening_of_the_file(rates: SharedRates, path: Path, clock: Clock) -> None:
+    other = SharedRates(path, monotonic=clock)
+
+    assert [rates.incr("a", 1), other.incr("a", 1), rates.incr("a", 1, amount=3), other.incr("b", 1)] == [1, 2, 5, 1]
+    assert (other.get("a"), rates.get("b"), rates.get("c")) == (5, 1, 0)
+    other.close()
+
+
+def test_a_window_ends_with_its_second(rates: SharedRates, clock: Clock) -> None:
+    rates.incr("a", 1)
+    clock.now = 1_000.999
+    assert rates.incr("a", 1) == 2
+    clock.now = 1_001.0
+
+    assert (rates.get("a"), rates.incr("a", 1)) == (0, 1)
+
+
+def test_counts_of_before_the_machine_s_start_are_forgotten(rates: SharedRates, clock: Clock) -> None:
+    rates.incr("a", 1)
+    clock.now = 5.0
+
+    assert (rates.get("a"), rates.incr("a", 1)) == (0, 1)
+
+
+def test_limits_reads_what_is_left(rates: SharedRates) -> None:
+    limiter, item = FixedWindowRateLimiter(rates), RateLimitItemPerSecond(2)
+
+    assert limiter.test(item, "a")
+    assert [limiter.hit(item, "a") for _ in range(3)] == [True, True, False]
+    assert limiter.get_window_stats(item, "a").remaining == 0
+    assert not limiter.test(item, "a")
+    limiter.clear(item, "a")
+    assert limiter.get_window_stats(item, "a").remaining == 2
+    assert rates.check()
+    assert rates.reset() == 1
+
+
+def test_longer_windows_than_the_file_can_tell_from_old_ones_are_refused(rates: SharedRates) -> None:
+    with pytest.raises(ValueError, match="60 s"):
+        rates.incr("a", MAX_WINDOW_S + 1)
+
+
+def test_keys_past_the_room_of_their_bucket_get_less_but_never_more(
+    rates: SharedRates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penchant.service.rates._number", lambda key: int(key) * BUCKETS + 7)
+
+    first = [rates.incr(str(key), 1) for key in range(1, BUCKET_SLOTS + 1)]
+    crowded = rates.incr(str(BUCKET_SLOTS + 1), 1)
+
+    assert (first, crowded) == ([1] * BUCKET_SLOTS, 2)
+
+
+def test_processes_together_let_exactly_the_limit_through(path: Path) -> None:
+    words = [sys.executable, "-c", HITTER, str(path)]
+    hitters = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for _ in range(3)
+    ]
+    for hitter in hitters:
+        assert hitter.stdout is not None
+        assert hitter.stdout.readline() == "ready\n"
+
+    with ThreadPoolExecutor() as threads:
+        passed = [int(each[0]) for each in threads.map(lambda hitter: hitter.communicate("\n"), hitters)]
+
+    assert sum(passed) == 5_000
+
+
+def test_a_process_that_is_killed_inside_leaves_the_lock_free(path: Path, rates: SharedRates) -> None:
+    assert subprocess.run([sys.executable, "-c", HOLDER, str(path)], check=False).returncode == -9
+
+    assert rates.incr("a", 1) == 1
+
+
+def test_the_file_has_its_whole_size_on_disk_from_the_start(path: Path) -> None:
+    CountingTable(path, members=3).close()
+
+    assert path.stat().st_size == BUCKETS * BUCKET_SLOTS * 3 * 8
+    assert path.stat().st_blocks * 512 >= path.stat().st_size
+
+
+def test_a_file_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable, match="cannot be written"):
+        CountingTable(tmp_path / "no" / "file", members=3)
+
+
+def test_the_lock_is_held_only_inside(path: Path) -> None:
+    table = CountingTable(path, members=3)
+    descriptor = os.open(path, os.O_RDWR)
+
+    with table, pytest.raises(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(descriptor)
+    table.close()

@@ -1,0 +1,266 @@
+"""Monthly quotas: exact across the workers of a node, whatever ends when."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from penchant.errors import Overloaded, PenchantError, QuotaExceeded
+from penchant.live.database import Database
+from penchant.model import Plan
+from penchant.service import usage as module
+from penchant.service.access import Access
+from penchant.service.counting import BUCKET_SLOTS, BUCKETS
+from penchant.service.usage import Usage
+from penchant.storage import Outcome, open_storage
+from penchant.telemetry import Metrics
+
+NOVEMBER = 1_795_000_000.0
+MONTH = "2026-11"
+QUOTA = 10
+
+
+TESTS = str(Path(__file__).parents[1])
+KILLED = """
+import asyncio, os, pathlib, signal, sys
+from service.test_usage import given, two_workers
+
+async def end():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def scene():
+    async with two_workers(pathlib.Path(sys.argv[1])) as (usage, _, database):
+        database.after = end
+        await given(usage, 4)
+        await usage.flush()
+
+asyncio.run(scene())
+"""
+"""A worker that is killed between a commit and its last step."""
+
+
+class Slow(Database):
+    """A database whose commits can be held up, before or after they are made."""
+
+    def __init__(self, database: Database) -> None:
+        self.__dict__.update(database.__dict__)
+        self.before: Callable[[], Awaitable[object]] = nothing
+        self.after: Callable[[], Awaitable[object]] = nothing
+
+    async def change(self, command: object) -> Outcome:
+        await self.before()
+        outcome = await super().change(command)  # type: ignore[arg-type]
+        await self.after()
+        return outcome
+
+
+async def nothing() -> None:
+    """Hold nothing up."""
+
+
+@asynccontextmanager
+async def two_workers(folder: Path) -> AsyncIterator[tuple[Usage, Usage, Slow]]:
+    """Two countings over one folder and one database."""
+    storage = open_storage(folder=folder)
+    database = Slow(Database(storage, Metrics()))
+    first, second = (Usage(database, folder, clock=lambda: NOVEMBER) for _ in range(2))
+    yield first, second, database
+    first.close()
+    second.close()
+    database.close()
+    storage.close()
+
+
+def access(account: int = 7, *, quota: int | None = QUOTA) -> Access:
+    plan = Plan(
+        name="small",
+        features=frozenset(),
+        requests_per_second=None,
+        sources=None,
+        pieces_per_source=None,
+        recommendations_per_month=quota,
+    )
+    return Access(key_id="k", account_id=account, plan=plan, admin=False)
+
+
+async def given(usage: Usage, times: int) -> int:
+    """Ask for answers; return how many were given."""
+    count = 0
+    for _ in range(times):
+        try:
+            await usage.reserve(access())
+        except QuotaExceeded:
+            continue
+        count += 1
+    return count
+
+
+def test_workers_give_exactly_the_quota_together(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            assert await given(first, 4) == 4
+            assert await first.flush()
+            assert await given(second, 3) == 3
+            assert await given(first, 2) == 2
+            assert await second.flush()
+            assert await given(second, 5) == 1
+            assert await given(first, 5) == 0
+            assert await first.flush()
+            assert database.storage.usage(7, MONTH) == QUOTA
+
+    asyncio.run(scene())
+
+
+def test_what_was_not_given_does_not_count(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            undo = await first.reserve(access(quota=1))
+            with pytest.raises(QuotaExceeded) as refused:
+                await second.reserve(access(quota=1))
+            assert (refused.value.retry_after_s or 0) > 0
+            await first.flush()
+            undo()
+            await second.reserve(access(quota=1))
+            await second.flush()
+            assert database.storage.usage(7, MONTH) == 1
+
+    asyncio.run(scene())
+
+
+def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            for account in (7, 8, 8):
+                await first.reserve(access(account, quota=None))
+            december = Usage(database, tmp_path, clock=lambda: NOVEMBER + 31 * 86_400)
+            await december.reserve(access(quota=1))
+            december.close()
+            await second.flush()
+            assert [database.storage.usage(account, MONTH) for account in (7, 8)] == [1, 2]
+            assert database.storage.usage(7, "2026-12") == 1
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("moment", ("before", "after"))
+def test_the_last_answers_wait_for_a_commit_under_way(tmp_path: Path, moment: str) -> None:
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            held = asyncio.Event()
+            setattr(database, moment, held.wait)
+            assert await given(first, QUOTA - 3) == QUOTA - 3
+            flushing = asyncio.create_task(first.flush())
+            await asyncio.sleep(0.1)
+            assert not await second.flush()
+
+            asking = asyncio.create_task(given(second, 9))
+            await asyncio.sleep(0.1)
+            held.set()
+            assert await asking == 3
+            assert await flushing
+
+    asyncio.run(scene())
+
+
+def test_an_endless_commit_is_answered_with_overloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "UNDECIDED_TIMEOUT_S", 0.05)
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            held = asyncio.Event()
+            database.before = held.wait
+            await given(first, QUOTA - 3)
+            flushing = asyncio.create_task(first.flush())
+            await asyncio.sleep(0.1)
+            assert await given(second, 3) == 3
+            with pytest.raises(Overloaded):
+                await second.reserve(access())
+            held.set()
+            await flushing
+
+    asyncio.run(scene())
+
+
+def test_what_fails_to_be_counted_is_kept(tmp_path: Path) -> None:
+    async def fail() -> None:
+        raise PenchantError("no")
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            database.before = fail
+            await given(first, 4)
+            await first.flush()
+            assert await given(second, QUOTA) == QUOTA - 4
+            database.before = nothing
+            await second.flush()
+            assert database.storage.usage(7, MONTH) == QUOTA
+
+    asyncio.run(scene())
+
+
+def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            gone = Usage(database, tmp_path, clock=lambda: NOVEMBER)
+            assert await given(gone, 4) == 4
+            gone.close()
+            assert await given(first, QUOTA) == QUOTA - 4
+            await second.flush()
+            assert database.storage.usage(7, MONTH) == QUOTA
+
+    asyncio.run(scene())
+
+
+def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], env={"PYTHONPATH": TESTS}, check=False)
+    assert killed.returncode == -9
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            asking = asyncio.create_task(given(first, QUOTA))
+            await asyncio.sleep(0.1)
+            await second.flush()
+            assert await asking == QUOTA - 4
+            await second.flush()
+            assert database.storage.usage(7, MONTH) == QUOTA
+
+    asyncio.run(scene())
+
+
+def test_it_flushes_once_more_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "USAGE_INTERVAL_S", 0.05)
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            tasks = [asyncio.create_task(usage.run()) for usage in (first, second)]
+            await given(first, 2)
+            await asyncio.sleep(0.3)
+            assert database.storage.usage(7, MONTH) == 2
+            await given(second, 3)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert database.storage.usage(7, MONTH) == 5
+
+    asyncio.run(scene())
+
+
+def test_more_accounts_than_a_bucket_has_room_for_are_overloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_number", lambda slot: slot[0] * BUCKETS + 7)
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, _):
+            for account in range(1, BUCKET_SLOTS + 1):
+                await first.reserve(access(account, quota=None))
+            with pytest.raises(Overloaded):
+                await second.reserve(access(99))
+            await second.flush()
+            await second.reserve(access(99))
+
+    asyncio.run(scene())
