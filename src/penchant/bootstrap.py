@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -12,9 +13,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from penchant.errors import StorageUnavailable
+from penchant.live.builder import Builder, builder_lock
+from penchant.live.compiling import Compiling
 from penchant.live.database import Database
 from penchant.live.election import Election
-from penchant.live.views import Views
+from penchant.live.segment_files import SegmentFiles
+from penchant.live.segments import Segments
+from penchant.live.views import Limits, Views
 from penchant.model import SourceSettings
 from penchant.service import Services
 from penchant.service.access import AccessControl
@@ -40,6 +45,9 @@ ELECTION_INTERVAL_S = 10.0
 RATES_FILE = "rates.map"
 METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
+INDEX_FOLDER = "index"
+KERNEL_FOLDER = "kernels"
+BUILDER_NICENESS = 10
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
@@ -68,9 +76,22 @@ def data_folder(settings: Settings) -> Path:
     return folder
 
 
+def segment_files(settings: Settings) -> SegmentFiles:
+    """Return the segment files of the data folder."""
+    return SegmentFiles(Path(settings.data) / INDEX_FOLDER)
+
+
+def kernel_folder(settings: Settings) -> Path:
+    """Return where compiled kernels are kept."""
+    return Path(settings.kernel_folder or Path(settings.data) / KERNEL_FOLDER)
+
+
 @contextlib.asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
+async def open_services(settings: Settings, *, has_builder: bool = False) -> AsyncIterator[Services]:
     """Open everything that requests need, with housekeeping in the background, and close it at the end.
+
+    With a builder beside it, segment files are mapped and its compiled kernels are used; without, all is built
+    here, and numpy searches.
 
     Raises:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
@@ -78,7 +99,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     storage = storage_of(settings)
     folder = data_folder(settings)
     rates = SharedRates(folder / RATES_FILE)
-    services = wire(settings, storage, rates)
+    metrics = _metrics()
+    segments = Segments(metrics)
+    compiling = None
+    if has_builder:
+        segments = Segments(metrics, segment_files(settings), builder_lock(folder))
+        compiling = Compiling(kernel_folder(settings), waits=True)
+    services = wire(settings, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
     tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services, election))]
     try:
@@ -87,6 +114,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if compiling is not None:
+            compiling.close()
         services.database.close()
         election.close()
         services.usage.close()
@@ -94,15 +123,18 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         storage.close()
 
 
-def wire(settings: Settings, storage: Storage, rates: SharedRates) -> Services:
+def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics) -> Services:
     """Return the services over an open database."""
-    metrics = _metrics()
     database = Database(storage, metrics)
     views = Views(
         database,
         metrics,
-        min_version_timeout_s=settings.min_version_timeout_s,
-        stale_reads_s=settings.stale_reads_s,
+        segments,
+        Limits(
+            min_version_timeout_s=settings.min_version_timeout_s,
+            stale_reads_s=settings.stale_reads_s,
+            memory_bytes=settings.index_memory_bytes or _machine_memory() // 2 // settings.workers,
+        ),
     )
     return Services(
         settings=settings,
@@ -116,6 +148,10 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates) -> Services:
         curation=Curation(database),
         recommender=Recommender(database, views),
     )
+
+
+def _machine_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _metrics() -> Metrics:
@@ -185,10 +221,10 @@ def _remove_if_left_behind(folder: Path) -> None:
     lock.close()
 
 
-def web_application(settings: Settings) -> Application:
+def web_application(settings: Settings, *, has_builder: bool = False) -> Application:
     """Return the ASGI application of these settings; it opens the database when the server starts it."""
     return Application(
-        functools.partial(open_services, settings),
+        functools.partial(open_services, settings, has_builder=has_builder),
         base_path=settings.base_path,
         cors_origins=settings.cors_origins,
     )
@@ -199,7 +235,18 @@ def worker_application(settings: Settings) -> Application:
     os.umask(0o077)
     start_logging(settings.log_level)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-    return web_application(settings)
+    return web_application(settings, has_builder=True)
+
+
+def run_builder(settings: Settings) -> None:
+    """Build segment files until this process is ended; what a builder process runs, behind those that answer."""
+    os.umask(0o077)
+    os.nice(BUILDER_NICENESS)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start_logging(settings.log_level)
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    Compiling(kernel_folder(settings))
+    Builder(storage_of(settings), segment_files(settings), _metrics()).run(builder_lock(data_folder(settings)))
 
 
 def _end_with_parent(parent: int) -> None:

@@ -166,6 +166,12 @@ class NotYetVisible(PenchantError):
     code = "not-yet-visible"
 
 
+class IndexNotReady(PenchantError):
+    """The index of a large source is being built."""
+
+    code = "index-not-ready"
+
+
 class Overloaded(PenchantError):
     """A queue is full; nothing of the request was done."""
 

@@ -63,6 +63,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a read waits for the version that it asks for, before 503."""
     stale_reads_s: Seconds = 60
     """How long reads go on from the index while the database is away; 0: not at all."""
+    index_memory_bytes: Count = 0
+    """What all loaded sources may take in each worker, mapped files included; those asked for least recently are let
+    go. 0: half of the machine's memory, divided by the workers."""
+    kernel_folder: str | None = None
+    """Folder of the compiled kernels; by default one in the data folder."""
     metrics_public: bool = True
     """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
     cors_origins: tuple[str, ...] = ()

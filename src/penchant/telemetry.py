@@ -82,6 +82,10 @@ class Metrics:
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
         )
+        self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
+        self._add_index_metrics()
+
+    def _add_index_metrics(self) -> None:
         self.loaded_sources = Gauge(
             "penchant_loaded_sources",
             "Sources with a snapshot in memory, counted in each worker.",
@@ -94,7 +98,17 @@ class Metrics:
             registry=self.registry,
             multiprocess_mode="livesum",
         )
-        self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
+        self.loaded_bytes = Gauge(
+            "penchant_loaded_bytes",
+            "Memory of the snapshots, mapped files included, counted in each worker.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+        self.sources_unloaded = Counter(
+            "penchant_sources_unloaded", "Snapshots let go to keep within the memory budget.", registry=self.registry
+        )
+        self.segments_built = Counter("penchant_segments_built", "Segment files built.", registry=self.registry)
+        self.segments_mapped = Counter("penchant_segments_mapped", "Segment files mapped.", registry=self.registry)
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text form; in a few milliseconds where files are summed up."""

@@ -5,12 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import httpx
 
 STARTING_S = 30
+KERNELS = Path(tempfile.gettempdir()) / f"penchant-kernels-{os.getuid()}"
+"""Kernels that all servers under test share, so that they are compiled once."""
 
 
 def free_port() -> int:
@@ -40,7 +43,7 @@ class Server:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "penchant", "serve", *where, "--port", str(self.port), *options],
             stderr=self._log,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(KERNELS)},
         )
         self.key = ""
         self.client = httpx.Client(base_url=self.url, timeout=60)

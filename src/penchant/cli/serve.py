@@ -1,9 +1,12 @@
 """``penchant serve``: run the service in the foreground until SIGTERM."""
 
+import contextlib
 import functools
 import multiprocessing
 import socket
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,13 +14,16 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.http import HTTP1Settings
 
-from penchant.bootstrap import shared_metrics, storage_of, worker_application
+from penchant.bootstrap import kernel_folder, run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import database_options, listening_options, read_settings
+from penchant.live.compiling import forget_ready
 from penchant.settings import Settings
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
 HEADER_TIMEOUT_MS = 10_000
+RESTART_PAUSE_S = 0.5
+"""Pause before a builder that has ended is replaced."""
 KILL_TIMEOUT_S = 10
 """How long a stopping worker may finish its requests: a stalled body would hold it for ever."""
 
@@ -59,8 +65,36 @@ def run(settings: Settings) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    with shared_metrics(settings):
+    forget_ready(kernel_folder(settings))
+    with shared_metrics(settings), builder_process(settings):
         server.serve(target_loader=functools.partial(worker_application, settings), wrap_loader=False)
+
+
+@contextlib.contextmanager
+def builder_process(settings: Settings) -> Iterator[None]:
+    """Keep a process running that builds the index, and start another one whenever it ends."""
+    ended = threading.Event()
+    running: list[multiprocessing.Process] = []
+
+    def keep() -> None:
+        while not ended.is_set():
+            process = multiprocessing.Process(target=run_builder, args=(settings,), daemon=True)
+            process.start()
+            running[:] = [process]
+            while process.is_alive() and not ended.is_set():
+                process.join(RESTART_PAUSE_S)
+            ended.wait(RESTART_PAUSE_S)
+
+    keeper = threading.Thread(target=keep, name="penchant-builder", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        keeper.join()
+        for process in running:
+            process.terminate()
+            process.join(KILL_TIMEOUT_S)
 
 
 def require_free_port(host: str, port: int) -> None:

@@ -3,6 +3,7 @@
 Compiling takes seconds, so it is somebody else's (`penchant.live.compiling`), who hands the kernels in by `use`.
 """
 
+from collections.abc import Set as AbstractSet
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -39,7 +40,7 @@ class _Engine:
 
     def __init__(self) -> None:
         self.kernels: ModuleType | None = None
-        self.ready: set[Kind] = set()
+        self.ready: AbstractSet[Kind] = frozenset()
         self.wanted: set[Kind] = set()
 
     def kernel(self, name: str, kind: Kind) -> Any:
@@ -56,7 +57,7 @@ KINDS: tuple[Kind, ...] = (FINDING, ("uint8", "uint8"), ("int16", "uint8"), ("in
 """The kinds that most catalogues need; those with weights of 16 bits are compiled when they are wanted."""
 
 
-def use(kernels: ModuleType | None, ready: set[Kind]) -> None:
+def use(kernels: ModuleType | None, ready: AbstractSet[Kind]) -> None:
     """Search with these kernels from now on, for the kinds that are ready; with none, by numpy alone."""
     _engine.kernels, _engine.ready = kernels, ready
 

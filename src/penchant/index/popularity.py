@@ -102,6 +102,11 @@ class Popularity:
         self._next_user = 0
         self._view = PopularityView({})
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory the counts take, about: dictionaries of Python's, by measurement."""
+        return 100 * len(self._users) + 350 * len(self._pieces) + 170 * len(self._latest)
+
     def record(self, user_key: bytes, piece_id: str, day: int) -> None:
         """Count a positive interaction; of a person and a piece only the latest day counts."""
         pair = (self._user(user_key), self._piece(piece_id))

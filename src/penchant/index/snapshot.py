@@ -90,6 +90,11 @@ class Snapshot:
         """Return one segment of all live pieces."""
         return merge_segments([(part.segment, part.live) for part in self.parts])
 
+    def prepare(self, category_weights: Mapping[str, float]) -> None:
+        """Compute what the first query would: the norms under these category weights."""
+        for part in self.parts:
+            part.segment.norms(factors_of(part.segment, category_weights))
+
     @property
     def nbytes(self) -> int:
         """How much memory the snapshot takes, mapped files included."""

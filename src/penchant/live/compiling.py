@@ -8,29 +8,31 @@ import fcntl
 import importlib
 import os
 import threading
-from collections.abc import Callable
+import time
 from pathlib import Path
 from types import ModuleType
 
 from penchant.index import engine
 from penchant.telemetry import logger
 
-FOLDER = "kernels"
 LOCK = "lock"
-WAIT_S = 0.5
+READY = "ready"
+WAIT_S = 0.25
 """Pause between looks for kinds that were asked for since."""
+PATIENCE_S = 60.0
+"""How long a worker waits for the builder to compile before it does so itself."""
 
 
 class Compiling:
     """Compiles in a thread of its own; `close` ends it after the kind under way.
 
-    ``may_compile`` is asked before each round: a worker leaves compiling to the builder, if there is one, as it
-    keeps the interpreter busy, and loads what that has compiled.
+    A worker ``waits`` for the builder to compile, since compiling keeps the interpreter busy, and then loads what
+    that has compiled.
     """
 
-    def __init__(self, folder: Path, may_compile: Callable[[], bool]) -> None:
+    def __init__(self, folder: Path, *, waits: bool = False) -> None:
         self._folder = folder
-        self._may_compile = may_compile
+        self._waits = waits
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penchant-compile", daemon=True)
         self._thread.start()
@@ -40,21 +42,31 @@ class Compiling:
         self._ended.set()
 
     def _run(self) -> None:
-        kernels: ModuleType | None = None
-        ready: set[engine.Kind] = set()
-        while not self._ended.is_set():
-            try:
-                kinds = [kind for kind in (*engine.KINDS, *sorted(engine.wanted())) if kind not in ready]
-                if kinds and self._may_compile():
-                    kernels = kernels or load_kernels(self._folder)
-                    for kind in kinds:
-                        compile_alone(kernels, kind, self._folder)
-                        ready = ready | {kind}
-                        engine.use(kernels, ready)
-            except Exception:  # noqa: BLE001  # numpy goes on answering
-                logger.exception("the kernels cannot be compiled; searching with numpy")
-                return
+        ready: frozenset[engine.Kind] = frozenset()
+        try:
+            if self._waits:
+                self._wait()
+            kernels = load_kernels(self._folder)
+            while not self._ended.is_set():
+                for kind in sorted((set(engine.KINDS) | engine.wanted()) - ready):
+                    compile_alone(kernels, kind, self._folder)
+                    ready |= {kind}
+                    engine.use(kernels, ready)
+                if not self._waits:
+                    (self._folder / READY).touch()
+                self._ended.wait(WAIT_S)
+        except Exception:  # noqa: BLE001  # numpy goes on answering
+            logger.exception("the kernels cannot be compiled; searching with numpy")
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not (self._folder / READY).exists() and time.monotonic() < deadline:
             self._ended.wait(WAIT_S)
+
+
+def forget_ready(folder: Path) -> None:
+    """Let workers wait until the kernels of this start are compiled; what an earlier one compiled may not fit."""
+    (folder / READY).unlink(missing_ok=True)
 
 
 def load_kernels(folder: Path | None) -> ModuleType:

@@ -2,19 +2,20 @@
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from penchant.errors import NotYetVisible, StorageUnavailable, UnknownSource
+from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
 from penchant.index import Popularity, PopularityView, Snapshot
 from penchant.live.database import Database
-from penchant.model import DAY_MS, InteractionType, Piece, SourceSettings
+from penchant.live.following import apply_feed
+from penchant.live.segments import Segments
+from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.storage import Cursor, SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import decode_settings, decode_stored_piece
+from penchant.wire import decode_settings
 
-APPLY_PIECES = 20_000
-"""Decoded pieces held at a time while a large source is loaded: some 60 MB."""
 WAIT_STEP_S = 0.02
 """Pause between looks for a version that another process or node may still commit."""
 
@@ -22,10 +23,21 @@ SourceName = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long reads wait and go on, and how much memory the views may take together (0: any)."""
+
+    min_version_timeout_s: float
+    stale_reads_s: float
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """A source at one version: its pieces, lists and settings, all of the same moment.
 
-    ``stale`` tells that the database could not be asked whether there is something newer.
+    ``hidden`` is the blacklist as a set: the same object for as long as the list stays, so that places are kept.
+    ``base_version`` is that of the segment file it started from. ``stale`` tells that the database could not be
+    asked whether there is something newer.
     """
 
     head: SourceHead
@@ -34,7 +46,7 @@ class View:
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
     hidden: frozenset[str]
-    """The blacklist as a set; the same object for as long as the list stays, so that its places are kept."""
+    base_version: int = 0
     stale: bool = False
 
 
@@ -49,25 +61,35 @@ class _Held:
     popularity_cursor: Cursor | None = None
     positive: frozenset[InteractionType] = frozenset()
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, about."""
+        snapshot = 0 if self.view is None else self.view.snapshot.nbytes
+        return snapshot + (0 if self.popularity is None else self.popularity.nbytes)
+
 
 class Views:
-    """The views of all sources that were asked for, each followed by one catch-up at a time."""
+    """The views of sources that were asked for, each followed by one catch-up at a time.
+
+    Those asked for least recently are let go when all together pass the memory that they may take.
+    """
 
     def __init__(
         self,
         database: Database,
         metrics: Metrics,
+        segments: Segments,
+        limits: Limits,
         *,
-        min_version_timeout_s: float,
-        stale_reads_s: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._metrics = metrics
-        self._min_version_timeout_s = min_version_timeout_s
-        self._stale_reads_s = stale_reads_s
+        self._segments = segments
+        self._limits = limits
         self._monotonic = monotonic
-        self._held: dict[SourceName, _Held] = {}
+        self._held: OrderedDict[SourceName, _Held] = OrderedDict()
+        self._sizes: dict[SourceName, int] = {}
         self._locks: dict[SourceName, asyncio.Lock] = {}
 
     async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
@@ -78,7 +100,7 @@ class Views:
             NotYetVisible: the version was not reached in time.
             StorageUnavailable: the database is away.
         """
-        deadline = self._monotonic() + self._min_version_timeout_s
+        deadline = self._monotonic() + self._limits.min_version_timeout_s
         while True:
             head = await self._database.read(self._database.storage.head, account_id, source)
             if head is None:
@@ -100,7 +122,12 @@ class Views:
             self._stale(self._held.get((account_id, source)), 0)
 
     async def view(self, account_id: int, source: str, *, min_version: int = 0) -> View:
-        """Return the source as it is committed now, at ``min_version`` at least; errors as `head`."""
+        """Return the source as it is committed now, at ``min_version`` at least.
+
+        Raises:
+            UnknownSource, NotYetVisible, StorageUnavailable: as `head`.
+            IndexNotReady: the index of a large source is being built.
+        """
         name = (account_id, source)
         held = self._held.get(name)
         try:
@@ -112,6 +139,8 @@ class Views:
             return self._stale(held, min_version)
         if held is None or not _is_current(held.view, head):
             held = await self._follow(name, head)
+        else:
+            self._held.move_to_end(name)
         held.confirmed_at = self._monotonic()
         view = held.view
         assert view is not None  # noqa: S101  # _follow sets it
@@ -129,41 +158,55 @@ class Views:
             if held.popularity_view is not None and self._is_counted(held, view):
                 return held.popularity_view
             with self._metrics.follow_seconds.labels("interactions").time():
-                return await self._database.in_thread(self._count, held, view)
+                counted = await self._database.in_thread(self._count, held, view)
+            self._keep_within_memory(name, held)
+            return counted
 
     async def _follow(self, name: SourceName, head: SourceHead) -> _Held:
         async with self._lock(name):
             held = self._held.setdefault(name, _Held())
+            self._held.move_to_end(name)
             if not _is_current(held.view, head):
+                if not _is_same(held.view, head):
+                    await self._wait_for_file(head)
                 with self._metrics.follow_seconds.labels("content").time():
-                    held.view = await self._database.in_thread(self._catch_up, held.view, name)
-                self._measure()
+                    held.view = await self._database.in_thread(self._catch_up, held.view, name, head)
+                self._keep_within_memory(name, held)
             return held
 
-    def _catch_up(self, view: View | None, name: SourceName) -> View:
-        cursor = None
-        if view is not None:
-            cursor = Cursor(incarnation=view.head.incarnation, epoch=view.head.epoch, version=view.head.version)
+    async def _wait_for_file(self, head: SourceHead) -> None:
+        """Wait while the builder builds what would take this process too long."""
+        deadline = self._monotonic() + self._limits.min_version_timeout_s
+        while await self._database.in_thread(self._segments.is_awaited, head):
+            if self._monotonic() >= deadline:
+                raise IndexNotReady("The index of this source is being built.", retry_after_s=1)
+            await asyncio.sleep(WAIT_STEP_S)
+
+    def _catch_up(self, view: View | None, name: SourceName, head: SourceHead) -> View:
+        snapshot, cursor, base_version = Snapshot.empty(), None, 0
+        if view is not None and _is_same(view, head):
+            snapshot, base_version = view.snapshot, view.base_version
+            cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=view.head.version)
+        based = self._segments.base(head, base_version)
+        if based is not None:
+            snapshot, base_version = based.snapshot, based.version
+            cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=base_version)
         with self._database.storage.content_feed(*name, cursor) as feed:
-            snapshot = Snapshot.empty() if view is None or feed.complete else view.snapshot
-            changes: dict[str, Piece | None] = {}
-            for batch in feed.batches:
-                for row in batch:
-                    changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
-                if len(changes) >= APPLY_PIECES:
-                    snapshot, changes = snapshot.apply(changes), {}
+            if feed.complete:
+                base_version = 0
+            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged())
             curation = feed.curation
+            settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
+            snapshot.prepare(settings.category_weights)
+            kept = view is not None and view.blacklist == curation.blacklist
             return View(
                 head=feed.head,
-                snapshot=snapshot.apply(changes) if changes else snapshot,
-                settings=decode_settings(curation.settings) if curation.settings else SourceSettings(),
+                snapshot=snapshot,
+                settings=settings,
                 whitelist=curation.whitelist,
                 blacklist=curation.blacklist,
-                hidden=(
-                    view.hidden
-                    if view is not None and view.blacklist == curation.blacklist
-                    else frozenset(curation.blacklist)
-                ),
+                hidden=view.hidden if kept and view is not None else frozenset(curation.blacklist),
+                base_version=base_version,
             )
 
     def _is_counted(self, held: _Held, view: View) -> bool:
@@ -205,7 +248,7 @@ class Views:
     def _stale(self, held: _Held | None, min_version: int) -> View:
         if held is not None and held.view is not None and not min_version:
             age = self._monotonic() - held.confirmed_at
-            if self._stale_reads_s and age <= self._stale_reads_s:
+            if self._limits.stale_reads_s and age <= self._limits.stale_reads_s:
                 return replace(held.view, stale=True)
         raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
 
@@ -214,12 +257,31 @@ class Views:
 
     def _forget(self, name: SourceName) -> None:
         if self._held.pop(name, None) is not None:
+            self._sizes.pop(name, None)
             self._measure()
+
+    def _keep_within_memory(self, name: SourceName, held: _Held) -> None:
+        """Let go what was asked for least recently, but never what is asked for now."""
+        if self._held.get(name) is held:
+            self._sizes[name] = held.nbytes
+        most = self._limits.memory_bytes
+        while most and sum(self._sizes.values()) > most and len(self._held) > 1:
+            oldest = next(iter(self._held))
+            if oldest == name:
+                self._held.move_to_end(oldest)
+                continue
+            del self._held[oldest]
+            self._sizes.pop(oldest, None)
+            if not self._locks[oldest].locked():
+                del self._locks[oldest]
+            self._metrics.sources_unloaded.inc()
+        self._measure()
 
     def _measure(self) -> None:
         views = [held.view for held in self._held.values() if held.view is not None]
         self._metrics.loaded_sources.set(len(views))
         self._metrics.loaded_pieces.set(sum(view.snapshot.piece_count for view in views))
+        self._metrics.loaded_bytes.set(sum(self._sizes.values()))
 
 
 def positive_types(settings: SourceSettings) -> frozenset[InteractionType]:
@@ -227,9 +289,9 @@ def positive_types(settings: SourceSettings) -> frozenset[InteractionType]:
     return frozenset(kind for kind, weight in settings.interaction_weights.items() if weight > 0)
 
 
+def _is_same(view: View | None, head: SourceHead) -> bool:
+    return view is not None and (view.head.incarnation, view.head.epoch) == (head.incarnation, head.epoch)
+
+
 def _is_current(view: View | None, head: SourceHead) -> bool:
-    return (
-        view is not None
-        and (view.head.incarnation, view.head.epoch) == (head.incarnation, head.epoch)
-        and view.head.version >= head.version
-    )
+    return view is not None and _is_same(view, head) and view.head.version >= head.version

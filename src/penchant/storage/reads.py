@@ -261,6 +261,13 @@ def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:
     return [head for head in heads if head is not None]
 
 
+def large_heads(connection: Connection, minimum: int) -> list[SourceHead]:
+    """Return the heads of all sources with at least so many pieces."""
+    rows = connection.execute(statements.HEADS_FROM, {"minimum": minimum})
+    heads = [to_head(row, row.account_id, row.name) for row in rows]
+    return [head for head in heads if head is not None]
+
+
 def count_sources(connection: Connection, account_id: int) -> int:
     """Return how many sources an account has."""
     statement = select(func.count()).where(sources.c.account_id == account_id, sources.c.deleted.is_(False))

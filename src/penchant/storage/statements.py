@@ -10,7 +10,7 @@ from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
 
-HEAD = (
+_HEADS = (
     select(
         sources.c.source_id,
         sources.c.account_id,
@@ -37,9 +37,11 @@ HEAD = (
         _interacted,
         (_interacted.c.source_id == sources.c.source_id) & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
     )
-    .where(sources.c.source_id == bindparam("source_id"))
 )
+HEAD = _HEADS.where(sources.c.source_id == bindparam("source_id"))
 """A source with both its counters; the first ten columns are those of a `SourceHead`, in its order."""
+HEADS_FROM = _HEADS.where(_content.c.live >= bindparam("minimum"))
+"""The sources with at least so many pieces, as `HEAD`."""
 
 
 Insert = Callable[[Table], Any]

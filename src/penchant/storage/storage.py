@@ -144,6 +144,11 @@ class Storage:
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return reads.list_heads(connection, account_id)
 
+    def large_sources(self, minimum: int) -> list[SourceHead]:
+        """Return the sources of all accounts with at least so many pieces."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return reads.large_heads(connection, minimum)
+
     @contextlib.contextmanager
     def _reading(self, account_id: int, source: str) -> Iterator[reads.Reading]:
         with driver_errors(), reads.reading(self._database.reading_engine, account_id, source) as reading:

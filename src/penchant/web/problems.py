@@ -116,6 +116,12 @@ KINDS: dict[str, ProblemKind] = {
         "Internal error",
         "Something failed that should not have. The log has the details under the answer's x-request-id.",
     ),
+    "index-not-ready": ProblemKind(
+        503,
+        "The index is being built",
+        "The index of a large source is built for the first time, or anew after it was lost, in a process of its "
+        "own: about 30 seconds for a million pieces. Nothing is lost meanwhile. Try again as Retry-After says.",
+    ),
     "not-yet-visible": ProblemKind(
         503,
         "Not yet visible",

@@ -1,0 +1,96 @@
+"""Who builds the segment files? One process of a data folder, the builder; the others only map them.
+
+It reads the content feed from where the last file ends, merges, and publishes. Whatever happens to it, answers
+stay right: a worker that finds no file, or an old one, follows the feed itself.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from penchant.index import Snapshot
+from penchant.live.election import Election
+from penchant.live.following import apply_feed
+from penchant.live.segment_files import Published, SegmentFiles, Stamp
+from penchant.storage import Cursor, SourceHead, Storage
+from penchant.telemetry import Metrics, logger
+
+LOCK = "builder.lock"
+SMALLEST_FILE = 5_000
+"""Pieces from which a source has a file: smaller ones are built from SQL in a tenth of a second."""
+LEAST_CHANGES = 2_000
+CHANGES_SHARE = 5
+"""A file is replaced after as many changes as a fifth of its pieces, and at least so many."""
+INTERVAL_S = 0.25
+"""Pause between looks at the sources: a hundredth of a core for a thousand of them."""
+
+
+class Builder:
+    """Builds the segment files that are due, one source after the other."""
+
+    def __init__(self, storage: Storage, files: SegmentFiles, metrics: Metrics) -> None:
+        self._storage = storage
+        self._files = files
+        self._metrics = metrics
+
+    def run(self, election: Election) -> None:
+        """Build for ever, while this process is the elected one."""
+        while True:
+            try:
+                if election.try_win():
+                    self.build_due()
+            except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
+                self._metrics.failures.labels("builder").inc()
+                logger.exception("building the index failed")
+            time.sleep(INTERVAL_S)
+
+    def build_due(self) -> int:
+        """Build every file that is due, and forget those of sources that are gone; return how many were built."""
+        heads = {head.source_id: head for head in self._storage.large_sources(SMALLEST_FILE)}
+        built = 0
+        for head in heads.values():
+            published = self._files.newest(head.source_id, head.incarnation, head.epoch)
+            if is_due(head, published):
+                self.build(head, published)
+                built += 1
+        self._forget(heads)
+        return built
+
+    def build(self, head: SourceHead, published: Published | None) -> Published:
+        """Build the file of a source from the last one and the changes since; from SQL alone without one.
+
+        Raises:
+            UnknownSource: it was deleted meanwhile.
+            OSError: the file cannot be written.
+        """
+        started = time.perf_counter()
+        segment = None if published is None else self._files.read(published)
+        snapshot, cursor = Snapshot.empty(), None
+        if segment is not None and published is not None:
+            snapshot = Snapshot.of_segment(segment)
+            cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=published.stamp.version)
+        with self._storage.content_feed(head.account_id, head.name, cursor) as feed:
+            snapshot = apply_feed(snapshot, feed)
+            stamp = Stamp(head.source_id, feed.head.incarnation, feed.head.epoch, feed.head.version)
+        new = self._files.publish(stamp, snapshot.merged())
+        self._metrics.segments_built.inc()
+        fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
+        logger.info("built a segment file", extra={"fields": fields})
+        return new
+
+    def _forget(self, heads: Mapping[int, SourceHead]) -> None:
+        for source_id in self._files.sources():
+            if source_id not in heads:
+                self._files.forget(source_id)
+
+
+def is_due(head: SourceHead, published: Published | None) -> bool:
+    """Return whether enough has changed since a file was published, or there is none."""
+    if published is None:
+        return True
+    return head.version - published.stamp.version >= max(LEAST_CHANGES, head.piece_count // CHANGES_SHARE)
+
+
+def builder_lock(folder: Path) -> Election:
+    """Return a candidate for being the builder of a data folder."""
+    return Election(folder / LOCK)

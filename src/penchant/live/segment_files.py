@@ -1,0 +1,216 @@
+"""Where do segments lie between processes and restarts? In files that any number of processes map.
+
+A file is a cache: one that is damaged, foreign or of another format is never trusted and never an error to the
+reader, who builds from SQL instead. It is written under a temporary name, synced, and renamed.
+"""
+
+import contextlib
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.index import Segment
+from penchant.telemetry import logger
+
+MAGIC = b"penchant segment"
+FORMAT = 1
+"""Raised whenever the arrays of a segment or their meaning change; files of another format are built anew."""
+ALIGNMENT = 64
+"""Arrays begin at cache lines."""
+SUFFIX = ".segment"
+_PREFIX = struct.Struct("<16sIII")
+"""Magic, format, length of the header, its checksum."""
+
+
+class DamagedSegment(Exception):
+    """A segment file cannot be used; the message says why."""
+
+
+class Stamp(NamedTuple):
+    """What a segment holds: all live pieces of a source at a version, under an incarnation and epoch."""
+
+    source_id: int
+    incarnation: int
+    epoch: int
+    version: int
+
+
+class _Array(msgspec.Struct, frozen=True):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    checksum: int
+
+
+class _Header(msgspec.Struct, frozen=True):
+    stamp: Stamp
+    arrays: tuple[_Array, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A segment file that is there; whether it is sound shows when it is read."""
+
+    stamp: Stamp
+    path: Path
+
+
+class SegmentFiles:
+    """The segment files of a data folder, a folder for each source."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def newest(self, source_id: int, incarnation: int, epoch: int) -> Published | None:
+        """Return the newest file of a source under this incarnation and epoch."""
+        found = [
+            each
+            for each in self._published(source_id)
+            if (each.stamp.incarnation, each.stamp.epoch) == (incarnation, epoch)
+        ]
+        return max(found, key=lambda each: each.stamp.version, default=None)
+
+    def read(self, published: Published) -> Segment | None:
+        """Return the mapped segment; a file that cannot be used is removed, with a line in the log."""
+        try:
+            return read_segment(published.path, published.stamp)
+        except DamagedSegment as error:
+            logger.warning("a segment file cannot be used and is built anew: %s", error)
+            with contextlib.suppress(OSError):
+                published.path.unlink()
+        except OSError as error:
+            logger.warning("a segment file cannot be read: %s", error.strerror)
+        return None
+
+    def publish(self, stamp: Stamp, segment: Segment) -> Published:
+        """Write a segment for all to see, and remove the files of the source that it replaces.
+
+        Who has mapped one of those keeps it until he lets it go.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        folder = self._of(stamp.source_id)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"{stamp.incarnation}-{stamp.epoch}-{stamp.version}{SUFFIX}"
+        write_segment(path, stamp, segment)
+        for other in self._published(stamp.source_id):
+            if other.path != path:
+                other.path.unlink(missing_ok=True)
+        return Published(stamp=stamp, path=path)
+
+    def forget(self, source_id: int) -> None:
+        """Remove all files of a source."""
+        for each in self._published(source_id):
+            each.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._of(source_id).rmdir()
+
+    def sources(self) -> list[int]:
+        """Return the numbers of the sources that have a folder here."""
+        with contextlib.suppress(FileNotFoundError):
+            return [int(entry.name, 16) for entry in os.scandir(self._folder) if _is_hexadecimal(entry.name)]
+        return []
+
+    def _of(self, source_id: int) -> Path:
+        return self._folder / f"{source_id:016x}"
+
+    def _published(self, source_id: int) -> Iterator[Published]:
+        folder = self._of(source_id)
+        try:
+            paths = list(folder.glob(f"*{SUFFIX}"))
+        except OSError:
+            return
+        for path in paths:
+            numbers = path.stem.split("-")
+            if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
+                yield Published(stamp=Stamp(source_id, *map(int, numbers)), path=path)
+
+
+def write_segment(path: Path, stamp: Stamp, segment: Segment) -> None:
+    """Write a segment under a temporary name, sync it to disk, and give it its name.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    arrays, offset = [], 0
+    contents = segment.arrays()
+    for name, array in contents.items():
+        offset = _aligned(offset)
+        arrays.append(_Array(name, array.dtype.str, array.shape, offset, zlib.crc32(_bytes(array))))
+        offset += array.nbytes
+    header = msgspec.json.encode(_Header(stamp=stamp, arrays=tuple(arrays)))
+    first = _aligned(_PREFIX.size + len(header))
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(_PREFIX.pack(MAGIC, FORMAT, len(header), zlib.crc32(header)))
+            file.write(header)
+            for entry, array in zip(arrays, contents.values(), strict=True):
+                file.seek(first + entry.offset)
+                file.write(_bytes(array))
+            file.truncate(first + _aligned(offset))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read_segment(path: Path, stamp: Stamp) -> Segment:
+    """Return the segment in a file, mapped: its pages are shared with all who map it.
+
+    Mapped privately and writable, though nothing writes: compiled kernels take read-only arrays for another type.
+
+    Raises:
+        DamagedSegment: the file is not a segment, of another format, of something else, or damaged.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < _PREFIX.size:
+            raise DamagedSegment(f"{path.name} is too short")
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    magic, version, length, checksum = _PREFIX.unpack_from(mapping)
+    if magic != MAGIC or version != FORMAT:
+        raise DamagedSegment(f"{path.name} is no segment of format {FORMAT}")
+    encoded = mapping[_PREFIX.size : _PREFIX.size + length]
+    if zlib.crc32(encoded) != checksum:
+        raise DamagedSegment(f"the header of {path.name} is damaged")
+    header = msgspec.json.decode(encoded, type=_Header)
+    if header.stamp != stamp:
+        raise DamagedSegment(f"{path.name} is of another source or version")
+    first = _aligned(_PREFIX.size + length)
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in header.arrays:
+        dtype = np.dtype(entry.dtype)
+        count = int(np.prod(entry.shape, dtype=np.int64))
+        if first + entry.offset + count * dtype.itemsize > len(mapping):
+            raise DamagedSegment(f"{path.name} is cut short")
+        array = np.frombuffer(mapping, dtype, count, first + entry.offset).reshape(entry.shape)
+        if zlib.crc32(_bytes(array)) != entry.checksum:
+            raise DamagedSegment(f"{entry.name} in {path.name} is damaged")
+        arrays[entry.name] = array
+    return Segment.of_arrays(arrays)
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # numpy's arrays are buffers
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+def _is_hexadecimal(name: str) -> bool:
+    return len(name) == 16 and all(character in "0123456789abcdef" for character in name)

@@ -1,0 +1,59 @@
+"""What does a follower start from? From the newest segment file, if there is one; the builder sees to that."""
+
+from dataclasses import dataclass
+
+from penchant.index import Snapshot
+from penchant.live.election import Election
+from penchant.live.segment_files import SegmentFiles
+from penchant.storage import SourceHead
+from penchant.telemetry import Metrics
+
+AWAITED_PIECES = 50_000
+"""Pieces from which a follower waits for the builder: fewer are built from SQL in about a second."""
+MAX_MERGED = 20_000
+"""Pieces that a follower merges by itself: some tens of milliseconds. The rest is the builder's."""
+ADOPTED_CHANGES = 1_000
+"""Changes after which a follower looks whether the builder has published a newer file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A snapshot out of a segment file, and the version that it is of."""
+
+    snapshot: Snapshot
+    version: int
+
+
+class Segments:
+    """The segment files as followers use them; without ``files`` they build all by themselves."""
+
+    def __init__(self, metrics: Metrics, files: SegmentFiles | None = None, builder: Election | None = None) -> None:
+        self._metrics = metrics
+        self._files = files
+        self._builder = builder
+
+    def is_awaited(self, head: SourceHead) -> bool:
+        """Return whether a source is so large that its file, which is not there, is worth waiting for."""
+        if self._files is None or head.piece_count < AWAITED_PIECES:
+            return False
+        return self._files.newest(head.source_id, head.incarnation, head.epoch) is None and self._is_built()
+
+    def max_merged(self) -> int | None:
+        """Return how many pieces a follower may merge; ``None``: any, since nobody else does."""
+        return MAX_MERGED if self._files is not None and self._is_built() else None
+
+    def base(self, head: SourceHead, version: int) -> Base | None:
+        """Return what to start from instead of what began at a version, if there is something newer to gain from."""
+        if self._files is None or head.version - version < ADOPTED_CHANGES:
+            return None
+        published = self._files.newest(head.source_id, head.incarnation, head.epoch)
+        if published is None or published.stamp.version <= version:
+            return None
+        segment = self._files.read(published)
+        if segment is None:
+            return None
+        self._metrics.segments_mapped.inc()
+        return Base(snapshot=Snapshot.of_segment(segment), version=published.stamp.version)
+
+    def _is_built(self) -> bool:
+        return self._builder is not None and self._builder.is_won_by_anyone()
