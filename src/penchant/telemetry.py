@@ -18,6 +18,8 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the latency histograms: from a list out of the index to a full submission."""
 
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+"""Methods that are counted by name; a client may invent others without end."""
 FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
 _FILES = ("counter", "histogram", "gauge_livesum")
@@ -39,6 +41,7 @@ class Metrics:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
+        self._requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         if folder is not None:
             _reserve_files(folder)
         self.registry = CollectorRegistry()
@@ -109,6 +112,18 @@ class Metrics:
         )
         self.segments_built = Counter("penchant_segments_built", "Segment files built.", registry=self.registry)
         self.segments_mapped = Counter("penchant_segments_mapped", "Segment files mapped.", registry=self.registry)
+
+    def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answered request; methods that the interface does not have count as one."""
+        method = method if method in METHODS else "other"
+        place = (route, method, status)
+        counted = self._requests.get(place)
+        if counted is None:
+            # Kept, since to look a labelled metric up takes longer than to count.
+            counted = self.requests.labels(route, method, str(status)), self.request_seconds.labels(route, method)
+            self._requests[place] = counted
+        counted[0].inc()
+        counted[1].observe(seconds)
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text form; in a few milliseconds where files are summed up."""

@@ -18,7 +18,7 @@ from penchant.index.strings import Strings
 from penchant.live.compiling import load_kernels
 from penchant.model import Piece, Term
 
-KINDS = (*engine.KINDS, ("int16", "uint16"), ("int32", "uint16"), ("float64", "uint16"))
+KINDS = (*engine.KINDS, ("h", "H"), ("i", "H"), ("d", "H"))
 
 
 @pytest.fixture(scope="module")

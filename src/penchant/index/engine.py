@@ -28,7 +28,7 @@ from penchant.index.layout import (
 
 Text: TypeAlias = NDArray[np.uint8]
 Kind = tuple[str, str]
-"""What a kernel is compiled for: the type of its sums and that of weights."""
+"""What a kernel is compiled for: the type of its sums and that of weights, as numpy's characters."""
 
 BLOCK = 65_536
 """Sums that a kernel holds at once; see `kernels.BLOCK`."""
@@ -53,7 +53,7 @@ class _Engine:
 
 _engine = _Engine()
 FINDING: Kind = ("find", "")
-KINDS: tuple[Kind, ...] = (FINDING, ("uint8", "uint8"), ("int16", "uint8"), ("int32", "uint8"), ("float64", "uint8"))
+KINDS: tuple[Kind, ...] = (FINDING, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
 """The kinds that most catalogues need; those with weights of 16 bits are compiled when they are wanted."""
 
 
@@ -74,7 +74,7 @@ def nearest(query: Query, postings: Postings, frequent: Frequent, norms: Norms, 
         postings = Postings(postings.starts, postings.pieces, UNWEIGHTED)
     kernel = None
     if sums_type != np.float64:
-        kernel = _engine.kernel("nearest", (sums_type.name, postings.weights.dtype.name))
+        kernel = _engine.kernel("nearest", (sums_type.char, postings.weights.dtype.char))
     if kernel is None:
         return exact.nearest(query, postings, norms, choice)
     keys, places = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
@@ -85,7 +85,7 @@ def nearest(query: Query, postings: Postings, frequent: Frequent, norms: Norms, 
 
 def best(taste: Taste, blending: Blending, postings: Postings, figures: Figures, choice: Choice) -> Best:
     """Return the best recommendations of a segment; see `exact.best`."""
-    kernel = _engine.kernel("best", ("float64", postings.weights.dtype.name))
+    kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
     keys, places = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
@@ -108,8 +108,10 @@ def find(
 def _sorted(keys: IntArray, places: IntArray, limit: int) -> Best:
     order = np.lexsort((places, keys))
     keys, places = keys[order], places[order]
-    count = int(np.searchsorted(keys, limit))
-    return keys[:count], places[:count]
+    if keys[-1] >= limit:
+        count = int(np.searchsorted(keys, limit))
+        keys, places = keys[:count], places[:count]
+    return keys, places
 
 
 def compile_kind(kernels: ModuleType, kind: Kind) -> None:

@@ -69,8 +69,7 @@ class Part:
 
     def named(self, keys: IntArray, places: IntArray) -> list[tuple[int, str]]:
         """Return keys with the ids of their places."""
-        ids = self.segment.ids
-        return [(key, ids[place]) for key, place in zip(keys.tolist(), places.tolist(), strict=True)]
+        return list(zip(keys.tolist(), self.segment.ids.take(places.tolist()), strict=True))
 
     def frequencies(self, terms: IntArray) -> IntArray:
         """Return how many live pieces have each of these terms; 0 for -1."""

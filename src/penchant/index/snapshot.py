@@ -7,9 +7,10 @@ of day: moments are arguments.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
@@ -36,6 +37,9 @@ from penchant.model import Algorithm, Piece, Term
 
 FACTOR_SCALE = 100
 """Category weights have at most two decimals; as integers of this unit every sum stays exact."""
+MAX_COUNT = 255
+INT16, INT32 = 2**15 - 1, 2**31 - 1
+"""The greatest numbers of the types that sums are counted in; terms are counted in bytes."""
 MERGE_RATIO = 4
 """A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic."""
 SMALL_SEGMENT = 1_000
@@ -44,8 +48,7 @@ NORM_SCALE = 1 << 24
 """Norms are added up as integers of this unit, so that the mean does not depend on how pieces lie in segments."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A piece and its distance from the one asked for."""
 
     id: str
@@ -218,24 +221,23 @@ class _Asked:
         self.own = own
         self.place = place
         self.weights = category_weights
-        terms, weights = own.segment.piece(place)
-        factors = factors_of(own.segment, category_weights)
-        is_plain = set(factors) <= {1}
-        norms = own.segment.norms(factors)
-        values = np.ones(len(terms), dtype=np.int64)
-        if not is_plain:
-            values = np.asarray(factors, dtype=np.int64)[own.segment.category_of[terms]]
+        segment = own.segment
+        terms, weights = segment.piece(place)
+        norms = segment.norms(factors_of(segment, category_weights))
+        values: NDArray[Any]
+        if algorithm is Algorithm.JACCARD and not category_weights and len(terms) <= MAX_COUNT:
+            self.mode, self.norm = COUNT, float(len(terms))
+            self.terms, self.values = terms.astype(np.int64), np.ones(len(terms), dtype=np.uint8)
+            return
+        factors = np.asarray(factors_of(segment, category_weights), dtype=np.int64)[segment.category_of[terms]]
         if algorithm is Algorithm.COSINE:
             self.mode, self.norm = DOT, float(norms.dot.exact[place])
             # A posting adds (query weight x factor) x (its weight x factor) to a dot product.
-            values = weights * values * values
+            values = weights * factors * factors
         else:
-            self.mode, self.norm = SIZE, float(norms.size.exact[place])
-            if not category_weights and len(terms) <= np.iinfo(np.uint8).max:
-                self.mode = COUNT
+            self.mode, self.norm, values = SIZE, float(norms.size.exact[place]), factors
         used = values > 0
-        self.terms = terms[used].astype(np.int64)
-        self.values = values[used]
+        self.terms, self.values = terms[used].astype(np.int64), values[used]
 
     def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return the nearest pieces of one segment as (distance in units, id)."""
@@ -255,14 +257,13 @@ class _Asked:
         norms = segment.norms(factors_of(segment, self.weights))
         return norms.dot if self.mode == DOT else norms.count if self.mode == COUNT else norms.size
 
-    def _typed(self, values: IntArray, segment: Segment) -> Values:
+    def _typed(self, values: NDArray[Any], segment: Segment) -> Values:
         """Return the values in the narrowest type whose sums cannot overflow."""
         if self.mode == COUNT:
-            return values.astype(np.uint8)
+            return values
         greatest = int(values.sum()) * (segment.greatest_weight if self.mode == DOT else 1)
-        if greatest <= np.iinfo(np.int16).max:
-            return values.astype(np.int16)
-        return values.astype(np.int32) if greatest <= np.iinfo(np.int32).max else values.astype(np.float64)
+        kind = np.int16 if greatest <= INT16 else np.int32 if greatest <= INT32 else np.float64
+        return values.astype(kind)  # type: ignore[no-any-return]
 
 
 def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Factors:

@@ -56,6 +56,11 @@ class Strings:
         """Return a string as UTF-8."""
         return bytes(self._view[self._cuts[place] : self._cuts[place + 1]])
 
+    def take(self, places: Iterable[int]) -> list[str]:
+        """Return the strings at these places."""
+        view, cuts = self._view, self._cuts
+        return [str(view[cuts[place] : cuts[place + 1]], "utf-8") for place in places]
+
     def all_encoded(self) -> list[bytes]:
         """Return every string as UTF-8."""
         text, cuts = bytes(self._view), self.starts.tolist()

@@ -114,15 +114,25 @@ class Views:
                 )
             await asyncio.sleep(WAIT_STEP_S)
 
-    async def exists(self, account_id: int, source: str) -> None:
-        """Raise `UnknownSource` unless the source exists, as far as can be known while the database is away."""
+    async def existing(self, account_id: int, source: str) -> SourceHead | None:
+        """Return where a source stands; ``None`` where that cannot be known while the database is away.
+
+        Raises:
+            UnknownSource: the account has no such source.
+            StorageUnavailable: the database is away, for longer than reads may go on.
+        """
         try:
-            await self.head(account_id, source)
+            return await self.head(account_id, source)
         except StorageUnavailable:
             self._stale(self._held.get((account_id, source)), 0)
+            return None
 
-    async def view(self, account_id: int, source: str, *, min_version: int = 0) -> View:
+    async def view(
+        self, account_id: int, source: str, *, min_version: int = 0, known: SourceHead | None = None
+    ) -> View:
         """Return the source as it is committed now, at ``min_version`` at least.
+
+        ``known`` is where it stood a moment ago, read by whoever asks.
 
         Raises:
             UnknownSource, NotYetVisible, StorageUnavailable: as `head`.
@@ -131,7 +141,7 @@ class Views:
         name = (account_id, source)
         held = self._held.get(name)
         try:
-            head = await self.head(account_id, source, min_version=min_version)
+            head = known or await self.head(account_id, source, min_version=min_version)
         except UnknownSource:
             self._forget(name)
             raise

@@ -76,9 +76,9 @@ class Recommender:
             UnknownPiece: the source has no such piece.
             TooFewPieces: the source has fewer than two.
         """
-        if query.piece_id not in view.snapshot:
-            raise UnknownPiece("The source has no piece with this id.")
         if view.snapshot.piece_count < MINIMUM_POOL:
+            if query.piece_id not in view.snapshot:
+                raise UnknownPiece("The source has no piece with this id.")
             raise TooFewPieces("The source has one piece only; similar content needs at least two.")
         shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=view.hidden)
         nearest = view.snapshot.nearest(
@@ -88,8 +88,11 @@ class Recommender:
             category_weights=view.settings.category_weights,
             take=MAX_TAKE,
         )
-        scores = {neighbour.id: neighbour.distance for neighbour in nearest}
-        return _result(query.piece_id, scores, ranking.promoted(list(scores), view.whitelist)[: query.take])
+        if view.whitelist:
+            by_id = {neighbour.id: neighbour for neighbour in nearest}
+            nearest = [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
+        content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest[: query.take]]
+        return RecommendationResult(id=query.piece_id, content=content)
 
     async def recommend(self, view: View, query: PersonalQuery) -> RecommendationResult:
         """Return the pieces that a person may like, best first; an unknown person gets popular ones."""

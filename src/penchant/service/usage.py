@@ -20,6 +20,7 @@ from penchant.service.counting import KEY, CountingTable
 from penchant.storage import AddUsage
 from penchant.telemetry import logger
 
+DAY_S = 86_400
 USAGE_INTERVAL_S = 1.0
 """How often answers are counted into the database."""
 PAUSE_S = 0.005
@@ -63,7 +64,7 @@ class Usage:
             QuotaExceeded: the month's answers are used up.
             Overloaded: too many accounts ask at once, or counting takes too long to tell.
         """
-        slot = (access.account_id, int(datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m")))
+        slot = (access.account_id, _month(int(self._clock() // DAY_S)))
         quota = access.plan.recommendations_per_month
         if quota is None:
             self._add(slot, 1)
@@ -183,6 +184,12 @@ class Usage:
         start = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         following = start.replace(year=now.year + now.month // 12, month=now.month % 12 + 1)
         return (following - now).total_seconds()
+
+
+@functools.lru_cache(maxsize=2)
+def _month(day: int) -> int:
+    """Return the month of a UTC day, as ``YYYYMM``."""
+    return int(datetime.fromtimestamp(day * DAY_S, UTC).strftime("%Y%m"))
 
 
 def _text(month: int) -> str:

@@ -16,8 +16,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Mount, Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penchant.errors import PenchantError, RateExceeded, UnknownRoute, WrongMethod
 from penchant.model import Feature
@@ -30,8 +29,9 @@ from penchant.web.documents import document_operations
 from penchant.web.operations import Answer, Call, Operation
 from penchant.web.parameters import CATALOGS
 from penchant.web.problems import problem_body, status_of
-from penchant.web.raw import decode_component, parse_query
+from penchant.web.raw import Query, decode_component, parse_query
 from penchant.web.routes import OPERATIONS
+from penchant.web.routing import Routes
 
 RESERVED_SEGMENT = "-"
 """The first path segment that is the service's own; no source can be called so."""
@@ -60,8 +60,7 @@ class Application:
         self._opened: AbstractAsyncContextManager[Services] | None = None
         self._base_path = base_path
         self.services: Services | None = None
-        router = self._router(base_path)
-        app: ASGIApp = Compression(self._checked(router))
+        app: ASGIApp = Compression(self._checked(_routes(base_path)))
         if cors_origins:
             app = CORSMiddleware(
                 app,
@@ -93,19 +92,8 @@ class Application:
         await self._opened.__aexit__(None, None, None)
         await send({"type": "lifespan.shutdown.complete"})
 
-    def _router(self, base_path: str) -> Router:
-        operations = (*document_operations(OPERATIONS, base_path), *OPERATIONS)
-        by_path: dict[str, dict[str, Operation]] = {}
-        for operation in operations:
-            by_path.setdefault(operation.path, {})[operation.method] = operation
-        routes = [Route(path, Resource(methods)) for path, methods in by_path.items()]
-        router = Router(routes, redirect_slashes=False, default=_unknown_route)
-        if not base_path:
-            return router
-        return Router([Mount(base_path, app=router)], redirect_slashes=False, default=_unknown_route)
-
-    def _checked(self, router: Router) -> ASGIApp:
-        """Wrap the router: raw paths in, every error out as a problem, every answer counted."""
+    def _checked(self, routes: Routes["Resource"]) -> ASGIApp:
+        """Return what answers requests: raw paths in, every error out as a problem, every answer counted."""
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             services = self.services
@@ -113,14 +101,13 @@ class Application:
                 raise RuntimeError("a request came before the start")
             exchange = _Exchange(scope, services)
             try:
+                # Matched while it is encoded: a %2F inside an id is no separator.
                 raw_path = scope["raw_path"].partition(b"?")[0].decode("latin-1")
                 for segment in raw_path.split("/"):
                     decode_component(segment)
-                scope["penchant.query"] = parse_query(scope["query_string"])
-                scope["penchant.exchange"] = exchange
-                # The router sees the encoded path: a %2F inside an id is no separator.
-                scope["path"] = raw_path
-                await router(scope, receive, exchange.sender(send))
+                query = parse_query(scope["query_string"])
+                resource, path = _found(routes, raw_path)
+                await resource.answer(exchange, path, query, receive, send)
             except ClientDisconnect:
                 exchange.status = 499  # nobody is there to read an answer
             except PenchantError as error:
@@ -139,7 +126,9 @@ class _Exchange:
     """What is known of a request while it runs, for its answer's headers, the metrics and the log."""
 
     def __init__(self, scope: Scope, services: Services) -> None:
-        given = Headers(scope=scope).get(REQUEST_ID_HEADER, "")
+        self.scope = scope
+        self.headers = Headers(scope=scope)
+        given = self.headers.get(REQUEST_ID_HEADER, "")
         self.request_id = given if _REQUEST_ID.match(given) else secrets.token_hex(8)
         self.method: str = scope["method"]
         self.template = "(none)"
@@ -152,12 +141,14 @@ class _Exchange:
     def sender(self, send: Send) -> Send:
         """Return a ``send`` that adds what every answer carries."""
 
-        async def wrapped(message: dict[str, object]) -> None:
+        async def wrapped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.status = int(str(message["status"]))
-                headers = message.setdefault("headers", [])
-                if isinstance(headers, list):
-                    headers.extend(self._headers())
+                self.status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *self._headers()]
+            if not message.get("more_body"):
+                # A whole answer is handed over at once; only a stream waits for its reader.
+                await send(message)
+                return
             try:
                 async with asyncio.timeout(self.services.settings.send_timeout_s):
                     await send(message)
@@ -165,7 +156,7 @@ class _Exchange:
                 # A client that reads nothing must not hold an answer, and what it was read from, for ever.
                 raise ClientDisconnect from None
 
-        return wrapped  # type: ignore[return-value]  # messages are mutable mappings
+        return wrapped
 
     async def problem(self, error: PenchantError, base_path: str, receive: Receive, send: Send) -> None:
         """Answer an error, unless an answer has begun already: then the connection is cut short."""
@@ -192,9 +183,7 @@ class _Exchange:
         if self.uncount is not None and self.status != 200:
             self.uncount()
         seconds = time.perf_counter() - self._started
-        metrics = self.services.metrics
-        metrics.requests.labels(self.template, self.method, str(self.status)).inc()
-        metrics.request_seconds.labels(self.template, self.method).observe(seconds)
+        self.services.metrics.count_request(self.template, self.method, self.status, seconds)
         if self.services.settings.log_requests:
             fields = {
                 "request_id": self.request_id,
@@ -219,30 +208,28 @@ class Resource:
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
         self._operations = dict(operations)
+        self._template = next(iter(operations.values())).path
         allowed = list(operations)
         if "GET" in operations:
             self._operations["HEAD"] = operations["GET"]
             allowed.insert(allowed.index("GET") + 1, "HEAD")
         self._allow = ", ".join(allowed)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(
+        self, exchange: "_Exchange", path: Mapping[str, str], query: Query, receive: Receive, send: Send
+    ) -> None:
         """Answer one request; errors are raised for the application to answer."""
-        exchange: _Exchange = scope["penchant.exchange"]
-        raw_parameters: dict[str, str] = scope["path_params"]
-        if raw_parameters.get("source") == RESERVED_SEGMENT:
-            raise UnknownRoute("No route has this path below /-/.")
-        operation = self._operations.get(scope["method"])
-        any_operation = next(iter(self._operations.values()))
-        exchange.template = any_operation.path
+        exchange.template = self._template
+        operation = self._operations.get(exchange.method)
         if operation is None:
             raise WrongMethod(f"This address takes {self._allow}.", allow=self._allow)
         services = exchange.services
         call = Call(
             services=services,
             operation=operation,
-            path={name: decode_component(raw) for name, raw in raw_parameters.items() if name != "path"},
-            query=scope["penchant.query"],
-            headers=Headers(scope=scope),
+            path=path,
+            query=query,
+            headers=exchange.headers,
             receive=receive,
         )
         if not operation.public:
@@ -256,8 +243,7 @@ class Resource:
                 timeout_s=services.settings.body_timeout_s,
             )
         answer = await operation.handler(call)
-        response = await _respond(call, answer, head=scope["method"] == "HEAD")
-        await response(scope, receive, send)
+        await _respond(call, answer, exchange, receive, send)
 
     async def _admit(self, call: Call, exchange: _Exchange) -> None:
         """Check key, rate, plan, and that the source exists."""
@@ -274,11 +260,22 @@ class Resource:
             services.access.require(access, feature)
         call.check_source()
         if not call.operation.creates_source:
-            await services.views.exists(access.account_id, call.source)
+            call.head = await services.views.existing(access.account_id, call.source)
 
 
-async def _unknown_route(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
+def _found(routes: Routes["Resource"], raw_path: str) -> tuple["Resource", Mapping[str, str]]:
+    """Return the resource of a path and its parameters, decoded; `UnknownRoute` for none."""
+    found = routes.find(raw_path)
+    if found is None or found[1].get("source") == RESERVED_SEGMENT:
+        raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
+    return found[0], {name: decode_component(segment) for name, segment in found[1].items()}
+
+
+def _routes(base_path: str) -> Routes[Resource]:
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in (*document_operations(OPERATIONS, base_path), *OPERATIONS):
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    return Routes({path: Resource(methods) for path, methods in by_path.items()}, base_path)
 
 
 def _features(call: Call) -> list[Feature]:
@@ -297,21 +294,27 @@ def _is_unchanged(call: Call, answer: Answer) -> bool:
     return asked.strip() == "*" or answer.etag in tags
 
 
-async def _respond(call: Call, answer: Answer, *, head: bool) -> Response:
+async def _respond(call: Call, answer: Answer, exchange: _Exchange, receive: Receive, send: Send) -> None:
+    head = exchange.method == "HEAD"
     headers = _answer_headers(call, answer)
     unchanged = _is_unchanged(call, answer)
     if answer.close is not None and (unchanged or head):
         await answer.close()
-    if unchanged:
-        return Response(status_code=304, headers=headers)
-    body = answer.body
-    if isinstance(body, bytes):
-        headers["content-length"] = str(len(body))
-        return Response(b"" if head else body, answer.status, headers=headers, media_type=answer.media_type)
-    if head:
-        # Streamed nothing, since a length of 0 would be a false one.
-        return StreamingResponse(iter(()), answer.status, headers=headers, media_type=answer.media_type)
-    return StreamingResponse(body, answer.status, headers=headers, media_type=answer.media_type)
+    send = exchange.sender(send)
+    if not unchanged:
+        headers["content-type"] = answer.media_type
+    if unchanged or isinstance(answer.body, bytes):
+        body = b"" if unchanged or not isinstance(answer.body, bytes) else answer.body
+        if not unchanged:
+            headers["content-length"] = str(len(body))
+        raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        status = 304 if unchanged else answer.status
+        await send({"type": "http.response.start", "status": status, "headers": raw})
+        await send({"type": "http.response.body", "body": b"" if head else body})
+        return
+    # Streamed nothing to HEAD, since a length of 0 would be a false one.
+    stream = iter(()) if head else answer.body
+    await StreamingResponse(stream, answer.status, headers=headers)(exchange.scope, receive, send)
 
 
 def _answer_headers(call: Call, answer: Answer) -> dict[str, str]:

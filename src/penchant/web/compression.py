@@ -1,5 +1,6 @@
 """Which answers are compressed? Those over a kilobyte, in zstd or gzip, for clients that take it."""
 
+import functools
 import zlib
 from collections.abc import Callable
 from typing import Protocol
@@ -33,6 +34,7 @@ def _gzip() -> _Compressor:
 _CODINGS: dict[str, Callable[[], _Compressor]] = {"zstd": _zstd, "gzip": _gzip}
 
 
+@functools.lru_cache(maxsize=1_024)
 def preferred_coding(accept_encoding: str) -> str | None:
     """Return the best content coding that a client takes, or ``None`` for none of ours."""
     qualities: dict[str, float] = {}

@@ -11,6 +11,7 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.storage import SourceHead
 from penchant.web.bodies import JSON
 from penchant.web.parameters import MIN_VERSION, Parameter, Values, ignored_names, integer, read_parameters
 from penchant.web.raw import Query
@@ -47,6 +48,8 @@ class Call:
     headers: Headers
     receive: Receive
     caller: Access | None = None
+    head: SourceHead | None = None
+    """Where the source stood when the request was let in."""
     body: bytes = b""
     media_type: str = ""
 
@@ -93,6 +96,8 @@ class Call:
         Raises:
             InvalidInput: not a number.
         """
+        if not self.query.pairs and MIN_VERSION_HEADER not in self.headers:
+            return 0
         asked: list[int] = [read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]]
         for text in self.headers.getlist(MIN_VERSION_HEADER):
             try:
@@ -104,7 +109,8 @@ class Call:
     async def view(self) -> View:
         """Return the source as it is committed now, at the version asked for at least."""
         min_version = self.min_version()
-        return await self.services.views.view(self.access.account_id, self.source, min_version=min_version)
+        known = self.head if self.head is not None and self.head.version >= min_version else None
+        return await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
 
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that the operation does not know."""

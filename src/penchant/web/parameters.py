@@ -3,6 +3,7 @@
 Each `Parameter` both parses and describes itself, so that the OpenAPI document cannot drift from the code.
 """
 
+import functools
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ _ALGORITHMS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parameter:
     """A query parameter: its name, how its text is read (``ValueError`` says what is accepted), its schema.
 
@@ -81,6 +82,8 @@ def read_parameters(parameters: Collection[Parameter], query: Query) -> Values:
     Raises:
         InvalidInput: with a fault for every parameter that is not acceptable.
     """
+    if not query.pairs:
+        return _defaults(tuple(parameters))
     known: dict[str, Any] = {}
     faults = []
     for parameter in parameters:
@@ -91,12 +94,19 @@ def read_parameters(parameters: Collection[Parameter], query: Query) -> Values:
     if faults:
         first = faults[0]
         raise InvalidInput(f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults)
-    names = {name for parameter in parameters for name in parameter.names()}
-    return Values(known, tuple(name for name in query.names() if name not in names))
+    return Values(known, ignored_names(parameters, query))
+
+
+@functools.cache
+def _defaults(parameters: tuple[Parameter, ...]) -> Values:
+    """Return the values of parameters none of which is given."""
+    return Values({parameter.name: parameter.value(Query()) for parameter in parameters})
 
 
 def ignored_names(parameters: Collection[Parameter], query: Query) -> tuple[str, ...]:
     """Return the names in a query that none of the parameters has."""
+    if not query.pairs:
+        return ()
     names = {name for parameter in parameters for name in parameter.names()}
     return tuple(name for name in query.names() if name not in names)
 
