@@ -19,6 +19,7 @@ LEVELS = (
     {"service"},
     {"web"},
     {"bootstrap"},
+    {"bench"},
     {"cli"},
     {"__main__"},
 )

@@ -5,6 +5,7 @@ import sys
 import click
 
 from penchant import __version__
+from penchant.cli.bench import bench
 from penchant.cli.catalogue import check, export_source, import_files
 from penchant.cli.demo import demo
 from penchant.cli.keys import keys
@@ -18,7 +19,7 @@ def commands() -> None:
     """A content recommendation service that you run yourself."""
 
 
-for command in (serve, demo, keys, import_files, export_source, check):
+for command in (serve, demo, keys, import_files, export_source, check, bench):
     commands.add_command(command)
 
 

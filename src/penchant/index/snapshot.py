@@ -262,8 +262,9 @@ class _Asked:
         if self.mode == COUNT:
             return values
         greatest = int(values.sum()) * (segment.greatest_weight if self.mode == DOT else 1)
-        kind = np.int16 if greatest <= INT16 else np.int32 if greatest <= INT32 else np.float64
-        return values.astype(kind)  # type: ignore[no-any-return]
+        if greatest <= INT16:
+            return values.astype(np.int16)
+        return values.astype(np.int32) if greatest <= INT32 else values.astype(np.float64)
 
 
 def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Factors:

@@ -1,0 +1,184 @@
+"""How fast is the index alone? One Python call a query, one thread, beside exact peers on the same pieces."""
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant.bench.report import Report, alternated, median, p99
+from penchant.index import Blending, Filter, Person, Segment, Snapshot, Wanted, engine, recommended
+from penchant.index.popularity import Popular
+from penchant.model import MAX_TAKE, Algorithm, Piece, Term
+from penchant.ranking import start_credits
+
+QUERIES = 300
+ROUNDS = 3
+MOMENT = 1 << 50
+"""A moment at which every piece is available."""
+EVERYTHING = Filter(moment=MOMENT)
+FILTERS = {
+    "a tenth of the pieces": Filter(moment=MOMENT, catalogs=frozenset({"tenth"})),
+    "a hundredth of the pieces": Filter(moment=MOMENT, catalogs=frozenset({"hundredth"})),
+}
+SEED = 7
+PROFILE_TERMS = 200
+DELTA_SHARE = 0.2
+
+
+def measure(report: Report, segment: Segment, kernels: Any, seconds: float) -> None:
+    """Add the figures of the engine over a segment; ``kernels`` are the compiled ones, ready to use."""
+    snapshot = Snapshot.of_segment(segment)
+    places = np.random.default_rng(SEED).integers(0, len(segment), QUERIES).tolist()
+    for algorithm in Algorithm:
+        _measure_nearest(report, snapshot, kernels, algorithm, (places, seconds))
+    _measure_personal(report, snapshot, seconds)
+
+
+def _measure_nearest(
+    report: Report, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, asked: tuple[Sequence[int], float]
+) -> None:
+    places, seconds = asked
+    segment = snapshot.parts[0].segment
+    ids = segment.ids.take(places)
+    name = f"nearest, {algorithm.value}"
+    whole = _asking(snapshot, ids, algorithm, EVERYTHING)
+    plain = {"numpy": _without(kernels, snapshot, ids, algorithm)}
+    contenders = {"penchant": whole, "kernel": _kernel(snapshot, ids, algorithm)} | plain
+    times = alternated(contenders | _peers(segment, places, algorithm), ROUNDS, QUERIES, seconds)
+    ours, kernel = times.pop("penchant"), times.pop("kernel")
+    for peer, theirs in times.items():
+        report.add(name, median(ours), "ms", p99=p99(ours), against=(peer, median(theirs)))
+    floor = ("reading its bytes", _floor(report, segment, places, algorithm))
+    report.add(f"{name}, the kernel alone", median(kernel), "ms", p99=p99(kernel), against=floor)
+    for what, shown in FILTERS.items():
+        both = alternated(
+            {"all": whole, "some": _asking(snapshot, ids, algorithm, shown)}, ROUNDS, QUERIES, seconds / 3
+        )
+        report.add(f"{name}, {what}", median(both["some"]), "ms", against=("all pieces", median(both["all"])))
+    changed = _asking(_changed(snapshot), ids, algorithm, EVERYTHING)
+    both = alternated({"clean": whole, "changed": changed}, ROUNDS, QUERIES, seconds / 3)
+    report.add(f"{name}, a fifth in a delta", median(both["changed"]), "ms", against=("clean", median(both["clean"])))
+
+
+def _kernel(snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm) -> Callable[[int], object]:
+    """Return what asks the kernel alone, each query prepared: no look-up of ids, no list of the result."""
+    prepared: list[tuple[Any, ...]] = []
+    nearest = engine.nearest
+    try:
+        engine.nearest = lambda *arguments: prepared.append(arguments) or nearest(*arguments)  # type: ignore[func-returns-value]
+        ask = _asking(snapshot, ids, algorithm, EVERYTHING)
+        prepared.clear()
+        for query in range(len(ids)):
+            ask(query)
+    finally:
+        engine.nearest = nearest
+    return lambda query: nearest(*prepared[query])
+
+
+def _asking(snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm, shown: Filter) -> Callable[[int], object]:
+    def ask(query: int) -> object:
+        return snapshot.nearest(ids[query], shown, algorithm=algorithm, category_weights={}, take=MAX_TAKE)
+
+    ask(0)
+    return ask
+
+
+def _without(kernels: Any, snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm) -> Callable[[int], object]:
+    ask = _asking(snapshot, ids, algorithm, Filter(moment=MOMENT))
+
+    def plain(query: int) -> object:
+        engine.use(None, frozenset())
+        try:
+            return ask(query)
+        finally:
+            engine.use(kernels, frozenset(engine.KINDS))
+
+    return plain
+
+
+def _changed(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot after a fifth of its pieces were stored anew, as one delta."""
+    segment = snapshot.parts[0].segment
+    changes: dict[str, Piece | None] = {}
+    for place in range(int(len(segment) * DELTA_SHARE)):
+        piece_id = segment.ids[place]
+        weights = snapshot.terms_of(piece_id) or {}
+        changes[piece_id] = Piece(id=piece_id, weights=weights, weighted=True)
+    return snapshot.apply(changes, max_merged=len(changes))
+
+
+def _measure_personal(report: Report, snapshot: Snapshot, seconds: float) -> None:
+    random = np.random.default_rng(SEED)
+    segment = snapshot.parts[0].segment
+    people = [_person(snapshot, random) for _ in range(QUERIES // 10)]
+    popular = Popular(
+        shares=(np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),), median=0.4
+    )
+    today = 20_000
+    credit = start_credits(snapshot.day_counts(), today, 30)
+    blending = Blending(0.1, 0.8, 0.1, total=1.0, median=0.4, credits=credit, today=today)
+    wanted = Wanted(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
+
+    def ask(query: int) -> object:
+        return recommended(snapshot, people[query], popular, wanted)
+
+    times = alternated({"penchant": ask}, ROUNDS, len(people), seconds / 3)["penchant"]
+    report.add(f"recommendation, profile of {PROFILE_TERMS} terms", median(times), "ms", p99=p99(times))
+
+
+def _person(snapshot: Snapshot, random: np.random.Generator) -> Person:
+    """Return somebody who likes some pieces, and dislikes a few."""
+    segment = snapshot.parts[0].segment
+    values: dict[Term, float] = {}
+    while len(values) < PROFILE_TERMS and len(values) < len(segment.terms):
+        liked = float(random.choice([4.0, 3.0, 1.0, -4.0]))
+        for term, weight in (snapshot.terms_of(segment.ids[int(random.integers(len(segment)))]) or {}).items():
+            values[term] = values.get(term, 0.0) + liked * math.sqrt(weight)
+    chosen = dict(sorted(sorted(values.items())[:PROFILE_TERMS]))
+    return Person(values=chosen, norm=math.sqrt(math.fsum(value * value for value in chosen.values())))
+
+
+def _floor(report: Report, segment: Segment, places: Sequence[int], algorithm: Algorithm) -> float:
+    """Return the milliseconds that it takes to read what a query has to read, at the memory's bandwidth."""
+    frequent = segment.bits if algorithm is Algorithm.JACCARD else segment.slots
+    frequencies = np.diff(segment.posting_starts)
+    totals = []
+    for place in places:
+        terms, _ = segment.piece(place)
+        dense = frequent[terms] >= 0
+        columns = 8 if algorithm is Algorithm.JACCARD else int(dense.sum())
+        posting_bytes = 4 if algorithm is Algorithm.JACCARD else 5
+        norm_bytes = 1 if algorithm is Algorithm.JACCARD else 2
+        rest = int(frequencies[terms[~dense]].sum()) * posting_bytes
+        totals.append(len(segment) * (columns + norm_bytes + 1) + rest)
+    return float(median(totals) / (report.machine["readGbPerS"] * 1e9) * 1000)
+
+
+def _peers(segment: Segment, places: Sequence[int], algorithm: Algorithm) -> dict[str, Callable[[int], object]]:
+    """Return exact peers, where they are installed; they compute cosine, and no ties by id."""
+    if algorithm is not Algorithm.COSINE or importlib.util.find_spec("scipy") is None:
+        return {}
+    sparse = importlib.import_module("scipy.sparse")
+    norms = np.sqrt(segment.squares)
+    scale = np.repeat(1 / np.where(norms > 0, norms, 1), np.diff(segment.starts))
+    shape = (len(segment), len(segment.terms))
+    rows = sparse.csr_matrix((segment.piece_weights * scale, segment.piece_terms, segment.starts), shape)
+    columns = rows.T.tocsr()
+
+    def by_scipy(query: int) -> object:
+        scores = np.asarray((rows[places[query]] @ columns).todense()).ravel()
+        best = np.argpartition(-scores, MAX_TAKE)[: MAX_TAKE + 1]
+        return best[np.argsort(-scores[best])]
+
+    peers: dict[str, Callable[[int], object]] = {"scipy": by_scipy}
+    if importlib.util.find_spec("sparse_dot_topn") is not None:
+        multiply = importlib.import_module("sparse_dot_topn").sp_matmul_topn
+
+        def by_topn(query: int) -> object:
+            return multiply(rows[places[query]], columns, top_n=MAX_TAKE + 1, n_threads=1, sort=True)
+
+        peers["sparse_dot_topn"] = by_topn
+    return peers

@@ -1,0 +1,119 @@
+"""What is measured? ``penchant serve`` as a process of its own, on a temporary folder and a free port of loopback."""
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from penchant.errors import PenchantError
+
+STARTING_S = 60.0
+STOPPING_S = 15.0
+
+
+class BenchFailed(PenchantError):
+    """Something that is measured did not work."""
+
+    code = "bench-failed"
+
+
+class Server:
+    """A running server, with a key to ask it."""
+
+    def __init__(self, folder: Path, *, workers: int, key: str | None = None) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        command = [sys.executable, "-m", "penchant"]
+        options = ["--data", str(folder), "--port", str(self.port), "--workers", str(workers)]
+        self._log = (folder.parent / "bench-server.log").open("ab")
+        self.process = subprocess.Popen([*command, "serve", *options], stderr=self._log)  # noqa: S603  # our own
+        self._wait()
+        self.key = key or self._new_key(command)
+
+    def _new_key(self, command: list[str]) -> str:
+        making = [*command, "keys", "create", "--data", str(self.folder)]
+        return subprocess.run(making, capture_output=True, check=True, text=True).stdout.strip()  # noqa: S603  # our own
+
+    def ask(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """Return the answer of one request over a connection of its own.
+
+        Raises:
+            BenchFailed: the answer is no success.
+        """
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as connection:
+            headers = {"x-api-key": self.key, "content-type": "application/json"}
+            connection.request(method, path, body or None, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            if answer.status >= 300:
+                raise BenchFailed(f"{method} {path} was answered with {answer.status}: {content[:300]!r}")
+            return content
+
+    def processes(self) -> list[int]:
+        """Return the numbers of the server's processes."""
+        found, pending = [], [self.process.pid]
+        while pending:
+            number = pending.pop()
+            found.append(number)
+            with contextlib.suppress(OSError):
+                for task in Path(f"/proc/{number}/task").iterdir():
+                    pending += map(int, (task / "children").read_text().split())
+        return found
+
+    def memory_bytes(self) -> int:
+        """Return the memory of all its processes, what they share counted once."""
+        total = 0
+        for number in self.processes():
+            with contextlib.suppress(OSError):
+                for line in Path(f"/proc/{number}/smaps_rollup").read_text().splitlines():
+                    if line.startswith("Pss:"):
+                        total += int(line.split()[1]) * 1024
+        return total
+
+    def stop(self) -> None:
+        """Stop it and wait for its end."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOPPING_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._log.close()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + STARTING_S
+        while time.monotonic() < deadline:
+            with (
+                contextlib.suppress(OSError),
+                contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)) as connection,
+            ):
+                connection.request("GET", "/-/health/ready")
+                if connection.getresponse().status == 200:
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise BenchFailed("The server did not start; see bench-server.log.")
+
+
+@contextlib.contextmanager
+def running(folder: Path, *, workers: int) -> Iterator[Server]:
+    """Run a server while the block lasts."""
+    os.umask(0o077)
+    server = Server(folder, workers=workers)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

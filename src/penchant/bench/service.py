@@ -1,0 +1,184 @@
+"""How fast is the service? Through HTTP, against a server as a process of its own."""
+
+import sqlite3
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import zstandard
+
+from penchant.bench.catalogue import ids_of
+from penchant.bench.load import Load, request, run
+from penchant.bench.report import Report
+from penchant.bench.server import BenchFailed, Server, running
+from penchant.live.builder import SMALLEST_FILE
+
+SOURCE = "bench"
+SENDERS = 2
+"""Submissions under way at once: one is checked while another is committed."""
+SENT_TOGETHER = 8
+MEASURED_BATCHES = 24
+"""Submissions whose time counts; the rest of a large catalogue is only loaded."""
+DICTIONARY_BYTES = 64 * 1024
+QUERIES = 5_000
+PEOPLE = 1_000
+FRESH_RATE = 200.0
+INDEXING_S = 600.0
+SEED = 11
+
+
+def measure(report: Report, batches: Iterable[list[bytes]], folder: Path, *, workers: int, seconds: float) -> None:
+    """Add the figures of the service; the data stays in ``folder``."""
+    with running(folder, workers=workers) as server:
+        time.sleep(2)
+        empty = server.memory_bytes()
+        live = run(Load(port=server.port, requests=[request("GET", "/-/health/live")], seconds=seconds))
+        report.add("ceiling of the client: health, 32 connections", live.per_second, "req/s", p99=live.p99_ms)
+        ids = _ingest(report, server, batches, folder)
+        report.pieces = len(ids)
+        _wait_for_index(report, server, ids, workers)
+        _similar(report, server, ids, seconds)
+        report.add("memory a piece, all processes", (server.memory_bytes() - empty) / len(ids), "B")
+        report.add("memory without any piece, all processes", empty / 2**20, "MiB")
+        _fresh(report, server, seconds)
+        _people(report, server, ids, seconds)
+        key = server.key
+    _restart(report, folder, (ids[-1], key), workers)
+
+
+def _ingest(report: Report, server: Server, batches: Iterable[list[bytes]], folder: Path) -> list[str]:
+    """Submit the catalogue and return its ids."""
+    ids: list[str] = []
+    sent: list[bytes] = []
+    seconds, counted, waiting = 0.0, 0, []
+    with ThreadPoolExecutor(SENDERS) as pool:
+        for batch in _then_none(batches):
+            if batch is not None:
+                ids += ids_of(batch)
+                waiting.append(b"[" + b",".join(batch) + b"]")
+            if len(waiting) < SENT_TOGETHER and batch is not None:
+                continue
+            began = time.perf_counter()
+            list(pool.map(lambda body: server.ask("POST", f"/{SOURCE}/content", body), waiting))
+            if len(sent) < MEASURED_BATCHES:
+                seconds += time.perf_counter() - began
+                sent += waiting
+                counted = len(ids)
+            waiting = []
+    plain = statistics.median(_plainly(sent, folder) for _ in range(3))
+    against = ("decode, compress and insert in one process", counted / plain)
+    report.add("ingest, 2,000 pieces a request", counted / seconds, "pieces/s", against=against)
+    return ids
+
+
+def _then_none(batches: Iterable[list[bytes]]) -> Iterable[list[bytes] | None]:
+    yield from batches
+    yield None
+
+
+def _plainly(bodies: Sequence[bytes], folder: Path) -> float:
+    """Return the seconds that it takes to decode, compress and store the same bodies, with nothing else around."""
+    path = folder.parent / "plain.db"
+    pieces = msgspec.json.decode(bodies[0])
+    dictionary = zstandard.train_dictionary(DICTIONARY_BYTES, [msgspec.json.encode(piece) for piece in pieces])
+    compressor = zstandard.ZstdCompressor(level=3, dict_data=dictionary)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("CREATE TABLE pieces (source INTEGER, id TEXT, body BLOB, PRIMARY KEY (source, id))")
+        began = time.perf_counter()
+        for body in bodies:
+            decoded = msgspec.json.decode(body)
+            rows = [(1, piece["id"], compressor.compress(msgspec.json.encode(piece))) for piece in decoded]
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?)", rows)
+            connection.execute("COMMIT")
+        seconds = time.perf_counter() - began
+    for left in folder.parent.glob("plain.db*"):
+        left.unlink()
+    return seconds
+
+
+def _wait_for_index(report: Report, server: Server, ids: Sequence[str], workers: int) -> None:
+    """Ask every worker until it answers, and wait for the segment file."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < INDEXING_S:
+        try:
+            for _ in range(4 * workers):
+                server.ask("GET", f"/{SOURCE}/content/{ids[0]}/similar")
+        except BenchFailed:
+            time.sleep(0.2)
+            continue
+        if len(ids) < SMALLEST_FILE or list((server.folder / "index").rglob("*.segment")):
+            break
+        time.sleep(0.2)
+    report.add("last submission to first answer", time.perf_counter() - began, "s")
+    # The kernels are compiled in the background, and the builder may still be at the last changes.
+    while time.perf_counter() - began < INDEXING_S and not (server.folder / "kernels" / "ready").exists():
+        time.sleep(0.2)
+    time.sleep(3)
+
+
+def _similar(report: Report, server: Server, ids: Sequence[str], seconds: float) -> None:
+    random = np.random.default_rng(SEED)
+    chosen = [ids[place] for place in random.permutation(len(ids))[:QUERIES]]
+    for algorithm in ("jaccard", "cosine"):
+        paths = [f"/{SOURCE}/content/{each}/similar?algo={algorithm}" for each in chosen]
+        requests = [request("GET", path, server.key) for path in paths]
+        run(Load(port=server.port, requests=requests, seconds=1.0))
+        busy = run(Load(port=server.port, requests=requests, seconds=seconds))
+        alone = run(Load(port=server.port, requests=requests, connections=1, seconds=seconds))
+        _require(busy.errors + alone.errors == 0, "similar content")
+        report.add(f"similar, {algorithm}, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
+        report.add(f"similar, {algorithm}, time a request", busy.us_per_request, "us")
+        report.add(f"similar, {algorithm}, one connection", alone.p50_ms, "ms", p99=alone.p99_ms)
+
+
+def _fresh(report: Report, server: Server, seconds: float) -> None:
+    """Submit one piece after the other, and ask for it in the next request over the same connection."""
+    pairs = []
+    for number in range(int(FRESH_RATE * seconds) + 32):
+        piece = {"id": f"fresh-{number}", "categories": {"genre": ["genre 1", "genre 2"], "mood": ["mood 3"]}}
+        pairs.append(request("POST", f"/{SOURCE}/content", server.key, msgspec.json.encode([piece])))
+        pairs.append(request("GET", f"/{SOURCE}/content/fresh-{number}/similar?take=1", server.key))
+    seen = run(Load(port=server.port, requests=pairs, seconds=seconds, rate=FRESH_RATE, pairs=True))
+    _require(seen.errors == 0, "what was submitted")
+    report.add("202 to visible, under 200 submissions/s", seen.p50_ms, "ms", p99=seen.p99_ms)
+    report.add("submissions of one piece during that", seen.per_second, "1/s")
+
+
+def _people(report: Report, server: Server, ids: Sequence[str], seconds: float) -> None:
+    random = np.random.default_rng(SEED)
+    who, what = random.integers(0, PEOPLE, QUERIES).tolist(), random.integers(0, len(ids), QUERIES).tolist()
+    told = [
+        request("POST", f"/{SOURCE}/users/person-{person}/interactions/RateLike/content/{ids[place]}", server.key)
+        for person, place in zip(who, what, strict=True)
+    ]
+    stored = run(Load(port=server.port, requests=told, seconds=seconds))
+    _require(stored.errors == 0, "interactions")
+    report.add("interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms)
+    asked = [request("GET", f"/{SOURCE}/users/person-{n}/recommendation", server.key) for n in range(PEOPLE)]
+    run(Load(port=server.port, requests=asked, connections=1, seconds=1.0))
+    answered = run(Load(port=server.port, requests=asked, connections=1, seconds=seconds))
+    _require(answered.errors == 0, "recommendations")
+    report.add("recommendation, one connection", answered.p50_ms, "ms", p99=answered.p99_ms)
+
+
+def _restart(report: Report, folder: Path, asked: tuple[str, str], workers: int) -> None:
+    began = time.perf_counter()
+    server = Server(folder, workers=workers, key=asked[1])
+    try:
+        server.ask("GET", f"/{SOURCE}/content/{asked[0]}/similar")
+        report.add("restart to first answer", time.perf_counter() - began, "s")
+    finally:
+        server.stop()
+
+
+def _require(fine: bool, what: str) -> None:  # noqa: FBT001  # a condition
+    if not fine:
+        raise BenchFailed(f"Some requests for {what} failed.")

@@ -1,0 +1,69 @@
+"""``penchant bench``: how fast is it on this machine?"""
+
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+import msgspec
+
+from penchant.bench import catalogue, engine, service
+from penchant.bench.report import Report, machine, show
+from penchant.index.engine import KINDS, compile_kind, use
+from penchant.live.compiling import load_kernels
+from penchant.live.segment_files import SegmentFiles
+from penchant.settings import MAX_WORKERS
+
+
+@click.command()
+@click.option(
+    "--pieces", type=click.IntRange(100, 20_000_000), default=10_000, show_default=True, help="Pieces to make."
+)
+@click.option(
+    "--source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with pieces.ndjson or pieces.ndjson.gz to measure instead of made pieces.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1, MAX_WORKERS), default=1, show_default=True, help="Processes that answer."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0.5, 600), default=3.0, show_default=True, help="Time for each figure."
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File for the figures as JSON, beside the table; - for standard output instead of it.",
+)
+def bench(*, pieces: int, source: Path | None, workers: int, seconds: float, json_file: Path | None) -> None:
+    """Measure the service and its index on a temporary folder, beside baselines in the same run."""
+    batches: Iterable[list[bytes]] = catalogue.made(pieces) if source is None else catalogue.given(source)
+    report = Report(
+        catalogue="made" if source is None else source.name, pieces=pieces, workers=workers, machine=machine()
+    )
+    with tempfile.TemporaryDirectory(prefix="penchant-bench-") as home:
+        folder = Path(home) / "data"
+        service.measure(report, batches, folder, workers=workers, seconds=seconds)
+        measure_engine(report, folder, seconds)
+    if str(json_file) == "-":
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+        return
+    show(report)
+    if json_file is not None:
+        json_file.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+
+
+def measure_engine(report: Report, folder: Path, seconds: float) -> None:
+    """Measure the index of the catalogue that the service has just built, if it is large enough for a file."""
+    files = SegmentFiles(folder / "index")
+    for source_id in files.sources():
+        published = files.newest(source_id, 1, 1)
+        segment = None if published is None else files.read(published)
+        if segment is not None:
+            kernels = load_kernels(folder / "kernels")
+            for kind in KINDS:
+                compile_kind(kernels, kind)
+            use(kernels, frozenset(KINDS))
+            engine.measure(report, segment, kernels, seconds)
