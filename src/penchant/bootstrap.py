@@ -230,21 +230,21 @@ def web_application(settings: Settings, *, has_builder: bool = False) -> Applica
     )
 
 
-def worker_application(settings: Settings) -> Application:
+def worker_application(settings: Settings, parent: int) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
     os.umask(0o077)
     start_logging(settings.log_level)
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     return web_application(settings, has_builder=True)
 
 
-def run_builder(settings: Settings) -> None:
+def run_builder(settings: Settings, parent: int) -> None:
     """Build segment files until this process is ended; what a builder process runs, behind those that answer."""
     os.umask(0o077)
     os.nice(BUILDER_NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     start_logging(settings.log_level)
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     Compiling(kernel_folder(settings))
     Builder(storage_of(settings), segment_files(settings), _metrics()).run(builder_lock(data_folder(settings)))
 

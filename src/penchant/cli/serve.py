@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import multiprocessing
+import os
 import socket
 import sys
 import threading
@@ -67,7 +68,7 @@ def run(settings: Settings) -> None:
     )
     forget_ready(kernel_folder(settings))
     with shared_metrics(settings), builder_process(settings):
-        server.serve(target_loader=functools.partial(worker_application, settings), wrap_loader=False)
+        server.serve(target_loader=functools.partial(worker_application, settings, os.getpid()), wrap_loader=False)
 
 
 @contextlib.contextmanager
@@ -78,7 +79,7 @@ def builder_process(settings: Settings) -> Iterator[None]:
 
     def keep() -> None:
         while not ended.is_set():
-            process = multiprocessing.Process(target=run_builder, args=(settings,), daemon=True)
+            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()), daemon=True)
             process.start()
             running[:] = [process]
             while process.is_alive() and not ended.is_set():
