@@ -29,6 +29,8 @@ MAX_QUEUED_BYTES = 256 * 1024 * 1024
 MAX_GROUP = 1_000
 MAX_GROUP_BYTES = 8 * 1024 * 1024
 """Bounds of one group, so that the lock goes round between processes and no answer waits long."""
+INTERACTION_BYTES = 400
+"""What an interaction takes while it waits, about."""
 
 CarryOut = Callable[[Sequence[Command]], list[Outcome | PenchantError]]
 
@@ -130,8 +132,11 @@ class Grouping:
             return _unavailable()
 
 
-def in_source_order(commands: Sequence[Command]) -> list[int]:
-    """Return the places of commands by ascending source: all processes lock counters in the same order."""
+def in_source_order(commands: Sequence[Command]) -> list[list[int]]:
+    """Return the places of commands by ascending source: all processes lock counters in the same order.
+
+    Interactions of a source that follow each other come together, every other command alone.
+    """
 
     def number(place: int) -> int:
         command = commands[place]
@@ -139,7 +144,15 @@ def in_source_order(commands: Sequence[Command]) -> list[int]:
             return -1
         return source_id(command.account_id, command.source)
 
-    return sorted(range(len(commands)), key=number)
+    runs: list[list[int]] = []
+    for place in sorted(range(len(commands)), key=number):
+        last = runs[-1][-1] if runs else place
+        alike = isinstance(commands[place], RecordInteractions) and isinstance(commands[last], RecordInteractions)
+        if runs and alike and number(last) == number(place):
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
 
 
 def now_ms() -> int:
@@ -155,6 +168,8 @@ def is_interactions(command: Command) -> bool:
 def _size(command: Command) -> int:
     if isinstance(command, SubmitPieces):
         return sum(len(piece.body) for piece in command.pieces)
+    if isinstance(command, RecordInteractions):
+        return INTERACTION_BYTES * len(command.interactions)
     return 0
 
 

@@ -1,6 +1,6 @@
 """How are interactions stored once each, and how is a person erased?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from penchant.model import Interaction, NewInteraction
 from penchant.storage import statements
 from penchant.storage.hashing import event_key, piece_key, user_key
-from penchant.storage.records import Outcome
+from penchant.storage.records import Outcome, RecordInteractions
 from penchant.storage.schema import (
     ERASURE_CODE,
     INTERACTIONS,
@@ -20,44 +20,69 @@ from penchant.storage.schema import (
     interactions,
 )
 
+LOOKUP_KEYS = 5_000
+"""Event ids in one look-up: both databases bound the parameters of a statement."""
+
 
 def record(
-    connection: Connection, insert_into: statements.Insert, row: Any, new: Sequence[NewInteraction], now: int
-) -> Outcome:
-    """Store interactions but those whose event id is known; answer for each what is stored.
+    connection: Connection,
+    insert_into: statements.Insert,
+    row: Any,
+    commands: Sequence[RecordInteractions],
+    now: int,
+) -> list[Outcome]:
+    """Store the interactions of several commands but those whose event id is known; one outcome for each command.
 
-    ``row`` is the source's, with its interactions counter locked.
+    ``row`` is the source's, with its interactions counter locked. All commands together cost a few statements,
+    so that a group of single interactions is stored as fast as one request with many.
     """
     now = max(now, _clock(connection, row.source_id))
-    known = _known_events(connection, row, new)
-    version = int(row.interactions_version)
-    answered: list[Interaction] = []
-    stored: list[Interaction] = []
-    events: list[dict[str, Any]] = []
-    for each in new:
-        key = None if each.event_id is None else event_key(row.source_id, each.event_id)
-        if key is not None and key in known:
-            answered.append(known[key])
-            continue
-        version += 1
+    known = _known_events(connection, row, [each for command in commands for each in command.interactions])
+    recording = _Recording(row, now, known)
+    outcomes = [recording.take(command) for command in commands]
+    _insert(connection, row.source_id, recording.stored)
+    if recording.events:
+        connection.execute(statements.upsert(insert_into, statements.EVENTS_KEY), recording.events)
+    if recording.stored:
+        _raise_version(connection, row.source_id, recording.version, now)
+    return outcomes
+
+
+class _Recording:
+    """Gives versions to interactions, in order, and tells those that are stored already."""
+
+    def __init__(self, row: Any, now: int, known: dict[bytes, Interaction]) -> None:
+        self._row = row
+        self._now = now
+        self._known = known
+        self.version = int(row.interactions_version)
+        self.stored: list[Interaction] = []
+        self.events: list[dict[str, Any]] = []
+
+    def take(self, command: RecordInteractions) -> Outcome:
+        """Return what a command does."""
+        before = len(self.stored)
+        answered = tuple(self._take(each) for each in command.interactions)
+        duplicates = len(answered) - (len(self.stored) - before)
+        return Outcome(version=self._row.version, interactions=answered, duplicates=duplicates)
+
+    def _take(self, new: NewInteraction) -> Interaction:
+        key = None if new.event_id is None else event_key(self._row.source_id, new.event_id)
+        if key is not None and key in self._known:
+            return self._known[key]
+        self.version += 1
         interaction = Interaction(
-            user_id=each.user_id,
-            type=each.type,
-            piece_id=each.piece_id,
-            occurred_at=now if each.occurred_at is None else each.occurred_at,
-            version=version,
+            user_id=new.user_id,
+            type=new.type,
+            piece_id=new.piece_id,
+            occurred_at=self._now if new.occurred_at is None else new.occurred_at,
+            version=self.version,
         )
-        answered.append(interaction)
-        stored.append(interaction)
+        self.stored.append(interaction)
         if key is not None:
-            known[key] = interaction
-            events.append({"source_id": row.source_id, "event_key": key, "version": version})
-    _insert(connection, row.source_id, stored)
-    if events:
-        connection.execute(statements.upsert(insert_into, statements.EVENTS_KEY), events)
-    if stored:
-        _raise_version(connection, row.source_id, version, now)
-    return Outcome(version=row.version, interactions=tuple(answered), duplicates=len(answered) - len(stored))
+            self._known[key] = interaction
+            self.events.append({"source_id": self._row.source_id, "event_key": key, "version": self.version})
+        return interaction
 
 
 def erase(connection: Connection, row: Any, key: bytes, now: int) -> None:
@@ -91,33 +116,34 @@ def _clock(connection: Connection, source: int) -> int:
 def _known_events(connection: Connection, row: Any, new: Sequence[NewInteraction]) -> dict[bytes, Interaction]:
     """Return what is stored under the event ids of these interactions, in this incarnation."""
     asked = {event_key(row.source_id, each.event_id): each for each in new if each.event_id is not None}
-    if not asked:
-        return {}
-    found = {
-        bytes(key): version
-        for key, version in connection.execute(
-            select(event_ids.c.event_key, event_ids.c.version).where(
-                event_ids.c.source_id == row.source_id,
-                event_ids.c.event_key.in_(list(asked)),
-                event_ids.c.version > row.interactions_cleared_at,
+    known: dict[bytes, Interaction] = {}
+    for keys in _portions(list(asked)):
+        found = {
+            bytes(key): version
+            for key, version in connection.execute(
+                select(event_ids.c.event_key, event_ids.c.version).where(
+                    event_ids.c.source_id == row.source_id,
+                    event_ids.c.event_key.in_(keys),
+                    event_ids.c.version > row.interactions_cleared_at,
+                )
             )
-        )
-    }
-    if not found:
+        }
+        stored = _stored(connection, row.source_id, list(found.values()))
+        for key, version in found.items():
+            known[key] = _interaction(stored[version]) if version in stored else _unstored(asked[key], version)
+    return known
+
+
+def _stored(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, Any]:
+    if not versions:
         return {}
-    stored = {
-        each.version: each
-        for each in connection.execute(
-            select(interactions).where(
-                interactions.c.source_id == row.source_id,
-                interactions.c.version.in_(list(found.values())),
-            )
-        )
-    }
-    return {
-        key: _interaction(stored[version]) if version in stored else _unstored(asked[key], version)
-        for key, version in found.items()
-    }
+    statement = select(interactions).where(interactions.c.source_id == source, interactions.c.version.in_(versions))
+    return {each.version: each for each in connection.execute(statement)}
+
+
+def _portions(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    for begin in range(0, len(keys), LOOKUP_KEYS):
+        yield keys[begin : begin + LOOKUP_KEYS]
 
 
 def _interaction(row: Any) -> Interaction:

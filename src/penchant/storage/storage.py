@@ -28,6 +28,7 @@ from penchant.storage.records import (
     KeyRecord,
     Listing,
     Outcome,
+    RecordInteractions,
     SourceHead,
 )
 from penchant.storage.sqlite import SqliteDatabase
@@ -80,13 +81,8 @@ class Storage:
         with driver_errors(), self._database.exclusive():
             with self._database.writing_engine.begin() as connection:
                 writing = Writing(connection, self._database, now_ms())
-                for place in in_source_order(commands):
-                    try:
-                        outcomes[place] = writing.execute(commands[place])
-                    except StorageUnavailable:
-                        raise
-                    except PenchantError as error:
-                        outcomes[place] = error
+                for places in in_source_order(commands):
+                    outcomes |= zip(places, _carried_out(writing, [commands[place] for place in places]), strict=True)
             if any(isinstance(command, EraseUser) for command in commands):
                 self._database.forget_log()
         return [outcomes[place] for place in range(len(commands))]
@@ -225,6 +221,19 @@ class Storage:
             found = self._database.integrity_problems()
             with self._database.reading_engine.connect() as connection:
                 return found + maintenance.problems(connection)
+
+
+def _carried_out(writing: Writing, commands: Sequence[Command]) -> Sequence[Outcome | PenchantError]:
+    """Carry out one command, or interactions of one source together; return what became of each."""
+    try:
+        together = [command for command in commands if isinstance(command, RecordInteractions)]
+        if len(together) == len(commands):
+            return writing.record(together)
+        return [writing.execute(command) for command in commands]
+    except StorageUnavailable:
+        raise
+    except PenchantError as error:
+        return [error] * len(commands)
 
 
 def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:

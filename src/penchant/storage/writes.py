@@ -82,8 +82,7 @@ class Writing:
             case ReplaceSettings():
                 return self._replace_settings(command)
             case RecordInteractions():
-                row = self._require(command, INTERACTIONS)
-                return record(self.connection, self.database.insert, row, command.interactions, self.now)
+                return self.record([command])[0]
             case EraseUser():
                 row = self._require(command, INTERACTIONS)
                 erase(self.connection, row, user_key(row.source_id, command.user_id), self.now)
@@ -97,6 +96,15 @@ class Writing:
                 }
                 self.connection.execute(statements.add_usage(self.database.insert), fields)
                 return Outcome()
+
+    def record(self, commands: Sequence[RecordInteractions]) -> list[Outcome]:
+        """Carry out commands of one source together.
+
+        Raises:
+            UnknownSource: there is no such source; nothing was written.
+        """
+        row = self._require(commands[0], INTERACTIONS)
+        return record(self.connection, self.database.insert, row, commands, self.now)
 
     def note(self, account_id: int, actor: str, action: str, subject: str) -> None:
         """Write an entry of the audit log."""
