@@ -3,8 +3,11 @@
 from collections.abc import Callable
 
 from sqlalchemy import Connection, ScalarSelect, and_, delete, func, or_, select, update
+from zstandard import ZstdError
 
+from penchant.errors import StorageIncompatible
 from penchant.model import DAY_MS
+from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -18,6 +21,7 @@ from penchant.storage.schema import (
 
 TOMBSTONE_LIFE_MS = 7 * DAY_MS
 """How long a deletion stays in the feed: a follower away for longer rebuilds."""
+BATCH_ROWS = 500
 
 RetentionDays = Callable[[bytes], int]
 
@@ -90,6 +94,21 @@ def _purge_interactions(
     return len(versions)
 
 
+def _body_problems(connection: Connection, source: int, cleared_at: int) -> list[str]:
+    """Return the bodies of live pieces that cannot be read."""
+    reader = BodyReader(connection, source, Dictionaries())
+    statement = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body).where(
+        pieces.c.source_id == source, pieces.c.deleted.is_(False), pieces.c.version > cleared_at
+    )
+    unreadable = 0
+    for row in connection.execution_options(yield_per=BATCH_ROWS).execute(statement):
+        try:
+            reader.read(row.codec, row.body)
+        except (StorageIncompatible, ZstdError):
+            unreadable += 1
+    return [f"source {source}: {unreadable} stored pieces cannot be read"] if unreadable else []
+
+
 def _source_problems(connection: Connection, source: int) -> list[str]:
     content, recorded = (
         connection.execute(select(counters).where(counters.c.source_id == source, counters.c.kind == kind)).one()
@@ -104,7 +123,7 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
     newest_interaction = connection.execute(
         select(func.coalesce(func.max(interactions.c.version), 0)).where(interactions.c.source_id == source)
     ).scalar_one()
-    found = []
+    found = _body_problems(connection, source, content.cleared_at)
     if live != content.live:
         found.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
     if newest > content.version:

@@ -1,13 +1,14 @@
 """How is PostgreSQL opened, locked and written? Everything that only PostgreSQL needs."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.dialects import postgresql as dialect
 
 from penchant.storage import statements
+from penchant.storage.records import PieceRow
 
 MIGRATION_LOCK = 0x70656E6368616E74
 """The advisory lock's number: the letters of the project's name."""
@@ -66,10 +67,10 @@ class PostgresqlDatabase:
         with self._head_engine.connect() as connection:
             return connection.execute(statements.HEAD, {"source_id": source_id}).one_or_none()
 
-    def upsert_pieces(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
         """Insert or replace rows of pieces: many through COPY into a temporary table."""
         if len(rows) < COPY_FROM_ROWS:
-            connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), rows)
+            connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), [row._asdict() for row in rows])
             return
         connection.execute(STAGE)
         connection.exec_driver_sql("TRUNCATE staged_pieces")
@@ -77,7 +78,7 @@ class PostgresqlDatabase:
         with driver.cursor() as cursor, cursor.copy(COPY) as copy:
             copy.set_types(COPY_TYPES)
             for row in rows:
-                copy.write_row(tuple(row.values()))
+                copy.write_row(row)
         connection.execute(UNSTAGE)
 
     def forget_log(self) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.sql import Select
 
-from penchant.errors import StorageIncompatible, UnknownSource
+from penchant.errors import UnknownSource
 from penchant.model import EncodedPiece, Interaction, ListKind
 from penchant.storage import statements
+from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.records import (
     ContentFeed,
@@ -23,7 +24,6 @@ from penchant.storage.records import (
     SourceHead,
 )
 from penchant.storage.schema import (
-    CODEC_JSON,
     ERASURE_CODE,
     INTERACTIONS,
     TYPE_CODES,
@@ -45,35 +45,13 @@ def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead
     """Return the head in a row of `statements.HEAD`; ``None`` for a deleted source or another one's row."""
     if row is None or row[10] or (row[1], row[2]) != (account_id, name):
         return None
-    return SourceHead(
-        source_id=row[0],
-        account_id=row[1],
-        name=row[2],
-        incarnation=row[3],
-        epoch=row[4],
-        version=row[5],
-        interactions_version=row[6],
-        piece_count=row[7],
-        created_at=row[8],
-        changed_at=row[9],
-    )
-
-
-def decoded(codec: int, body: bytes) -> bytes:
-    """Return a body as JSON bytes.
-
-    Raises:
-        StorageIncompatible: the codec is not known to this release.
-    """
-    if codec != CODEC_JSON:
-        raise StorageIncompatible(f"A stored piece has the codec {codec}, which this release does not know.")
-    return bytes(body)
+    return SourceHead(*row[:10])
 
 
 class Reading:
     """One read transaction over a source: its row first, then what hangs on it."""
 
-    def __init__(self, connection: Connection, account_id: int, name: str) -> None:
+    def __init__(self, connection: Connection, account_id: int, name: str, known: Dictionaries) -> None:
         row = connection.execute(statements.HEAD, {"source_id": source_id(account_id, name)}).one_or_none()
         head = to_head(row, account_id, name)
         if row is None or head is None:
@@ -81,12 +59,13 @@ class Reading:
         self.head = head
         self._connection = connection
         self._row = row
+        self._bodies = BodyReader(connection, head.source_id, known)
 
     def body(self, piece_id: str) -> bytes | None:
         """Return the body of a live piece."""
         statement = self._live(select(pieces.c.codec, pieces.c.body)).where(pieces.c.piece_id == piece_id)
         row = self._connection.execute(statement).one_or_none()
-        return None if row is None else decoded(row.codec, row.body)
+        return None if row is None else self._bodies.read(row.codec, row.body)
 
     def listing(self, *, skip: int, limit: int | None, bodies: bool) -> Listing:
         """Return a page of live pieces, ascending by id; without ``bodies`` these are empty."""
@@ -95,7 +74,9 @@ class Reading:
 
         def batches() -> Iterator[Sequence[EncodedPiece]]:
             for rows in self._stream(statement, BODY_ROWS if bodies else BATCH_ROWS):
-                yield [EncodedPiece(id=row[0], body=decoded(row[1], row[2]) if bodies else b"") for row in rows]
+                yield [
+                    EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2]) if bodies else b"") for row in rows
+                ]
 
         return Listing(head=self.head, batches=batches())
 
@@ -142,7 +123,7 @@ class Reading:
                         id=row[0],
                         deleted=row[1],
                         first_submitted_at=row[2],
-                        body=b"" if row[1] else decoded(row[3], row[4]),
+                        body=b"" if row[1] else self._bodies.read(row[3], row[4]),
                     )
                     for row in rows
                 ]
@@ -205,14 +186,14 @@ class Reading:
 
 
 @contextlib.contextmanager
-def reading(engine: Engine, account_id: int, name: str) -> Iterator[Reading]:
+def reading(engine: Engine, account_id: int, name: str, known: Dictionaries) -> Iterator[Reading]:
     """Open a read transaction over a source.
 
     Raises:
         UnknownSource: the account has no such source.
     """
     with engine.connect() as connection:
-        yield Reading(connection, account_id, name)
+        yield Reading(connection, account_id, name, known)
 
 
 def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[Interaction]:

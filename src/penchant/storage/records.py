@@ -6,12 +6,12 @@ name says otherwise.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from penchant.model import EncodedPiece, Interaction, InteractionType, ListKind, NewInteraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceHead:
+class SourceHead(NamedTuple):
     """Where a source stands: read before every answer.
 
     ``incarnation`` grows when a source is deleted and made again, ``epoch`` when history may have been lost
@@ -28,6 +28,18 @@ class SourceHead:
     piece_count: int
     created_at: int
     changed_at: int
+
+
+class PieceRow(NamedTuple):
+    """A row of the pieces' table, in the order of its columns."""
+
+    source_id: int
+    piece_id: str
+    version: int
+    deleted: bool
+    first_submitted_at: int
+    codec: int
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ CONTENT = 1
 INTERACTIONS = 2
 """The counter kind of interactions and erasures."""
 CODEC_JSON = 0
+CODEC_ZSTD = 1
 """The body is the JSON bytes as they are."""
 ERASURE_CODE = 0
 """The type of the row that an erasure leaves in the feed."""

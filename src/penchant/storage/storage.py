@@ -13,6 +13,7 @@ from sqlalchemy import text
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.model import Interaction
 from penchant.storage import access, maintenance, migrations, reads
+from penchant.storage.bodies import Dictionaries
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
 from penchant.storage.hashing import source_id
 from penchant.storage.postgresql import PostgresqlDatabase
@@ -44,6 +45,7 @@ class Storage:
 
     def __init__(self, database: SqliteDatabase | PostgresqlDatabase) -> None:
         self._database = database
+        self._dictionaries = Dictionaries()
         grouping = Grouping(self._transact)
         self._content = Lane("content", grouping.carry_out)
         self._interactions = Lane("interactions", grouping.carry_out)
@@ -80,7 +82,7 @@ class Storage:
         outcomes: dict[int, Outcome | PenchantError] = {}
         with driver_errors(), self._database.exclusive():
             with self._database.writing_engine.begin() as connection:
-                writing = Writing(connection, self._database, now_ms())
+                writing = Writing(connection, self._database, self._dictionaries, now_ms())
                 for places in in_source_order(commands):
                     outcomes |= zip(places, _carried_out(writing, [commands[place] for place in places]), strict=True)
             if any(isinstance(command, EraseUser) for command in commands):
@@ -147,7 +149,10 @@ class Storage:
 
     @contextlib.contextmanager
     def _reading(self, account_id: int, source: str) -> Iterator[reads.Reading]:
-        with driver_errors(), reads.reading(self._database.reading_engine, account_id, source) as reading:
+        with (
+            driver_errors(),
+            reads.reading(self._database.reading_engine, account_id, source, self._dictionaries) as reading,
+        ):
             yield reading
 
     # Accounts and keys.
@@ -162,7 +167,9 @@ class Storage:
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
             access.ensure_account(connection, self._database.insert, record.account)
             access.add_key(connection, record)
-            Writing(connection, self._database, now_ms()).note(record.account_id, actor, "key.create", record.key_id)
+            Writing(connection, self._database, self._dictionaries, now_ms()).note(
+                record.account_id, actor, "key.create", record.key_id
+            )
 
     def revoke_key(self, key_id: str, *, actor: str) -> bool:
         """Revoke a key; tell whether it was in force."""
@@ -170,7 +177,9 @@ class Storage:
             record = access.find_key(connection, key_id)
             if record is None or not access.revoke_key(connection, key_id, now_ms()):
                 return False
-            Writing(connection, self._database, now_ms()).note(record.account_id, actor, "key.revoke", key_id)
+            Writing(connection, self._database, self._dictionaries, now_ms()).note(
+                record.account_id, actor, "key.revoke", key_id
+            )
             return True
 
     def find_key(self, key_id: str) -> KeyRecord | None:

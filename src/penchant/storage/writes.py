@@ -3,13 +3,14 @@
 A command that may not be done raises before it has written anything, so that its group goes on without it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
 from penchant.storage import statements
+from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.interaction_writes import erase, record
 from penchant.storage.reads import count_sources
@@ -21,6 +22,7 @@ from penchant.storage.records import (
     DeleteSource,
     EraseUser,
     Outcome,
+    PieceRow,
     RecordInteractions,
     ReplaceList,
     ReplaceSettings,
@@ -50,16 +52,17 @@ class Database(Protocol):
     def insert(self) -> statements.Insert:
         """The dialect's INSERT, which knows what to do on a conflict."""
 
-    def upsert_pieces(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
         """Insert or replace rows of pieces."""
 
 
 class Writing:
     """The transaction of a group: carries out one command after the other."""
 
-    def __init__(self, connection: Connection, database: Database, now: int) -> None:
+    def __init__(self, connection: Connection, database: Database, known: Dictionaries, now: int) -> None:
         self.connection = connection
         self.database = database
+        self.known = known
         self.now = now
 
     def execute(self, command: Command) -> Outcome:  # noqa: PLR0911  # one line for each kind of command
@@ -152,17 +155,13 @@ class Writing:
         if is_new:
             row = self._make_source(command, row)
         now = self._moment(row)
+        bodies = [piece.body for piece in command.pieces]
+        writer = BodyWriter(self.connection, row.source_id, self.known)
+        writer.prepare(bodies, row.live + created, row.version)
+        codec, stored = writer.write(bodies)
         rows = [
-            {
-                "source_id": row.source_id,
-                "piece_id": piece.id,
-                "version": row.version + place,
-                "deleted": False,
-                "first_submitted_at": existing.get(piece.id, now),
-                "codec": CODEC_JSON,
-                "body": piece.body,
-            }
-            for place, piece in enumerate(command.pieces, start=1)
+            PieceRow(row.source_id, piece.id, row.version + place, False, existing.get(piece.id, now), codec, body)
+            for place, (piece, body) in enumerate(zip(command.pieces, stored, strict=True), start=1)
         ]
         if rows:
             self.database.upsert_pieces(self.connection, rows)
@@ -227,15 +226,7 @@ class Writing:
         now = self._moment(row)
         gone = sorted(self._existing(row, list(dict.fromkeys(command.ids))))
         rows = [
-            {
-                "source_id": row.source_id,
-                "piece_id": piece_id,
-                "version": row.version + place,
-                "deleted": True,
-                "first_submitted_at": now,
-                "codec": CODEC_JSON,
-                "body": b"",
-            }
+            PieceRow(row.source_id, piece_id, row.version + place, True, now, CODEC_JSON, b"")
             for place, piece_id in enumerate(gone, start=1)
         ]
         if rows:
@@ -245,12 +236,14 @@ class Writing:
     def _clear(self, command: ClearPieces) -> Outcome:
         row = self._require(command, CONTENT)
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
+        forget_dictionaries(self.connection, row.source_id)
         self.note(command.account_id, command.actor, "source.clear", command.source)
         return Outcome(version=version)
 
     def _delete_source(self, command: DeleteSource) -> Outcome:
         row = self._require(command, CONTENT, INTERACTIONS)
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
+        forget_dictionaries(self.connection, row.source_id)
         raised = row.interactions_version + 1
         self.connection.execute(
             update(counters)

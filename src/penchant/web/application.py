@@ -5,6 +5,7 @@ The order is the interface's (section 1): path 400, route 404, method 405, key 4
 """
 
 import asyncio
+import itertools
 import re
 import secrets
 import time
@@ -36,6 +37,9 @@ from penchant.web.routing import Routes
 RESERVED_SEGMENT = "-"
 """The first path segment that is the service's own; no source can be called so."""
 REQUEST_ID_HEADER = "x-request-id"
+_PROCESS = secrets.token_hex(6)
+_NUMBERS = itertools.count()
+"""What request ids of ours are made of: random for the process, then a number (4 us less than random ones)."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._~:/+=-]{1,128}\Z")
 _PROBLEM_MEDIA_TYPE = "application/problem+json"
 _EXPOSED_HEADERS = (
@@ -129,7 +133,7 @@ class _Exchange:
         self.scope = scope
         self.headers = Headers(scope=scope)
         given = self.headers.get(REQUEST_ID_HEADER, "")
-        self.request_id = given if _REQUEST_ID.match(given) else secrets.token_hex(8)
+        self.request_id = given if _REQUEST_ID.match(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
         self.method: str = scope["method"]
         self.template = "(none)"
         self.status = 0
@@ -234,16 +238,26 @@ class Resource:
         )
         if not operation.public:
             await self._admit(call, exchange)
+        try:
+            answer = await self._handled(call)
+        except PenchantError:
+            if operation.finds_source:
+                await services.views.existing(call.access.account_id, call.source)
+            raise
+        await _respond(call, answer, exchange, receive, send)
+
+    @staticmethod
+    async def _handled(call: Call) -> Answer:
+        operation = call.operation
         if operation.media_types:
             call.media_type = require_media_type(call.headers, operation.media_types)
             call.body = await read_body(
-                receive,
+                call.receive,
                 call.headers,
-                limit_bytes=services.settings.body_limit_bytes,
-                timeout_s=services.settings.body_timeout_s,
+                limit_bytes=call.services.settings.body_limit_bytes,
+                timeout_s=call.services.settings.body_timeout_s,
             )
-        answer = await operation.handler(call)
-        await _respond(call, answer, exchange, receive, send)
+        return await operation.handler(call)
 
     async def _admit(self, call: Call, exchange: _Exchange) -> None:
         """Check key, rate, plan, and that the source exists."""
@@ -259,7 +273,7 @@ class Resource:
         for feature in _features(call):
             services.access.require(access, feature)
         call.check_source()
-        if not call.operation.creates_source:
+        if not call.operation.creates_source and not call.operation.finds_source:
             call.head = await services.views.existing(access.account_id, call.source)
 
 

@@ -124,7 +124,9 @@ Handler = Callable[[Call], Awaitable[Answer]]
 class Operation:
     """An operation of the interface: one row of the routing table and of the OpenAPI document.
 
-    ``body`` and ``answer`` name schema components. ``creates_source`` tells that the source need not exist.
+    ``body`` and ``answer`` name schema components. ``creates_source`` tells that the source need not exist,
+    ``finds_source`` that the handler itself finds out whether it does: it is looked for apart only to tell which of
+    two errors goes first.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
     """
 
@@ -139,6 +141,7 @@ class Operation:
     feature: Feature | None = None
     public: bool = False
     creates_source: bool = False
+    finds_source: bool = False
     counted: bool = False
     personal: bool = False
     media_types: tuple[str, ...] = ()

@@ -1,0 +1,116 @@
+"""Compressed bodies, the same on both databases: what is read is what was stored, and no source sees another's text."""
+
+import json
+from contextlib import closing
+
+from sqlalchemy import delete, func, select
+
+from penchant.model import EncodedPiece
+from penchant.storage import ClearPieces, DeleteSource, Storage, SubmitPieces
+from penchant.storage.bodies import TRAINED_FROM
+from penchant.storage.schema import dictionaries, pieces
+from storage.conftest import Opening
+from storage.test_conformance import done, head
+
+WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
+
+
+def bodies(count: int, first: int = 0) -> dict[str, bytes]:
+    """Return bodies with much in common and something of their own."""
+    return {
+        f"piece-{number:05}": json.dumps(
+            {"id": f"piece-{number:05}", "categories": {"tag": [f"{WORDS[number % 10]} {number}", *WORDS]}}
+        ).encode()
+        for number in range(first, first + count)
+    }
+
+
+def submit(storage: Storage, account: int, new: dict[str, bytes], source: str = "s") -> None:
+    encoded = [EncodedPiece(id=piece_id, body=body) for piece_id, body in new.items()]
+    done(storage, SubmitPieces(account_id=account, source=source, pieces=encoded))
+
+
+def read(storage: Storage, account: int, source: str = "s") -> dict[str, bytes]:
+    with storage.open_listing(account, source) as listing:
+        return {piece.id: piece.body for batch in listing.batches for piece in batch}
+
+
+def codecs(storage: Storage) -> dict[int, int]:
+
+    with storage._database.reading_engine.connect() as connection:
+        rows = connection.execute(select(pieces.c.codec, func.count()).group_by(pieces.c.codec))
+        return {row[0]: row[1] for row in rows}
+
+
+def test_a_large_source_is_compressed_and_reads_the_same(opening: Opening) -> None:
+    first, second = bodies(TRAINED_FROM - 1), bodies(TRAINED_FROM, TRAINED_FROM - 1)
+    with closing(opening()) as storage:
+        account = storage.account_id("a")
+        submit(storage, account, first)
+        submit(storage, account, second)
+        assert codecs(storage) == {0: len(first), 1: len(second)}
+
+    with closing(opening()) as storage:
+        assert read(storage, account) == first | second
+        assert storage.read_piece(account, "s", "piece-01500")[1] == second["piece-01500"]
+        with storage.content_feed(account, "s", None) as feed:
+            assert {row.id: row.body for batch in feed.batches for row in batch} == first | second
+        assert storage.check() == []
+
+
+def test_small_submissions_lead_to_a_dictionary_too(storage: Storage) -> None:
+    account = storage.account_id("a")
+    submit(storage, account, bodies(TRAINED_FROM))
+    before = codecs(storage)
+
+    submit(storage, account, bodies(1, TRAINED_FROM))
+
+    assert codecs(storage)[1] == before.get(1, 0) + 1
+    assert read(storage, account) == bodies(TRAINED_FROM + 1)
+
+
+def test_bodies_too_much_alike_for_a_dictionary_are_stored_all_the_same(storage: Storage) -> None:
+    account = storage.account_id("a")
+    alike = {f"p{number}": b"{}" for number in range(TRAINED_FROM + 1)}
+
+    submit(storage, account, alike)
+
+    assert read(storage, account) == alike
+
+
+def test_a_dictionary_goes_when_its_source_is_cleared(opening: Opening) -> None:
+    for command in (ClearPieces, DeleteSource):
+        with closing(opening()) as storage:
+            account = storage.account_id("a")
+            submit(storage, account, bodies(TRAINED_FROM + 1))
+            other = storage.account_id("b")
+            submit(storage, other, bodies(TRAINED_FROM + 1))
+
+            done(storage, command(account_id=account, source="s"))
+            submit(storage, account, bodies(TRAINED_FROM + 5, 7))
+
+        with closing(opening()) as storage:
+            assert read(storage, account) == bodies(TRAINED_FROM + 5, 7)
+            assert read(storage, other) == bodies(TRAINED_FROM + 1)
+            assert storage.check() == []
+
+
+def test_a_missing_dictionary_is_found_by_the_check(opening: Opening) -> None:
+
+    with closing(opening()) as storage:
+        account = storage.account_id("a")
+        submit(storage, account, bodies(TRAINED_FROM))
+        with storage._database.writing_engine.begin() as connection:
+            connection.execute(delete(dictionaries))
+        assert any("cannot be read" in problem for problem in storage.check())
+
+
+def test_compressed_bodies_take_less_room(opening: Opening) -> None:
+    with closing(opening()) as storage:
+        account = storage.account_id("a")
+        submit(storage, account, bodies(2 * TRAINED_FROM))
+        assert head(storage, account).piece_count == 2 * TRAINED_FROM
+
+        with storage._database.reading_engine.connect() as connection:
+            stored = connection.execute(select(func.sum(func.length(pieces.c.body)))).scalar_one()
+        assert stored < sum(map(len, bodies(2 * TRAINED_FROM).values())) / 2
