@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_ID_LENGTH, MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece
 from penchant.wire.encoding import encode
+from penchant.wire.plain import may_hold_control, read_plain, split
 from penchant.wire.syntax import Faults, decode, fail_at, is_deeper, kind_of, pointer
 from penchant.wire.text import id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
@@ -53,6 +56,28 @@ def decode_submission(body: bytes) -> Submission:
         TooManyEntries: more pieces than one submission may hold.
         InvalidInput: a piece is not acceptable; every fault has its pointer.
     """
+    plain = decode_by_piece(body)
+    return decode_as_whole(body) if plain is None else plain
+
+
+def decode_by_piece(body: bytes) -> Submission | None:
+    """Return the pieces of a submission, or ``None`` if it may have a fault: `decode_as_whole` finds the words."""
+    raws = split(body)
+    if raws is None or len(raws) > MAX_PIECES_PER_SUBMISSION:
+        return None
+    reading = _Reading()
+    pieces: dict[str, EncodedPiece] = {}
+    for place, raw in enumerate(raws):
+        piece = _read_plain_piece(raw, reading) or _read_unusual_piece(raw, f"/{place}", reading)
+        if piece is None or reading.faults.found:
+            return None
+        pieces.pop(piece.id, None)
+        pieces[piece.id] = piece
+    return _submission(pieces, len(raws), reading)
+
+
+def decode_as_whole(body: bytes) -> Submission:
+    """Return the pieces of a submission, every member looked at; raises as `decode_submission`."""
     entries = decode_entries(body, MAX_PIECES_PER_SUBMISSION, "pieces")
     reading = _Reading()
     pieces: dict[str, EncodedPiece] = {}
@@ -64,10 +89,14 @@ def decode_submission(body: bytes) -> Submission:
             pieces.pop(piece["id"], None)
             pieces[piece["id"]] = EncodedPiece(id=piece["id"], body=encode(piece))
     reading.faults.raise_any()
+    return _submission(pieces, len(entries), reading)
+
+
+def _submission(pieces: dict[str, EncodedPiece], accepted: int, reading: _Reading) -> Submission:
     return Submission(
         pieces=tuple(pieces.values()),
-        accepted=len(entries),
-        superseded=len(entries) - len(pieces),
+        accepted=accepted,
+        superseded=accepted - len(pieces),
         ignored=tuple(reading.ignored),
     )
 
@@ -91,6 +120,26 @@ def decode_entries(body: bytes, limit: int, what: str) -> list[Any]:
 
     entries: list[Any] = decode(body, check)
     return entries
+
+
+def _read_plain_piece(raw: msgspec.Raw, reading: _Reading) -> EncodedPiece | None:
+    """Return a piece that needs no second look but at its filters and extras."""
+    piece = read_plain(raw)
+    if piece is None:
+        return None
+    free = {"filters": piece.filters, "extras": piece.extras}
+    piece.filters = _read_filters(free, "", reading)
+    piece.extras = _read_object(free, "extras", "", reading)
+    encoded = encode(piece)
+    return None if may_hold_control(encoded) else EncodedPiece(id=piece.id, body=encoded)
+
+
+def _read_unusual_piece(raw: msgspec.Raw, where: str, reading: _Reading) -> EncodedPiece | None:
+    try:
+        piece = _read_piece(msgspec.json.decode(raw), where, reading)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return None if piece is None else EncodedPiece(id=piece["id"], body=encode(piece))
 
 
 def _read_piece(entry: Any, where: str, reading: _Reading) -> dict[str, Any] | None:
