@@ -27,6 +27,8 @@ FORMAT = 1
 ALIGNMENT = 64
 """Arrays begin at cache lines."""
 SUFFIX = ".segment"
+TEMPORARY = ".tmp"
+"""Ends the name of a file that is not finished, or whose writer was killed before it was."""
 _PREFIX = struct.Struct("<16sIII")
 """Magic, format, length of the header, its checksum."""
 
@@ -104,15 +106,12 @@ class SegmentFiles:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{stamp.incarnation}-{stamp.epoch}-{stamp.version}{SUFFIX}"
         write_segment(path, stamp, segment)
-        for other in self._published(stamp.source_id):
-            if other.path != path:
-                other.path.unlink(missing_ok=True)
+        self._remove(stamp.source_id, but=path)
         return Published(stamp=stamp, path=path)
 
     def forget(self, source_id: int) -> None:
         """Remove all files of a source."""
-        for each in self._published(source_id):
-            each.path.unlink(missing_ok=True)
+        self._remove(source_id)
         with contextlib.suppress(OSError):
             self._of(source_id).rmdir()
 
@@ -124,6 +123,13 @@ class SegmentFiles:
 
     def _of(self, source_id: int) -> Path:
         return self._folder / f"{source_id:016x}"
+
+    def _remove(self, source_id: int, *, but: Path | None = None) -> None:
+        """Remove the files of a source, those of a killed writer included: one process writes, and it asks."""
+        with contextlib.suppress(FileNotFoundError):
+            for path in list(self._of(source_id).iterdir()):
+                if path != but and path.suffix in {SUFFIX, TEMPORARY}:
+                    path.unlink(missing_ok=True)
 
     def _published(self, source_id: int) -> Iterator[Published]:
         folder = self._of(source_id)
@@ -151,7 +157,7 @@ def write_segment(path: Path, stamp: Stamp, segment: Segment) -> None:
         offset += array.nbytes
     header = msgspec.json.encode(_Header(stamp=stamp, arrays=tuple(arrays)))
     first = _aligned(_PREFIX.size + len(header))
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = path.with_suffix(f".{os.getpid()}{TEMPORARY}")
     try:
         with temporary.open("wb") as file:
             file.write(_PREFIX.pack(MAGIC, FORMAT, len(header), zlib.crc32(header)))

@@ -1,0 +1,59 @@
+"""All that a snapshot can be asked, so that two of them can be compared."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from penchant.index import Blending, Filter, Person, Popularity, Snapshot, Wanted, recommended
+from penchant.model import Algorithm, Piece, Term
+from penchant.wire import decode_stored_piece
+
+EVERYTHING = Filter(moment=1)
+TERMS = [Term(category, keyword) for category in ("deep/er", "genre", "none", "tag") for keyword in "abcde"]
+BLENDING = Blending(0.5, 0.3, 0.2, total=1.0, median=0.25, credits=np.array([1.0, 0.5, 0.0]), today=1)
+
+
+def stored(piece: dict[str, Any], first_submitted_at: int = 0) -> Piece:
+    """Return a piece as followers get it."""
+    return decode_stored_piece(json.dumps(piece).encode(), first_submitted_at)
+
+
+def snapshot_of(pieces: list[dict[str, Any]]) -> Snapshot:
+    """Return the snapshot of these pieces, built at once."""
+    return Snapshot.empty().apply({piece["id"]: stored(piece) for piece in pieces})
+
+
+def similar(snapshot: Snapshot, piece_id: str, *, take: int = 30, **options: Any) -> list[tuple[str, float]]:
+    """Return the nearest pieces with their distances."""
+    asked = {"algorithm": None, "category_weights": {}} | options
+    return [(each.id, each.distance) for each in snapshot.nearest(piece_id, EVERYTHING, take=take, **asked)]
+
+
+def all_answers(snapshot: Snapshot, ids: list[str], weights: dict[str, float] | None = None) -> dict[str, Any]:
+    """Return what a snapshot with these pieces answers under category weights, by question."""
+    weights = weights or {}
+    return {
+        "count": snapshot.piece_count,
+        "terms": {piece_id: snapshot.terms_of(piece_id) for piece_id in ids},
+        "nearest": {
+            (piece_id, algorithm): similar(snapshot, piece_id, algorithm=algorithm, category_weights=weights)
+            for piece_id in ids
+            for algorithm in (None, Algorithm.JACCARD, Algorithm.COSINE)
+        },
+        "frequencies": snapshot.document_frequencies(TERMS).tolist(),
+        "days": dict(snapshot.day_counts()),
+        "mean norm": snapshot.mean_norm(weights),
+        "overlapping": snapshot.overlapping(TERMS[:7], EVERYTHING, take=5, fill=True),
+        "recommended": [_recommended(snapshot, weights, take, fill=fill) for take in (3, 30) for fill in (True, False)],
+    }
+
+
+def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fill: bool) -> list[tuple[int, str]]:
+    popularity = Popularity()
+    for user, piece_id in ((b"u1", "p1"), (b"u2", "p1"), (b"u2", "p2"), (b"u3", "é")):
+        popularity.record(user, piece_id, 1)
+    popular = popularity.view().popular(snapshot.parts, 1, 0)
+    person = Person(values={term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
+    wanted = Wanted(shown=EVERYTHING, blending=BLENDING, category_weights=weights, take=take, fill=fill)
+    return recommended(snapshot, person, popular, wanted)

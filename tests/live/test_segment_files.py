@@ -1,0 +1,232 @@
+"""What is written is read again, by any number of processes; what is damaged is never trusted."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from answers import all_answers, snapshot_of, stored
+from penchant.index import Segment, Snapshot
+from penchant.index.building import build_segment
+from penchant.live import segment_files
+from penchant.live.segment_files import (
+    ALIGNMENT,
+    DamagedSegment,
+    Published,
+    SegmentFiles,
+    Stamp,
+    read_segment,
+    write_segment,
+)
+from strategies import CATALOGUES
+
+STAMP = Stamp(source_id=7, incarnation=1, epoch=2, version=3)
+PIECES = [
+    {
+        "id": f"p{number}",
+        "categories": {"genre": ["a", "b"][: number % 3], "tag": [{"key": f"k{number % 4}", "weight": number}]},
+        "filters": {"catalogs": ["site"], "availableUntil": "2030-01-01T00:00:00.000Z"},
+    }
+    for number in range(100)
+]
+IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def segment_of(pieces: list[dict[str, Any]]) -> Segment:
+    return build_segment(stored(piece) for piece in pieces)
+
+
+def same(one: Segment, other: Segment) -> bool:
+    ours, theirs = one.arrays(), other.arrays()
+    return ours.keys() == theirs.keys() and all(
+        (array.dtype, array.shape) == (theirs[name].dtype, theirs[name].shape) and np.array_equal(array, theirs[name])
+        for name, array in ours.items()
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SegmentFiles:
+    return SegmentFiles(tmp_path / "index")
+
+
+@pytest.fixture
+def published(files: SegmentFiles) -> Published:
+    return files.publish(STAMP, segment_of(PIECES))
+
+
+@IN_ONE_FOLDER
+@given(CATALOGUES)
+def test_what_is_written_is_read(tmp_path: Path, pieces: list[dict[str, Any]]) -> None:
+    segment, path = segment_of(pieces), tmp_path / "written.segment"
+
+    write_segment(path, STAMP, segment)
+
+    assert same(read_segment(path, STAMP), segment)
+
+
+@IN_ONE_FOLDER
+@given(CATALOGUES)
+def test_a_mapped_segment_answers_as_one_in_memory(tmp_path: Path, pieces: list[dict[str, Any]]) -> None:
+    path, ids = tmp_path / "written.segment", [piece["id"] for piece in pieces]
+    write_segment(path, STAMP, segment_of(pieces))
+
+    mapped = Snapshot.of_segment(read_segment(path, STAMP))
+
+    assert all_answers(mapped, ids) == all_answers(snapshot_of(pieces), ids)
+
+
+def test_a_segment_without_pieces_can_be_written_and_read(tmp_path: Path) -> None:
+    write_segment(tmp_path / "empty.segment", STAMP, segment_of([]))
+
+    assert same(read_segment(tmp_path / "empty.segment", STAMP), segment_of([]))
+
+
+def test_a_mapped_segment_can_be_written_again(published: Published, tmp_path: Path) -> None:
+    mapped = read_segment(published.path, STAMP)
+
+    write_segment(tmp_path / "again.segment", STAMP, Snapshot.of_segment(mapped).merged())
+
+    assert (tmp_path / "again.segment").read_bytes() == published.path.read_bytes()
+
+
+def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: Published) -> None:
+    sound, segment = published.path.read_bytes(), segment_of(PIECES)
+    unseen = 0
+    for place in range(len(sound)):
+        damaged = bytearray(sound)
+        damaged[place] ^= 0x41
+        published.path.write_bytes(damaged)
+        try:
+            assert same(read_segment(published.path, STAMP), segment)
+            unseen += 1
+        except DamagedSegment:
+            continue
+
+    assert unseen == padding_of(segment, sound)
+
+
+def padding_of(segment: Segment, encoded: bytes) -> int:
+    """Return how many bytes of a file belong to nothing."""
+    header: int = segment_files._PREFIX.size + segment_files._PREFIX.unpack_from(encoded)[2]  # noqa: SLF001
+    return len(encoded) - header - sum(array.nbytes for array in segment.arrays().values())
+
+
+def test_a_file_that_is_cut_short_anywhere_is_seen(published: Published) -> None:
+    sound = published.path.read_bytes()
+    last = len(sound) - ALIGNMENT
+
+    for length in [*range(0, last, 13), last]:
+        published.path.write_bytes(sound[:length])
+        with pytest.raises(DamagedSegment):
+            read_segment(published.path, STAMP)
+
+
+@pytest.mark.parametrize("other", [STAMP._replace(**{name: 9}) for name in Stamp._fields], ids=Stamp._fields)
+def test_a_file_of_another_source_or_version_is_seen(published: Published, other: Stamp) -> None:
+    with pytest.raises(DamagedSegment):
+        read_segment(published.path, other)
+
+
+def test_a_file_of_another_format_is_built_anew(
+    files: SegmentFiles, published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment_files, "FORMAT", segment_files.FORMAT + 1)
+
+    assert files.read(published) is None
+    assert files.newest(7, 1, 2) is None
+
+
+@pytest.mark.parametrize("content", (b"", b"x", b"x" * 10_000), ids=("empty", "short", "foreign"))
+def test_a_file_that_cannot_be_used_is_removed_and_logged(
+    files: SegmentFiles, published: Published, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    published.path.write_bytes(content)
+
+    with caplog.at_level(logging.WARNING, logger="penchant"):
+        assert files.read(published) is None
+
+    assert "a segment file cannot be used" in caplog.text
+    assert files.newest(7, 1, 2) is None
+    assert not published.path.exists()
+
+
+def test_a_file_that_is_gone_is_no_error(
+    files: SegmentFiles, published: Published, caplog: pytest.LogCaptureFixture
+) -> None:
+    files.forget(7)
+
+    with caplog.at_level(logging.WARNING, logger="penchant"):
+        assert files.read(published) is None
+
+    assert "a segment file cannot be read" in caplog.text
+
+
+def test_the_newest_file_of_the_incarnation_and_epoch_counts(files: SegmentFiles, published: Published) -> None:
+    for version in (9, 10):
+        write_segment(published.path.with_name(f"1-2-{version}.segment"), STAMP, segment_of([]))
+
+    newest = files.newest(7, 1, 2)
+
+    assert newest is not None
+    assert newest.stamp.version == 10
+    assert (files.newest(7, 2, 2), files.newest(7, 1, 1), files.newest(8, 1, 2)) == (None, None, None)
+
+
+def test_a_file_that_was_not_finished_is_ignored_and_removed_by_the_next(
+    files: SegmentFiles, published: Published
+) -> None:
+    left = published.path.with_name("1-2-9.4711.tmp")
+    left.write_bytes(published.path.read_bytes()[:1000])
+    (published.path.parent / "notes.segment").write_text("foreign")
+    assert files.newest(7, 1, 2) == published
+
+    files.publish(STAMP._replace(version=4), segment_of(PIECES))
+
+    assert not left.exists()
+
+
+def test_publishing_replaces_older_files_under_those_who_read_them(files: SegmentFiles, published: Published) -> None:
+    mapped = files.read(published)
+    assert mapped is not None
+
+    new = files.publish(STAMP._replace(incarnation=2, version=4), segment_of(PIECES[:1]))
+
+    assert [*published.path.parent.iterdir()] == [new.path]
+    assert same(mapped, segment_of(PIECES))
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "taken.segment"
+    (path / "by a folder").mkdir(parents=True)
+
+    with pytest.raises(OSError, match="taken"):
+        write_segment(path, STAMP, segment_of(PIECES))
+
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_nothing_of_a_forgotten_source_stays(files: SegmentFiles, published: Published) -> None:
+    published.path.with_name("1-2-9.4711.tmp").touch()
+    other = files.publish(STAMP._replace(source_id=2**40), segment_of([]))
+    assert sorted(files.sources()) == [7, 2**40]
+
+    files.forget(7)
+
+    assert files.sources() == [2**40]
+    assert not published.path.parent.exists()
+    assert other.path.exists()
+
+
+def test_a_folder_that_is_missing_holds_no_sources(tmp_path: Path) -> None:
+    files = SegmentFiles(tmp_path / "no")
+    files.forget(7)
+
+    assert files.sources() == []
+    assert files.newest(7, 1, 2) is None
+
+
+def test_files_are_for_their_owner_only(published: Published) -> None:
+    assert published.path.parent.stat().st_mode & 0o77 == 0
