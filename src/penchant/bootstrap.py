@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import multiprocessing
 import os
 import shutil
 import signal
@@ -14,10 +15,10 @@ from pathlib import Path
 
 from penchant.errors import StorageUnavailable
 from penchant.live.builder import Builder, builder_lock
-from penchant.live.compiling import Compiling
+from penchant.live.compiling import Compiling, compile_kernels
 from penchant.live.database import Database
 from penchant.live.election import Election
-from penchant.live.segment_files import SegmentFiles
+from penchant.live.segment_files import Published, SegmentFiles
 from penchant.live.segments import Segments
 from penchant.live.views import Limits, Views
 from penchant.model import SourceSettings
@@ -30,7 +31,7 @@ from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
 from penchant.settings import Settings, metrics_folder, set_metrics_folder
-from penchant.storage import Storage, open_storage
+from penchant.storage import SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
 from penchant.wire import decode_settings
@@ -104,7 +105,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
     compiling = None
     if has_builder:
         segments = Segments(metrics, segment_files(settings), builder_lock(folder))
-        compiling = Compiling(kernel_folder(settings), waits=True)
+        compiling = Compiling(kernel_folder(settings))
     services = wire(settings, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
     tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services, election))]
@@ -239,14 +240,44 @@ def worker_application(settings: Settings, parent: int) -> Application:
 
 
 def run_builder(settings: Settings, parent: int) -> None:
-    """Build segment files until this process is ended; what a builder process runs, behind those that answer."""
-    os.umask(0o077)
+    """Build segment files until this process is ended; what a builder process runs, behind those that answer.
+
+    Compiling and building are done by processes of their own, which take their memory with them when they end.
+    """
+    _start_helper(settings, parent)
     os.nice(BUILDER_NICENESS)
+    started = multiprocessing.get_context("spawn")
+    with contextlib.closing(storage_of(settings)) as storage:
+
+        def build(head: SourceHead, published: Published | None) -> None:
+            building = started.Process(target=_build, args=(settings, os.getpid(), head, published))
+            building.start()
+            building.join()
+            if building.exitcode:
+                raise ChildProcessError(f"building ended with {building.exitcode}")
+
+        compiling = started.Process(target=_compile, args=(settings, os.getpid()))
+        compiling.start()
+        threading.Thread(target=compiling.join, daemon=True).start()
+        Builder(storage, segment_files(settings), _metrics(), build).run(builder_lock(data_folder(settings)))
+
+
+def _compile(settings: Settings, parent: int) -> None:
+    _start_helper(settings, parent)
+    compile_kernels(kernel_folder(settings))
+
+
+def _build(settings: Settings, parent: int, head: SourceHead, published: Published | None) -> None:
+    _start_helper(settings, parent)
+    with contextlib.closing(storage_of(settings)) as storage:
+        Builder(storage, segment_files(settings), Metrics()).build(head, published)
+
+
+def _start_helper(settings: Settings, parent: int) -> None:
+    os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     start_logging(settings.log_level)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    Compiling(kernel_folder(settings))
-    Builder(storage_of(settings), segment_files(settings), _metrics()).run(builder_lock(data_folder(settings)))
 
 
 def _end_with_parent(parent: int) -> None:

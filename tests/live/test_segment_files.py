@@ -110,7 +110,7 @@ def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: Published
 
 def padding_of(segment: Segment, encoded: bytes) -> int:
     """Return how many bytes of a file belong to nothing."""
-    header: int = segment_files._PREFIX.size + segment_files._PREFIX.unpack_from(encoded)[2]  # noqa: SLF001
+    header: int = segment_files._PREFIX.size + segment_files._PREFIX.unpack_from(encoded)[2]
     return len(encoded) - header - sum(array.nbytes for array in segment.arrays().values())
 
 

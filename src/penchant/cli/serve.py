@@ -79,7 +79,7 @@ def builder_process(settings: Settings) -> Iterator[None]:
 
     def keep() -> None:
         while not ended.is_set():
-            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()), daemon=True)
+            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
             process.start()
             running[:] = [process]
             while process.is_alive() and not ended.is_set():

@@ -5,7 +5,7 @@ stay right: a worker that finds no file, or an old one, follows the feed itself.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from penchant.index import Snapshot
@@ -25,13 +25,21 @@ INTERVAL_S = 0.25
 """Pause between looks at the sources: a hundredth of a core for a thousand of them."""
 
 
-class Builder:
-    """Builds the segment files that are due, one source after the other."""
+Build = Callable[[SourceHead, "Published | None"], None]
 
-    def __init__(self, storage: Storage, files: SegmentFiles, metrics: Metrics) -> None:
+
+class Builder:
+    """Finds the segment files that are due, and has them built, one source after the other.
+
+    ``build`` does the building: in a process of its own where memory counts, since what a large build has taken
+    goes back to the machine with it.
+    """
+
+    def __init__(self, storage: Storage, files: SegmentFiles, metrics: Metrics, build: Build | None = None) -> None:
         self._storage = storage
         self._files = files
         self._metrics = metrics
+        self._build = build or self.build
 
     def run(self, election: Election) -> None:
         """Build for ever, while this process is the elected one."""
@@ -51,12 +59,13 @@ class Builder:
         for head in heads.values():
             published = self._files.newest(head.source_id, head.incarnation, head.epoch)
             if is_due(head, published):
-                self.build(head, published)
+                self._build(head, published)
+                self._metrics.segments_built.inc()
                 built += 1
         self._forget(heads)
         return built
 
-    def build(self, head: SourceHead, published: Published | None) -> Published:
+    def build(self, head: SourceHead, published: Published | None) -> None:
         """Build the file of a source from the last one and the changes since; from SQL alone without one.
 
         Raises:
@@ -72,11 +81,9 @@ class Builder:
         with self._storage.content_feed(head.account_id, head.name, cursor) as feed:
             snapshot = apply_feed(snapshot, feed)
             stamp = Stamp(head.source_id, feed.head.incarnation, feed.head.epoch, feed.head.version)
-        new = self._files.publish(stamp, snapshot.merged())
-        self._metrics.segments_built.inc()
+        self._files.publish(stamp, snapshot.merged())
         fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
-        return new
 
     def _forget(self, heads: Mapping[int, SourceHead]) -> None:
         for source_id in self._files.sources():

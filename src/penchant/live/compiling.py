@@ -4,6 +4,7 @@ Until then, and where no folder can be written, numpy answers the same. Numba is
 commands that never search do without it.
 """
 
+import contextlib
 import fcntl
 import importlib
 import os
@@ -24,15 +25,14 @@ PATIENCE_S = 60.0
 
 
 class Compiling:
-    """Compiles in a thread of its own; `close` ends it after the kind under way.
+    """Makes the kernels ready in a thread of its own; `close` ends it after the kind under way.
 
-    A worker ``waits`` for the builder to compile, since compiling keeps the interpreter busy, and then loads what
-    that has compiled.
+    It waits until `compile_kernels` has compiled them in another process, since compiling keeps the interpreter
+    busy, and then loads them. Kinds that few catalogues want it compiles by itself, when they are wanted.
     """
 
-    def __init__(self, folder: Path, *, waits: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._waits = waits
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penchant-compile", daemon=True)
         self._thread.start()
@@ -44,16 +44,13 @@ class Compiling:
     def _run(self) -> None:
         ready: frozenset[engine.Kind] = frozenset()
         try:
-            if self._waits:
-                self._wait()
+            self._wait()
             kernels = load_kernels(self._folder)
             while not self._ended.is_set():
                 for kind in sorted((set(engine.KINDS) | engine.wanted()) - ready):
                     compile_alone(kernels, kind, self._folder)
                     ready |= {kind}
                     engine.use(kernels, ready)
-                if not self._waits:
-                    (self._folder / READY).touch()
                 self._ended.wait(WAIT_S)
         except Exception:  # noqa: BLE001  # numpy goes on answering
             logger.exception("the kernels cannot be compiled; searching with numpy")
@@ -64,9 +61,19 @@ class Compiling:
             self._ended.wait(WAIT_S)
 
 
+def compile_kernels(folder: Path) -> None:
+    """Compile what most catalogues need, into the folder's cache, and tell those who wait."""
+    kernels = load_kernels(folder)
+    for kind in engine.KINDS:
+        compile_alone(kernels, kind, folder)
+    with contextlib.suppress(OSError):
+        (folder / READY).touch()
+
+
 def forget_ready(folder: Path) -> None:
     """Let workers wait until the kernels of this start are compiled; what an earlier one compiled may not fit."""
-    (folder / READY).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (folder / READY).unlink(missing_ok=True)
 
 
 def load_kernels(folder: Path | None) -> ModuleType:

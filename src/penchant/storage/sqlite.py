@@ -19,6 +19,8 @@ from penchant.storage import statements
 from penchant.storage.records import PieceRow
 
 FILE_NAME = "penchant.db"
+CACHE_KIB = 8_192
+"""Page cache of each connection; there are several in every process, and the system caches the file as well."""
 BUSY_TIMEOUT_S = 10
 """Only foreign tools contend for SQLite's own lock: our processes queue at the file lock."""
 CHECKPOINT_TIMEOUT_S = 0.2
@@ -144,5 +146,5 @@ class SqliteDatabase:
 def configure(connection: sqlite3.Connection) -> None:
     """Set what every connection needs: transactions begun by us alone, durable, erased bytes overwritten."""
     connection.isolation_level = None
-    for pragma in ("synchronous=FULL", "secure_delete=ON", "cache_size=-65536"):
+    for pragma in ("synchronous=FULL", "secure_delete=ON", f"cache_size=-{CACHE_KIB}"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
