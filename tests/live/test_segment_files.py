@@ -21,9 +21,10 @@ from penchant.live.segment_files import (
     read_segment,
     write_segment,
 )
+from penchant.storage import SourceHead
 from strategies import CATALOGUES
 
-STAMP = Stamp(source_id=7, incarnation=1, epoch=2, version=3)
+STAMP = Stamp(source_id=7, created_at=5, incarnation=1, epoch=2, version=3)
 PIECES = [
     {
         "id": f"p{number}",
@@ -37,6 +38,11 @@ IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixt
 
 def segment_of(pieces: list[dict[str, Any]]) -> Segment:
     return build_segment(stored(piece) for piece in pieces)
+
+
+def head(**members: int) -> SourceHead:
+    changed = {"interactions_version": 0, "piece_count": 100, "changed_at": 0}
+    return SourceHead(account_id=1, name="s", **(STAMP._asdict() | changed | members))
 
 
 def same(one: Segment, other: Segment) -> bool:
@@ -136,7 +142,7 @@ def test_a_file_of_another_format_is_built_anew(
     monkeypatch.setattr(segment_files, "FORMAT", segment_files.FORMAT + 1)
 
     assert files.read(published) is None
-    assert files.newest(7, 1, 2) is None
+    assert files.newest(head()) is None
 
 
 @pytest.mark.parametrize("content", (b"", b"x", b"x" * 10_000), ids=("empty", "short", "foreign"))
@@ -149,7 +155,7 @@ def test_a_file_that_cannot_be_used_is_removed_and_logged(
         assert files.read(published) is None
 
     assert "a segment file cannot be used" in caplog.text
-    assert files.newest(7, 1, 2) is None
+    assert files.newest(head()) is None
     assert not published.path.exists()
 
 
@@ -166,22 +172,23 @@ def test_a_file_that_is_gone_is_no_error(
 
 def test_the_newest_file_of_the_incarnation_and_epoch_counts(files: SegmentFiles, published: Published) -> None:
     for version in (9, 10):
-        write_segment(published.path.with_name(f"1-2-{version}.segment"), STAMP, segment_of([]))
+        write_segment(published.path.with_name(f"5-1-2-{version}.segment"), STAMP, segment_of([]))
 
-    newest = files.newest(7, 1, 2)
+    newest = files.newest(head())
 
     assert newest is not None
     assert newest.stamp.version == 10
-    assert (files.newest(7, 2, 2), files.newest(7, 1, 1), files.newest(8, 1, 2)) == (None, None, None)
+    for other in ({"source_id": 8}, {"created_at": 6}, {"incarnation": 2}, {"epoch": 1}):
+        assert files.newest(head(**other)) is None
 
 
 def test_a_file_that_was_not_finished_is_ignored_and_removed_by_the_next(
     files: SegmentFiles, published: Published
 ) -> None:
-    left = published.path.with_name("1-2-9.4711.tmp")
+    left = published.path.with_name("5-1-2-9.4711.tmp")
     left.write_bytes(published.path.read_bytes()[:1000])
     (published.path.parent / "notes.segment").write_text("foreign")
-    assert files.newest(7, 1, 2) == published
+    assert files.newest(head()) == published
 
     files.publish(STAMP._replace(version=4), segment_of(PIECES))
 
@@ -209,7 +216,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
 
 
 def test_nothing_of_a_forgotten_source_stays(files: SegmentFiles, published: Published) -> None:
-    published.path.with_name("1-2-9.4711.tmp").touch()
+    published.path.with_name("5-1-2-9.4711.tmp").touch()
     other = files.publish(STAMP._replace(source_id=2**40), segment_of([]))
     assert sorted(files.sources()) == [7, 2**40]
 
@@ -225,7 +232,7 @@ def test_a_folder_that_is_missing_holds_no_sources(tmp_path: Path) -> None:
     files.forget(7)
 
     assert files.sources() == []
-    assert files.newest(7, 1, 2) is None
+    assert files.newest(head()) is None
 
 
 def test_files_are_for_their_owner_only(published: Published) -> None:

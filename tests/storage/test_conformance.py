@@ -121,6 +121,17 @@ def test_the_feed_after_a_cursor_has_the_changes_since(storage: Storage, account
     assert changes(storage, account, cursor(head(storage, account))) == (False, {})
 
 
+def test_a_cursor_past_what_the_database_holds_makes_followers_rebuild(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b"))
+    done(storage, watching(account, "u"))
+    now = head(storage, account)
+
+    assert changes(storage, account, cursor(now, now.version + 1)) == (True, {"a": False, "b": False})
+    with storage.interactions_feed(account, "s", cursor(now, now.interactions_version + 1)) as feed:
+        assert feed.complete
+        assert sum(len(batch) for batch in feed.batches) == 1
+
+
 @pytest.mark.parametrize("command", (ClearPieces, DeleteSource))
 def test_clearing_is_right_at_once_and_makes_cursors_rebuild(
     storage: Storage, account: int, command: type[ClearPieces] | type[DeleteSource]

@@ -59,7 +59,7 @@ def measure_engine(report: Report, folder: Path, seconds: float) -> None:
     """Measure the index of the catalogue that the service has just built, if it is large enough for a file."""
     files = SegmentFiles(folder / "index")
     for source_id in files.sources():
-        published = files.newest(source_id, 1, 1)
+        published = next(files.published(source_id), None)
         segment = None if published is None else files.read(published)
         if segment is not None:
             kernels = load_kernels(folder / "kernels")

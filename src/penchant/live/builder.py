@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from penchant.errors import UnknownSource
 from penchant.index import Snapshot
 from penchant.live.election import Election
 from penchant.live.following import apply_feed
-from penchant.live.segment_files import Published, SegmentFiles, Stamp
+from penchant.live.segment_files import Published, SegmentFiles, stamp_of
 from penchant.storage import Cursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -21,6 +22,8 @@ SMALLEST_FILE = 5_000
 LEAST_CHANGES = 2_000
 CHANGES_SHARE = 5
 """A file is replaced after as many changes as a fifth of its pieces, and at least so many."""
+RETRY_S = 30.0
+"""Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
 INTERVAL_S = 0.25
 """Pause between looks at the sources: a hundredth of a core for a thousand of them."""
 
@@ -40,6 +43,7 @@ class Builder:
         self._files = files
         self._metrics = metrics
         self._build = build or self.build
+        self._tried_again_at: dict[int, float] = {}
 
     def run(self, election: Election) -> None:
         """Build for ever, while this process is the elected one."""
@@ -57,13 +61,26 @@ class Builder:
         heads = {head.source_id: head for head in self._storage.large_sources(SMALLEST_FILE)}
         built = 0
         for head in heads.values():
-            published = self._files.newest(head.source_id, head.incarnation, head.epoch)
-            if is_due(head, published):
-                self._build(head, published)
-                self._metrics.segments_built.inc()
-                built += 1
+            published = self._files.newest(head)
+            if is_due(head, published) and self._tried_again_at.get(head.source_id, 0.0) <= time.monotonic():
+                built += self._try_build(head, published)
         self._forget(heads)
         return built
+
+    def _try_build(self, head: SourceHead, published: Published | None) -> bool:
+        """Return whether a file was built; what is wrong with one source holds up no other."""
+        try:
+            self._build(head, published)
+        except UnknownSource:
+            return False
+        except Exception:  # noqa: BLE001  # whatever it is, it is tried again
+            self._metrics.failures.labels("builder").inc()
+            logger.exception("a segment file could not be built")
+            self._tried_again_at[head.source_id] = time.monotonic() + RETRY_S
+            return False
+        self._tried_again_at.pop(head.source_id, None)
+        self._metrics.segments_built.inc()
+        return True
 
     def build(self, head: SourceHead, published: Published | None) -> None:
         """Build the file of a source from the last one and the changes since; from SQL alone without one.
@@ -80,8 +97,7 @@ class Builder:
             cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=published.stamp.version)
         with self._storage.content_feed(head.account_id, head.name, cursor) as feed:
             snapshot = apply_feed(snapshot, feed)
-            stamp = Stamp(head.source_id, feed.head.incarnation, feed.head.epoch, feed.head.version)
-        self._files.publish(stamp, snapshot.merged())
+        self._files.publish(stamp_of(feed.head), snapshot.merged())
         fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
@@ -92,8 +108,11 @@ class Builder:
 
 
 def is_due(head: SourceHead, published: Published | None) -> bool:
-    """Return whether enough has changed since a file was published, or there is none."""
-    if published is None:
+    """Return whether enough has changed since a file was published, or there is none.
+
+    A file of a version that the source has not reached is of a history that a restored database does not have.
+    """
+    if published is None or published.stamp.version > head.version:
         return True
     return head.version - published.stamp.version >= max(LEAST_CHANGES, head.piece_count // CHANGES_SHARE)
 

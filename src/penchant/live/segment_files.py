@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import Segment
+from penchant.storage import SourceHead
 from penchant.telemetry import logger
 
 MAGIC = b"penchant segment"
@@ -38,9 +39,13 @@ class DamagedSegment(Exception):
 
 
 class Stamp(NamedTuple):
-    """What a segment holds: all live pieces of a source at a version, under an incarnation and epoch."""
+    """What a segment holds: all live pieces of a source at a version, under an incarnation and epoch.
+
+    ``created_at`` is the source's: another database may have one of the same number, incarnation and epoch.
+    """
 
     source_id: int
+    created_at: int
     incarnation: int
     epoch: int
     version: int
@@ -73,14 +78,23 @@ class SegmentFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def newest(self, source_id: int, incarnation: int, epoch: int) -> Published | None:
-        """Return the newest file of a source under this incarnation and epoch."""
-        found = [
-            each
-            for each in self._published(source_id)
-            if (each.stamp.incarnation, each.stamp.epoch) == (incarnation, epoch)
-        ]
+    def newest(self, head: SourceHead) -> Published | None:
+        """Return the newest file of a source as it was created, under its incarnation and epoch."""
+        now = stamp_of(head)
+        found = [each for each in self.published(head.source_id) if each.stamp._replace(version=now.version) == now]
         return max(found, key=lambda each: each.stamp.version, default=None)
+
+    def published(self, source_id: int) -> Iterator[Published]:
+        """Yield the files of a source, in no order."""
+        folder = self._of(source_id)
+        try:
+            paths = list(folder.glob(f"*{SUFFIX}"))
+        except OSError:
+            return
+        for path in paths:
+            numbers = path.stem.split("-")
+            if len(numbers) == len(Stamp._fields) - 1 and all(number.isdecimal() for number in numbers):
+                yield Published(stamp=Stamp(source_id, *map(int, numbers)), path=path)
 
     def read(self, published: Published) -> Segment | None:
         """Return the mapped segment; a file that cannot be used is removed, with a line in the log."""
@@ -104,7 +118,7 @@ class SegmentFiles:
         """
         folder = self._of(stamp.source_id)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / f"{stamp.incarnation}-{stamp.epoch}-{stamp.version}{SUFFIX}"
+        path = folder / f"{'-'.join(map(str, stamp[1:]))}{SUFFIX}"
         write_segment(path, stamp, segment)
         self._remove(stamp.source_id, but=path)
         return Published(stamp=stamp, path=path)
@@ -131,16 +145,10 @@ class SegmentFiles:
                 if path != but and path.suffix in {SUFFIX, TEMPORARY}:
                     path.unlink(missing_ok=True)
 
-    def _published(self, source_id: int) -> Iterator[Published]:
-        folder = self._of(source_id)
-        try:
-            paths = list(folder.glob(f"*{SUFFIX}"))
-        except OSError:
-            return
-        for path in paths:
-            numbers = path.stem.split("-")
-            if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
-                yield Published(stamp=Stamp(source_id, *map(int, numbers)), path=path)
+
+def stamp_of(head: SourceHead) -> Stamp:
+    """Return the stamp of what a source holds at this moment."""
+    return Stamp(head.source_id, head.created_at, head.incarnation, head.epoch, head.version)
 
 
 def write_segment(path: Path, stamp: Stamp, segment: Segment) -> None:

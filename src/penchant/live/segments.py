@@ -36,7 +36,7 @@ class Segments:
         """Return whether a source is so large that its file, which is not there, is worth waiting for."""
         if self._files is None or head.piece_count < AWAITED_PIECES:
             return False
-        return self._files.newest(head.source_id, head.incarnation, head.epoch) is None and self._is_built()
+        return self._files.newest(head) is None and self._is_built()
 
     def max_merged(self) -> int | None:
         """Return how many pieces a follower may merge; ``None``: any, since nobody else does."""
@@ -46,7 +46,7 @@ class Segments:
         """Return what to start from instead of what began at a version, if there is something newer to gain from."""
         if self._files is None or head.version - version < ADOPTED_CHANGES:
             return None
-        published = self._files.newest(head.source_id, head.incarnation, head.epoch)
+        published = self._files.newest(head)
         if published is None or published.stamp.version <= version:
             return None
         segment = self._files.read(published)

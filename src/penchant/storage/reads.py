@@ -101,7 +101,7 @@ class Reading:
 
     def content_feed(self, cursor: Cursor | None) -> ContentFeed:
         """Return the content's changes after a cursor, or all live pieces where it no longer leads on."""
-        complete = not self._leads_on(cursor, self._row.cleared_at, self._row.purged_below)
+        complete = not self._leads_on(cursor, self.head.version, self._row.cleared_at, self._row.purged_below)
         columns = (
             pieces.c.piece_id,
             pieces.c.deleted,
@@ -133,7 +133,9 @@ class Reading:
     def interactions_feed(self, cursor: Cursor | None) -> InteractionsFeed:
         """Return the interactions after a cursor, ascending by version."""
         cleared_at = self._row.interactions_cleared_at
-        complete = not self._leads_on(cursor, cleared_at, self._row.interactions_purged_below)
+        complete = not self._leads_on(
+            cursor, self.head.interactions_version, cleared_at, self._row.interactions_purged_below
+        )
         after = cleared_at if complete or cursor is None else cursor.version
         statement = (
             select(
@@ -162,12 +164,11 @@ class Reading:
 
         return InteractionsFeed(head=self.head, complete=complete, batches=batches())
 
-    def _leads_on(self, cursor: Cursor | None, cleared_at: int, purged_below: int) -> bool:
+    def _leads_on(self, cursor: Cursor | None, version: int, cleared_at: int, purged_below: int) -> bool:
         return (
             cursor is not None
             and (cursor.incarnation, cursor.epoch) == (self.head.incarnation, self.head.epoch)
-            and cursor.version >= cleared_at
-            and cursor.version >= purged_below
+            and max(cleared_at, purged_below) <= cursor.version <= version
         )
 
     def _live(self, statement: Select[Any]) -> Select[Any]:

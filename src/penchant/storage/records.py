@@ -86,9 +86,10 @@ class ContentFeed:
     """The changes of a source's content after a cursor, read in one transaction.
 
     ``complete`` tells that ``batches`` holds every live piece and the follower must forget what it had
-    (first read, another incarnation or epoch, content cleared, tombstones purged past the cursor). Otherwise
-    ``batches`` holds the rows with a greater version than the cursor's. Applied in full they give exactly
-    ``head``. The batches can be read only inside the ``with`` block that opened the feed.
+    (first read, another incarnation or epoch, content cleared, tombstones purged past the cursor, a cursor past
+    all that a restored database holds). Otherwise ``batches`` holds the rows with a greater version than the
+    cursor's. Applied in full they give exactly ``head``. The batches can be read only inside the ``with`` block
+    that opened the feed.
     """
 
     head: SourceHead

@@ -1,0 +1,84 @@
+"""A SQLite file with a source that grows, and the builder and followers of its data folder."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from penchant.index import Snapshot
+from penchant.live.builder import Builder
+from penchant.live.following import apply_feed
+from penchant.live.segment_files import SegmentFiles
+from penchant.model import EncodedPiece
+from penchant.storage import Command, DeletePieces, SourceHead, Storage, SubmitPieces, open_storage
+from penchant.telemetry import Metrics
+
+
+def numbered(number: int) -> dict[str, Any]:
+    """Return one of endless pieces that are alike by turns."""
+    keywords = ["abc"[number % 3], "de"[number % 2]]
+    return {"id": f"p{number}", "categories": {"genre": keywords, "tag": [{"key": "a", "weight": number % 7}]}}
+
+
+class Sources:
+    """The sources of one account, changed and read as storage does it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.storage: Storage = open_storage(folder=folder)
+        self.account = self.storage.account_id("one")
+
+    def submit(self, *numbers: int, source: str = "s", **members: Any) -> None:
+        """Store numbered pieces, with these members in place of theirs."""
+        pieces = [numbered(number) | members for number in numbers]
+        encoded = [EncodedPiece(id=piece["id"], body=msgspec.json.encode(piece)) for piece in pieces]
+        self.do(SubmitPieces(account_id=self.account, source=source, pieces=encoded))
+
+    def delete(self, *numbers: int, source: str = "s") -> None:
+        """Delete numbered pieces."""
+        self.do(DeletePieces(account_id=self.account, source=source, ids=[f"p{number}" for number in numbers]))
+
+    def do(self, command: Command) -> None:
+        """Carry a command out."""
+        self.storage.submit(command).result(timeout=30)
+
+    def head(self, source: str = "s") -> SourceHead:
+        """Return where a source stands."""
+        found = self.storage.head(self.account, source)
+        assert found is not None
+        return found
+
+    def rebuilt(self, source: str = "s") -> Snapshot:
+        """Return the snapshot of a source out of SQL alone."""
+        with self.storage.content_feed(self.account, source, None) as feed:
+            return apply_feed(Snapshot.empty(), feed)
+
+    def purged(self) -> None:
+        """Remove all rows that no answer needs, tombstones as after a year."""
+        while self.storage.purge(lambda _: 1, now=int(time.time() * 1000) + 400 * 86_400_000):
+            continue
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Iterator[Sources]:
+    opened = Sources(tmp_path / "data")
+    yield opened
+    opened.storage.close()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SegmentFiles:
+    return SegmentFiles(tmp_path / "data" / "index")
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def builder(sources: Sources, files: SegmentFiles, metrics: Metrics) -> Builder:
+    return Builder(sources.storage, files, metrics)

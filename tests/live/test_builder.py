@@ -1,0 +1,233 @@
+"""Files are built when they are due, from the last one and the changes since, and equal those from SQL alone."""
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from answers import stored
+from live.conftest import Sources
+from penchant.index import Snapshot
+from penchant.live import builder as building
+from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, Builder, is_due
+from penchant.live.segment_files import Published, SegmentFiles, stamp_of
+from penchant.model import ListKind
+from penchant.storage import ClearPieces, DeleteSource, ReplaceList
+from penchant.telemetry import Metrics
+
+NUMBERS = st.lists(st.integers(0, 15), max_size=6)
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["submit", "delete", "build", "clear", "delete source", "purge"]), NUMBERS), max_size=10
+)
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "SMALLEST_FILE", 3)
+    monkeypatch.setattr(building, "LEAST_CHANGES", 2)
+
+
+def arrays(snapshot: Snapshot) -> dict[str, Any]:
+    return {name: (array.dtype, array.tolist()) for name, array in snapshot.merged().arrays().items()}
+
+
+def built(files: SegmentFiles, sources: Sources) -> dict[str, Any]:
+    """Return the arrays of the newest file."""
+    published = files.newest(sources.head())
+    segment = None if published is None else files.read(published)
+    assert segment is not None
+    return arrays(Snapshot.of_segment(segment))
+
+
+def version_of(files: SegmentFiles, sources: Sources) -> int:
+    published = files.newest(sources.head())
+    assert published is not None
+    return published.stamp.version
+
+
+def test_only_large_sources_have_files(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
+    sources.submit(1, 2, source="small")
+    sources.submit(1, 2, 3, source="large")
+
+    assert builder.build_due() == 1
+    assert files.sources() == [sources.head("large").source_id]
+
+
+@pytest.mark.parametrize(("pieces", "changes"), ((100, LEAST_CHANGES), (10**6, 10**6 // CHANGES_SHARE)))
+def test_a_file_is_due_after_enough_changes(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch, pieces: int, changes: int
+) -> None:
+    monkeypatch.setattr(building, "LEAST_CHANGES", LEAST_CHANGES)
+    sources.submit(1)
+    head = sources.head()
+
+    def is_due_after(changes: int) -> bool:
+        stamp = stamp_of(head)._replace(version=10)
+        now = head._replace(piece_count=pieces, version=10 + changes)
+        return is_due(now, Published(stamp=stamp, path=Path("any")))
+
+    assert [is_due_after(number) for number in (0, changes - 1, changes, -1)] == [False, False, True, True]
+    assert is_due(head, None)
+
+
+def test_nothing_is_built_twice(builder: Builder, sources: Sources, metrics: Metrics) -> None:
+    sources.submit(1, 2, 3)
+
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
+    sources.submit(1)
+    assert builder.build_due() == 0
+    sources.delete(1)
+    assert builder.build_due() == 0
+    sources.submit(4, 5)
+    assert builder.build_due() == 1
+    assert metrics.registry.get_sample_value("penchant_segments_built_total") == 2
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@given(CHANGES)
+def test_any_changes_between_files_are_a_rebuild(
+    builder: Builder, files: SegmentFiles, sources: Sources, changes: list[tuple[str, list[int]]]
+) -> None:
+    sources.submit(1, 2, 3)
+    for kind, numbers in changes:
+        change(builder, sources, kind, numbers)
+    sources.submit(1, 2, 3)
+
+    builder.build(sources.head(), files.newest(sources.head()))
+
+    assert built(files, sources) == arrays(sources.rebuilt())
+    assert version_of(files, sources) == sources.head().version
+
+
+def change(builder: Builder, sources: Sources, kind: str, numbers: list[int]) -> None:
+    if kind == "submit":
+        sources.submit(*dict.fromkeys(numbers), categories={"new": [str(len(numbers))]})
+    elif kind == "delete":
+        sources.delete(*numbers)
+    elif kind == "build":
+        builder.build_due()
+    elif kind == "clear":
+        sources.do(ClearPieces(account_id=sources.account, source="s"))
+    elif kind == "delete source":
+        sources.do(DeleteSource(account_id=sources.account, source="s"))
+        sources.submit(*numbers, 1)
+    else:
+        sources.purged()
+
+
+def test_a_build_continues_from_the_last_file(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
+    sources.submit(*range(9))
+    known = {"only in the file": stored({"id": "only in the file", "categories": {}})}
+    files.publish(stamp_of(sources.head()), sources.rebuilt().apply(known).merged())
+    sources.delete(1, 2)
+
+    assert builder.build_due() == 1
+
+    assert built(files, sources) == arrays(sources.rebuilt().apply(known))
+
+
+def test_lists_are_changes_without_pieces(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
+    sources.submit(1, 2, 3)
+    builder.build_due()
+    for ids in (["p1"], ["p2"]):
+        sources.do(ReplaceList(account_id=sources.account, source="s", kind=ListKind.BLACKLIST, ids=ids))
+
+    assert builder.build_due() == 1
+    assert version_of(files, sources) == sources.head().version
+    assert built(files, sources) == arrays(sources.rebuilt())
+
+
+@pytest.mark.parametrize("command", (ClearPieces, DeleteSource))
+def test_files_of_sources_that_are_gone_or_small_are_forgotten(
+    builder: Builder, files: SegmentFiles, sources: Sources, command: type[ClearPieces] | type[DeleteSource]
+) -> None:
+    sources.submit(1, 2, 3)
+    builder.build_due()
+
+    sources.do(command(account_id=sources.account, source="s"))
+
+    assert builder.build_due() == 0
+    assert files.sources() == []
+
+
+def test_a_source_that_is_made_again_has_a_file_of_its_own(
+    builder: Builder, files: SegmentFiles, sources: Sources
+) -> None:
+    sources.submit(1, 2, 3)
+    builder.build_due()
+    sources.do(DeleteSource(account_id=sources.account, source="s"))
+    sources.submit(7, 8, 9)
+
+    assert files.newest(sources.head()) is None
+    assert builder.build_due() == 1
+    assert built(files, sources) == arrays(sources.rebuilt())
+
+
+def test_a_damaged_file_is_replaced_from_sql(
+    builder: Builder, files: SegmentFiles, sources: Sources, caplog: pytest.LogCaptureFixture
+) -> None:
+    sources.submit(*range(10))
+    builder.build_due()
+    published = files.newest(sources.head())
+    assert published is not None
+    published.path.write_bytes(published.path.read_bytes()[:-500])
+    sources.submit(11, 12)
+
+    with caplog.at_level(logging.WARNING, logger="penchant"):
+        assert builder.build_due() == 1
+
+    assert "a segment file cannot be used" in caplog.text
+    assert built(files, sources) == arrays(sources.rebuilt())
+
+
+def test_files_of_a_database_that_was_replaced_are_not_used(
+    files: SegmentFiles, sources: Sources, metrics: Metrics, tmp_path: Path
+) -> None:
+    sources.submit(*range(10))
+    Builder(sources.storage, files, metrics).build_due()
+    other = Sources(tmp_path / "other")
+    other.submit(1, 2, 3, categories={"other": ["x"]})
+    other.submit(*range(20))
+
+    assert files.newest(other.head()) is None
+    assert Builder(other.storage, files, metrics).build_due() == 1
+    assert built(files, other) == arrays(other.rebuilt())
+    other.storage.close()
+
+
+def test_a_file_from_before_a_restore_is_replaced(
+    files: SegmentFiles, sources: Sources, metrics: Metrics, tmp_path: Path
+) -> None:
+    sources.submit(*range(10))
+    sources.storage.close()
+    shutil.copytree(sources.folder, tmp_path / "backup")
+    lost = Sources(sources.folder)
+    lost.submit(*range(20, 30))
+    Builder(lost.storage, files, metrics).build_due()
+    lost.storage.close()
+
+    restored = Sources(tmp_path / "backup")
+    assert Builder(restored.storage, files, metrics).build_due() == 1
+
+    assert version_of(files, restored) == restored.head().version
+    assert built(files, restored) == arrays(restored.rebuilt())
+    restored.storage.close()
+
+
+def test_one_source_that_cannot_be_built_does_not_hold_up_the_others(
+    builder: Builder, files: SegmentFiles, sources: Sources, metrics: Metrics
+) -> None:
+    for source in ("a", "b", "c"):
+        sources.submit(1, 2, 3, source=source)
+    for head in (sources.head("a"), sources.head("b")):
+        folder = files._folder / f"{head.source_id:016x}"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.write_text("in the way")
+
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
+    assert files.newest(sources.head("c")) is not None
+    assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "builder"}) == 2
