@@ -33,17 +33,18 @@ def command(*words: str, timeout_s: float = 120) -> subprocess.CompletedProcess[
 class Server:
     """``penchant serve`` on a data folder."""
 
-    def __init__(self, data: Path, *options: str, database: str | None = None) -> None:
+    def __init__(self, data: Path, *options: str, database: str | None = None, kernels: Path = KERNELS) -> None:
         self.data = data
         self.database = database
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
-        self._log = (data.parent / f"server-{self.port}.log").open("w+b")
+        self._log_path = data.parent / f"server-{self.port}.log"
+        self._log = self._log_path.open("wb")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "penchant", "serve", *where, "--port", str(self.port), *options],
             stderr=self._log,
-            env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(KERNELS)},
+            env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(kernels)},
         )
         self.key = ""
         self.client = httpx.Client(base_url=self.url, timeout=60)
@@ -70,8 +71,7 @@ class Server:
 
     def log(self) -> str:
         """Return what the server has logged."""
-        self._log.seek(0)
-        return self._log.read().decode()
+        return self._log_path.read_text()
 
     def stop(self) -> int:
         """End it as a service manager does; return its exit code."""

@@ -1,4 +1,4 @@
-"""The command line: serve, demo, keys, import, export, check."""
+"""The command line: serve, demo, keys, import, export, check, reindex, bench."""
 
 import sys
 
@@ -6,10 +6,11 @@ import click
 
 from penchant import __version__
 from penchant.cli.bench import bench
-from penchant.cli.catalogue import check, export_source, import_files
+from penchant.cli.catalogue import export_source, import_files
 from penchant.cli.demo import demo
 from penchant.cli.keys import keys
 from penchant.cli.serve import serve
+from penchant.cli.upkeep import check, reindex
 from penchant.errors import PenchantError
 
 
@@ -19,7 +20,7 @@ def commands() -> None:
     """A content recommendation service that you run yourself."""
 
 
-for command in (serve, demo, keys, import_files, export_source, check, bench):
+for command in (serve, demo, keys, import_files, export_source, check, reindex, bench):
     commands.add_command(command)
 
 

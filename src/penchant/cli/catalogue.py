@@ -1,4 +1,4 @@
-"""``penchant import``, ``export`` and ``check``: catalogues in and out of a source, and is all well?"""
+"""``penchant import`` and ``export``: catalogues in and out of a source."""
 
 import sys
 import time
@@ -85,20 +85,6 @@ def export_source(
         listing = stack.enter_context(storage.open_listing(storage.account_id(account), source))
         for batch in listing.batches:
             file.writelines(piece.body + b"\n" for piece in batch)
-
-
-@click.command()
-@database_options
-def check(*, data: str | None, database: str | None, settings_file: Path | None) -> None:
-    """Check that what is stored agrees with itself; exit code 1 where it does not."""
-    settings = read_settings(settings_file, data=data, database=database)
-    with closing(storage_of(settings)) as storage:
-        problems = storage.check()
-    for problem in problems:
-        click.echo(problem)
-    if problems:
-        sys.exit(1)
-    click.echo("All is well.")
 
 
 def has_source(storage: Storage, account: str, source: str) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from penchant.errors import UnknownSource
-from penchant.index import Snapshot
+from penchant.index import Segment, Snapshot
 from penchant.live.election import Election
 from penchant.live.following import apply_feed
 from penchant.live.segment_files import Published, SegmentFiles, stamp_of
-from penchant.storage import Cursor, SourceHead, Storage
+from penchant.storage import ContentFeed, Cursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
 LOCK = "builder.lock"
@@ -58,14 +58,15 @@ class Builder:
 
     def build_due(self) -> int:
         """Build every file that is due, and forget those of sources that are gone; return how many were built."""
-        heads = {head.source_id: head for head in self._storage.large_sources(SMALLEST_FILE)}
-        built = 0
-        for head in heads.values():
-            published = self._files.newest(head)
-            if is_due(head, published) and self._tried_again_at.get(head.source_id, 0.0) <= time.monotonic():
-                built += self._try_build(head, published)
-        self._forget(heads)
-        return built
+        with self._files.writing():
+            heads = {head.source_id: head for head in self._storage.large_sources(SMALLEST_FILE)}
+            built = 0
+            for head in heads.values():
+                published = self._files.newest(head)
+                if is_due(head, published) and self._tried_again_at.get(head.source_id, 0.0) <= time.monotonic():
+                    built += self._try_build(head, published)
+            self._forget(heads)
+            return built
 
     def _try_build(self, head: SourceHead, published: Published | None) -> bool:
         """Return whether a file was built; what is wrong with one source holds up no other."""
@@ -91,13 +92,9 @@ class Builder:
         """
         started = time.perf_counter()
         segment = None if published is None else self._files.read(published)
-        snapshot, cursor = Snapshot.empty(), None
-        if segment is not None and published is not None:
-            snapshot = Snapshot.of_segment(segment)
-            cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=published.stamp.version)
-        with self._storage.content_feed(head.account_id, head.name, cursor) as feed:
-            snapshot = apply_feed(snapshot, feed)
-        self._files.publish(stamp_of(feed.head), snapshot.merged())
+        with self._storage.content_feed(head.account_id, head.name, cursor_of(published, segment)) as feed:
+            snapshot, stamp = continued(segment, feed), stamp_of(feed.head)
+        self._files.publish(stamp, snapshot.merged())
         fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
@@ -105,6 +102,19 @@ class Builder:
         for source_id in self._files.sources():
             if source_id not in heads:
                 self._files.forget(source_id)
+
+
+def cursor_of(published: Published | None, segment: Segment | None) -> Cursor | None:
+    """Return from where a feed leads on from a file, if its segment could be read."""
+    if published is None or segment is None:
+        return None
+    stamp = published.stamp
+    return Cursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)
+
+
+def continued(segment: Segment | None, feed: ContentFeed) -> Snapshot:
+    """Return what a segment and the changes since hold."""
+    return apply_feed(Snapshot.empty() if segment is None else Snapshot.of_segment(segment), feed)
 
 
 def is_due(head: SourceHead, published: Published | None) -> bool:

@@ -5,6 +5,7 @@ reader, who builds from SQL instead. It is written under a temporary name, synce
 """
 
 import contextlib
+import fcntl
 import mmap
 import os
 import struct
@@ -28,6 +29,7 @@ FORMAT = 1
 ALIGNMENT = 64
 """Arrays begin at cache lines."""
 SUFFIX = ".segment"
+LOCK = "lock"
 TEMPORARY = ".tmp"
 """Ends the name of a file that is not finished, or whose writer was killed before it was."""
 _PREFIX = struct.Struct("<16sIII")
@@ -123,6 +125,21 @@ class SegmentFiles:
         self._remove(stamp.source_id, but=path)
         return Published(stamp=stamp, path=path)
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Let no other process publish or forget meanwhile; waits for one that does.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
     def forget(self, source_id: int) -> None:
         """Remove all files of a source."""
         self._remove(source_id)
@@ -139,7 +156,7 @@ class SegmentFiles:
         return self._folder / f"{source_id:016x}"
 
     def _remove(self, source_id: int, *, but: Path | None = None) -> None:
-        """Remove the files of a source, those of a killed writer included: one process writes, and it asks."""
+        """Remove the files of a source, those of a killed writer included: one process writes at a time."""
         with contextlib.suppress(FileNotFoundError):
             for path in list(self._of(source_id).iterdir()):
                 if path != but and path.suffix in {SUFFIX, TEMPORARY}:

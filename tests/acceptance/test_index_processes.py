@@ -1,0 +1,183 @@
+"""Segment files between real processes: whatever happens to them or their builder, answers stay those of SQL."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from acceptance.servers import Server, command
+from penchant.index import Filter, Snapshot
+from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
+from penchant.live.following import apply_feed
+from penchant.model import Algorithm
+from penchant.storage import ContentFeed, Storage, open_storage
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the builder is found through /proc"),
+]
+
+PATIENCE_S = 60
+ASKED = [f"p{number}" for number in range(0, SMALLEST_FILE, SMALLEST_FILE // 10)]
+
+
+def pieces(numbers: range) -> bytes:
+    """Return a body of pieces with many ties, and weights for some."""
+    return msgspec.json.encode(
+        [
+            {
+                "id": f"p{number}",
+                "categories": {
+                    "genre": [f"g{number % 7}", f"g{number % 11}"],
+                    "tag": [{"key": f"t{number % 97}", "weight": number % 5}, f"u{number % 101}"],
+                },
+            }
+            for number in numbers
+        ]
+    )
+
+
+def submit(server: Server, start: int, end: int) -> None:
+    for first in range(start, end, 2_000):
+        body = pieces(range(first, min(first + 2_000, end)))
+        answer = server.client.post("/s/content", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 202, answer.text
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def segments(data: Path) -> list[Path]:
+    return list(data.glob("index/*/*.segment"))
+
+
+def builder_of(data: Path) -> list[int]:
+    """Return the processes that hold the builder's lock."""
+    number = (data / "builder.lock").stat().st_ino
+    held = re.findall(rf"FLOCK\s+ADVISORY\s+WRITE\s+(\d+)\s+\S+:{number} ", Path("/proc/locks").read_text())
+    return [int(process) for process in held]
+
+
+def answered(server: Server) -> dict[tuple[str, str], list[tuple[str, float]]]:
+    """Return what is similar to the pieces that are asked for, by both algorithms."""
+    found = {}
+    for algorithm in Algorithm:
+        for piece in ASKED:
+            answer = server.client.get(f"/s/content/{piece}/similar", params={"algo": algorithm.value, "take": 30})
+            assert answer.status_code == 200, answer.text
+            found[piece, algorithm.value] = [(each["id"], each["score"]) for each in answer.json()["content"]]
+    return found
+
+
+def feed_of(storage: Storage) -> AbstractContextManager[ContentFeed]:
+    return storage.content_feed(storage.account_id("default"), "s", None)
+
+
+def expected(data: Path) -> dict[tuple[str, str], list[tuple[str, float]]]:
+    """Return the same by an index in this process' memory, built from SQL alone and searched by numpy."""
+    with closing(open_storage(folder=data)) as storage, feed_of(storage) as feed:
+        snapshot = apply_feed(Snapshot.empty(), feed)
+    shown = Filter(moment=time.time_ns() // 1_000_000)
+    return {
+        (piece, algorithm.value): [
+            (each.id, each.distance)
+            for each in snapshot.nearest(piece, shown, algorithm=algorithm, category_weights={}, take=30)
+        ]
+        for algorithm in Algorithm
+        for piece in ASKED
+    }
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def server(data: Path) -> Iterator[Server]:
+    """Two workers, and a source that has a file."""
+    running = Server(data, "--workers", "2")
+    submit(running, 0, SMALLEST_FILE + 1_000)
+    wait_until(lambda: len(segments(data)) == 1)
+    yield running
+    if running.process.poll() is None:
+        assert running.stop() == 0
+
+
+def test_workers_that_map_a_file_answer_as_an_index_in_memory(server: Server, data: Path) -> None:
+    assert server.stop() == 0
+    wanted = expected(data)
+
+    for workers in ("1", "3"):
+        again = Server(data, "--workers", workers)
+        assert answered(again) == wanted
+        submit(again, 0, 100)
+        assert answered(again) == wanted
+        assert "penchant_segments_mapped_total 0.0" not in again.client.get("/-/metrics").text
+        assert again.stop() == 0
+
+
+@pytest.mark.parametrize("where", (0.0, 0.3, 0.6, 0.95))
+def test_a_file_that_is_damaged_between_starts_is_built_anew(server: Server, data: Path, where: float) -> None:
+    assert server.stop() == 0
+    wanted = expected(data)
+    (path,) = segments(data)
+    content = bytearray(path.read_bytes())
+    content[int(len(content) * where)] ^= 0x40
+    path.write_bytes(content)
+    checked = command("check", "--data", str(data))
+    assert (checked.returncode, "damaged" in checked.stdout or "no segment" in checked.stdout) == (1, True)
+
+    again = Server(data)
+    assert answered(again) == wanted
+    wait_until(lambda: command("check", "--data", str(data)).returncode == 0 and len(segments(data)) == 1)
+
+    assert again.stop() == 0
+    assert "cannot be used" in again.log()
+
+
+def test_a_killed_builder_is_replaced_and_nothing_waits_for_it(server: Server, data: Path) -> None:
+    (killed,) = builder_of(data)
+    (before,) = segments(data)
+
+    os.kill(killed, signal.SIGKILL)
+    submit(server, SMALLEST_FILE, SMALLEST_FILE + 2 * LEAST_CHANGES)
+    assert answered(server) == expected(data)
+
+    wait_until(lambda: builder_of(data) not in ([], [killed]))
+    wait_until(lambda: segments(data) not in ([], [before]))
+    assert answered(server) == expected(data)
+
+
+def test_the_index_is_made_anew_while_the_service_runs(server: Server, data: Path) -> None:
+    (path,) = segments(data)
+    made = path.stat().st_ino
+
+    done = command("reindex", "--data", str(data), "--source", "s")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (path,) = segments(data)
+    assert path.stat().st_ino != made
+    assert command("check", "--data", str(data)).returncode == 0
+    assert answered(server) == expected(data)
+    unknown = command("reindex", "--data", str(data), "--source", "none")
+    assert (unknown.returncode, "no source" in unknown.stderr) == (1, True)
+
+
+def test_where_no_kernel_can_be_kept_the_service_answers_all_the_same(data: Path) -> None:
+    server = Server(data, kernels=Path("/dev/null/kernels"))
+    submit(server, 0, 1_000)
+    answer = server.client.get("/s/content/p1/similar?take=30")
+
+    assert (answer.status_code, len(answer.json()["content"])) == (200, 30)
+    assert server.stop() == 0
