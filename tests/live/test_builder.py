@@ -65,13 +65,14 @@ def test_a_file_is_due_after_enough_changes(
     sources.submit(1)
     head = sources.head()
 
-    def is_due_after(changes: int) -> bool:
+    def is_due_after(changes: int, *, rested: bool = False) -> bool:
         stamp = stamp_of(head)._replace(version=10)
         now = head._replace(piece_count=pieces, version=10 + changes)
-        return is_due(now, Published(stamp=stamp, path=Path("any")))
+        return is_due(now, Published(stamp=stamp, path=Path("any")), rested=rested)
 
     assert [is_due_after(number) for number in (0, changes - 1, changes, -1)] == [False, False, True, True]
-    assert is_due(head, None)
+    assert [is_due_after(number, rested=True) for number in (LEAST_CHANGES - 1, LEAST_CHANGES)] == [False, True]
+    assert is_due(head, None, rested=False)
 
 
 def test_nothing_is_built_twice(builder: Builder, sources: Sources, metrics: Metrics) -> None:

@@ -21,8 +21,8 @@ _jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
 
 BLOCK = 65_536
 """Pieces whose sums are held at once: they stay in the second-level cache (16,384 took 25 % longer)."""
-REAL_BLOCK = 16_384
-"""The same for sums of eight bytes."""
+REAL_BLOCK = 8_192
+"""The same for sums of eight bytes (16,384 took 5 % longer)."""
 CHUNK = 32
 """Pieces tested together, by a few vector instructions."""
 MARGIN = 1e-5
@@ -287,18 +287,36 @@ def _add_roots(sums, pieces, weights, value, table, begin):
 
 
 @_jit
-def _blend(scores, taste, blending, roots, days, popular):
-    """Turn dot products into scores, the parts added in the order of the definition."""
-    last = len(blending.credits) - 1
-    for i in range(len(scores)):
-        divisor = taste.norm * (roots[i] + taste.mean_norm / 2)
-        content = scores[i] / divisor if divisor > 0 else 0.0
-        age = min(max(0, blending.today - days[i]), last)
-        credit = blending.credits[age]
-        audience = max(0.0, credit * layout.NEW_CONTENT_SHARE * content)
-        popularity = max(popular[i], credit * blending.median)
-        mixed = blending.content * content + blending.audience * audience + blending.popularity * popularity
-        scores[i] = mixed / blending.total
+def _blended(dot, taste, blending, root, day, popular):
+    """Return a score, its parts added in the order of the definition."""
+    divisor = taste.norm * (root + taste.mean_norm / 2)
+    content = dot / divisor if divisor > 0 else 0.0
+    age = min(max(0, blending.today - day), len(blending.credits) - 1)
+    credit = blending.credits[age]
+    audience = max(0.0, credit * layout.NEW_CONTENT_SHARE * content)
+    popularity = max(popular, credit * blending.median)
+    mixed = blending.content * content + blending.audience * audience + blending.popularity * popularity
+    return mixed / blending.total
+
+
+@_jit
+def _score_bounds(taste, blending, worst):
+    """Return what `_any_scores` compares with: two units below the worst score, and what content counts at most."""
+    least = (-np.float64(worst) - 2.0) / SCORE_UNIT * blending.total
+    credit = blending.credits.max()
+    most = blending.content + blending.audience * credit * layout.NEW_CONTENT_SHARE
+    return least, blending.content, most, blending.popularity, credit * blending.median, taste.norm, taste.mean_norm / 2
+
+
+@_jit
+def _any_scores(dots, bounds, roots, popular):
+    """Tell whether a piece of a chunk can score as much: no division, no branch (0.9 ms where scores took 3.9)."""
+    least, low, high, share, median, norm, half = bounds
+    found = 0
+    for i in range(len(dots)):
+        rest = least - share * max(popular[i], median)
+        found |= max(dots[i] * low, dots[i] * high) >= rest * (norm * (roots[i] + half))
+    return found != 0
 
 
 @_jit
@@ -312,6 +330,7 @@ def best(taste, blending, postings, figures, choice, keys, places):
     for j in range(len(taste.terms)):
         cursors[j] = postings.starts[taste.terms[j]]
     scores = np.empty(REAL_BLOCK, np.float64)
+    bounds = _score_bounds(taste, blending, keys[0])
     skip = 0
     for begin in range(0, len(mask), REAL_BLOCK):
         end = min(len(mask), begin + REAL_BLOCK)
@@ -324,17 +343,24 @@ def best(taste, blending, postings, figures, choice, keys, places):
             _add_roots(
                 block, postings.pieces[low:high], postings.weights[low:high], taste.values[j], taste.table, begin
             )
-        _blend(block, taste, blending, roots[begin:end], days[begin:end], popular[begin:end])
-        for i in range(end - begin):
-            # Rounding moves a score by half a unit at most.
-            if block[i] * SCORE_UNIT + 1.0 > -keys[0]:
+        for chunk in range(0, end - begin, CHUNK):
+            last = min(chunk + CHUNK, end - begin)
+            figures_of = slice(begin + chunk, begin + last)
+            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of]):
+                continue
+            for i in range(chunk, last):
                 place = begin + i
+                score = _blended(block[i], taste, blending, roots[place], days[place], popular[place])
+                # Rounding moves a score by half a unit at most.
+                if score * SCORE_UNIT + 1.0 <= -keys[0]:
+                    continue
                 while skip < len(skipped) and skipped[skip] < place:
                     skip += 1
                 hidden = not mask[place] or (skip < len(skipped) and skipped[skip] == place)
-                key = -np.int64(np.rint(block[i] * SCORE_UNIT))
+                key = -np.int64(np.rint(score * SCORE_UNIT))
                 if not hidden and key < keys[0]:
                     _replace_worst(keys, places, key, place)
+                    bounds = _score_bounds(taste, blending, keys[0])
 
 
 @_jit

@@ -21,7 +21,10 @@ SMALLEST_FILE = 5_000
 """Pieces from which a source has a file: smaller ones are built from SQL in a tenth of a second."""
 LEAST_CHANGES = 2_000
 CHANGES_SHARE = 5
-"""A file is replaced after as many changes as a fifth of its pieces, and at least so many."""
+"""A file is replaced at once after as many changes as a fifth of its pieces, and at least so many."""
+REST_RATIO = 20
+"""After fewer it is replaced once as many times as long as its building took have passed: what workers have to
+apply when they start stays little, for a twentieth of a core."""
 RETRY_S = 30.0
 """Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
 INTERVAL_S = 0.25
@@ -43,6 +46,7 @@ class Builder:
         self._files = files
         self._metrics = metrics
         self._build = build or self.build
+        self._rested_at: dict[int, float] = {}
         self._tried_again_at: dict[int, float] = {}
 
     def run(self, election: Election) -> None:
@@ -63,13 +67,16 @@ class Builder:
             built = 0
             for head in heads.values():
                 published = self._files.newest(head)
-                if is_due(head, published) and self._tried_again_at.get(head.source_id, 0.0) <= time.monotonic():
+                now = time.monotonic()
+                rested = self._rested_at.get(head.source_id, 0.0) <= now
+                if is_due(head, published, rested=rested) and self._tried_again_at.get(head.source_id, 0.0) <= now:
                     built += self._try_build(head, published)
             self._forget(heads)
             return built
 
     def _try_build(self, head: SourceHead, published: Published | None) -> bool:
         """Return whether a file was built; what is wrong with one source holds up no other."""
+        started = time.monotonic()
         try:
             self._build(head, published)
         except UnknownSource:
@@ -79,6 +86,8 @@ class Builder:
             logger.exception("a segment file could not be built")
             self._tried_again_at[head.source_id] = time.monotonic() + RETRY_S
             return False
+        ended = time.monotonic()
+        self._rested_at[head.source_id] = ended + (ended - started) * REST_RATIO
         self._tried_again_at.pop(head.source_id, None)
         self._metrics.segments_built.inc()
         return True
@@ -117,14 +126,17 @@ def continued(segment: Segment | None, feed: ContentFeed) -> Snapshot:
     return apply_feed(Snapshot.empty() if segment is None else Snapshot.of_segment(segment), feed)
 
 
-def is_due(head: SourceHead, published: Published | None) -> bool:
+def is_due(head: SourceHead, published: Published | None, *, rested: bool) -> bool:
     """Return whether enough has changed since a file was published, or there is none.
+
+    ``rested`` tells that its building is long ago, so that less is enough.
 
     A file of a version that the source has not reached is of a history that a restored database does not have.
     """
     if published is None or published.stamp.version > head.version:
         return True
-    return head.version - published.stamp.version >= max(LEAST_CHANGES, head.piece_count // CHANGES_SHARE)
+    enough = LEAST_CHANGES if rested else max(LEAST_CHANGES, head.piece_count // CHANGES_SHARE)
+    return head.version - published.stamp.version >= enough
 
 
 def builder_lock(folder: Path) -> Election:
