@@ -92,12 +92,13 @@ def test_recommendations_are_the_same_bits(
     random = np.random.default_rng(seed)
     segment = made(n, seed % 50 if n < 1000 else 0, greatest)
     terms = np.arange(len(segment.terms))
-    norm = random.choice([0.0, 0.5, 2.0])
+    norm = float(random.choice([0.0, 0.5, 2.0]))
     values = random.normal(size=len(terms)) if norm else np.zeros(len(terms))
     taste = Taste(terms, values, np.sqrt(np.arange(10_001.0)), norm, 1.5)
     credit = (2.0 ** -np.arange(random.integers(1, 12))).astype(np.float64)
-    parts = random.choice([0.0, 0.1, 0.8, 3.0], 3)
-    blending = Blending(*parts, total=parts.sum() or 1.0, median=random.random(), credits=credit, today=5)
+    content, audience, popularity = random.choice([0.0, 0.1, 0.8, 3.0], 3).tolist()
+    total = content + audience + popularity or 1.0
+    blending = Blending(content, audience, popularity, total, random.random(), credit, 5)
     figures = Figures(segment.roots, segment.days, random.choice([0.0, 0.5, 1.0], n))
     choice = chosen(n, seed, selectivity, limit)
 
