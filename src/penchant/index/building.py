@@ -89,6 +89,8 @@ def build_segment(pieces: Iterable[Piece]) -> Segment:
 
 def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
     """Return one segment of the pieces of several that are live; their ids are distinct."""
+    if not parts:
+        return build_segment(())
     segments = [segment for segment, _ in parts]
     kept = [np.flatnonzero(live) for _, live in parts]
     ids = [encoded[place] for encoded, k in zip(_ids(segments), kept, strict=True) for place in k.tolist()]

@@ -73,9 +73,11 @@ class Part:
 
     def frequencies(self, terms: IntArray) -> IntArray:
         """Return how many live pieces have each of these terms; 0 for -1."""
+        if not len(self.segment.terms):
+            return np.zeros(len(terms), dtype=np.int64)
         starts = self.segment.posting_starts
         known = np.maximum(terms, 0)
-        counts = starts[known + 1] - starts[known] if len(starts) > 1 else np.zeros(len(terms), dtype=np.int64)
+        counts = starts[known + 1] - starts[known]
         if self._gone is not None:
             counts = counts - self._gone[known]
         return np.where(terms >= 0, counts, 0)

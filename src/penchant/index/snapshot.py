@@ -153,8 +153,8 @@ class Snapshot:
         limit = FARTHEST
         for part in self.parts:
             nearest += asked.nearest_in(part, shown, take, limit)
-            if len(nearest) >= take and len(self.parts) > 1:
-                nearest.sort()
+            nearest.sort()
+            if len(nearest) >= take:
                 del nearest[take:]
                 # Of other segments only what is as near can enter: as near, since the lesser id comes first.
                 limit = nearest[-1][0] + 1
