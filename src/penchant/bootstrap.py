@@ -108,7 +108,8 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         compiling = Compiling(kernel_folder(settings))
     services = wire(settings, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    tasks = [asyncio.create_task(services.usage.run()), asyncio.create_task(_keep_house(services, election))]
+    endless = (services.usage.run(), services.views.run(), _keep_house(services, election))
+    tasks = [asyncio.create_task(each) for each in endless]
     try:
         yield services
     finally:

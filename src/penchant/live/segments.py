@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from penchant.index import Snapshot
 from penchant.live.election import Election
-from penchant.live.segment_files import SegmentFiles
+from penchant.live.segment_files import Published, SegmentFiles
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
@@ -42,15 +42,18 @@ class Segments:
         """Return how many pieces a follower may merge; ``None``: any, since nobody else does."""
         return MAX_MERGED if self._files is not None and self._is_built() else None
 
-    def base(self, head: SourceHead, version: int) -> Base | None:
-        """Return what to start from instead of what began at a version, if there is something newer to gain from."""
+    def newer(self, head: SourceHead, version: int) -> Published | None:
+        """Return a file to start from instead of what began at a version, if there is enough to gain from it."""
         if self._files is None or head.version - version < ADOPTED_CHANGES:
             return None
         published = self._files.newest(head)
-        if published is None or published.stamp.version <= version:
-            return None
-        segment = self._files.read(published)
-        if segment is None:
+        return published if published is not None and published.stamp.version > version else None
+
+    def base(self, head: SourceHead, version: int) -> Base | None:
+        """Return what to start from instead of what began at a version: a file that is `newer`, mapped."""
+        published = self.newer(head, version)
+        segment = None if published is None or self._files is None else self._files.read(published)
+        if published is None or segment is None:
             return None
         self._metrics.segments_mapped.inc()
         return Base(snapshot=Snapshot.of_segment(segment), version=published.stamp.version)

@@ -1,6 +1,7 @@
 """What does a request see of a source? One immutable view, brought up to date before it is handed out."""
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,11 +14,14 @@ from penchant.live.following import apply_feed
 from penchant.live.segments import Segments
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.storage import Cursor, SourceHead
-from penchant.telemetry import Metrics
+from penchant.telemetry import Metrics, logger
 from penchant.wire import decode_settings
 
 WAIT_STEP_S = 0.02
 """Pause between looks for a version that another process or node may still commit."""
+
+ADOPTING_S = 5.0
+"""Pause between looks for files that are newer than what is held."""
 
 SourceName = tuple[int, str]
 
@@ -91,6 +95,29 @@ class Views:
         self._held: OrderedDict[SourceName, _Held] = OrderedDict()
         self._sizes: dict[SourceName, int] = {}
         self._locks: dict[SourceName, asyncio.Lock] = {}
+
+    async def run(self) -> None:
+        """Go over to files that were published since, for ever: requests do so only for sources that change."""
+        while True:
+            await asyncio.sleep(ADOPTING_S)
+            try:
+                await self.adopt()
+            except StorageUnavailable:
+                continue
+            except Exception:  # noqa: BLE001  # what is held goes on answering
+                self._metrics.failures.labels("adopting").inc()
+                logger.exception("a newer segment file could not be adopted")
+
+    async def adopt(self) -> None:
+        """Start from newer files where there are any; what is held instead takes memory of its own."""
+        for name, held in list(self._held.items()):
+            view = held.view
+            if view is None or self._segments.newer(view.head, view.base_version) is None:
+                continue
+            async with self._lock(name):
+                with contextlib.suppress(UnknownSource):
+                    held.view = await self._database.in_thread(self._catch_up, held.view, name, view.head)
+                self._keep_within_memory(name, held)
 
     async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
         """Return where the source stands, once it has reached ``min_version``.

@@ -1,0 +1,209 @@
+"""Views follow their sources, start from files where there are any, and stay within their memory."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live.conftest import Sources
+from penchant.errors import IndexNotReady, UnknownSource
+from penchant.index import Filter
+from penchant.live import builder as building
+from penchant.live import segments
+from penchant.live.builder import Builder, builder_lock
+from penchant.live.database import Database
+from penchant.live.election import Election
+from penchant.live.segment_files import SegmentFiles
+from penchant.live.segments import Segments
+from penchant.live.views import Limits, View, Views
+from penchant.model import Algorithm
+from penchant.storage import DeletePieces, DeleteSource
+from penchant.telemetry import Metrics
+
+LATER = 1 << 50
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "SMALLEST_FILE", 3)
+    monkeypatch.setattr(building, "LEAST_CHANGES", 2)
+    monkeypatch.setattr(segments, "ADOPTED_CHANGES", 2)
+
+
+@pytest.fixture
+def elected(sources: Sources) -> Iterator[Election]:
+    """A builder that is there."""
+    election = builder_lock(sources.folder)
+    assert election.try_win()
+    yield election
+    election.close()
+
+
+class Following:
+    """Views as one worker holds them, asked synchronously."""
+
+    def __init__(self, sources: Sources, files: SegmentFiles | None, *, memory_bytes: int = 0) -> None:
+        self.metrics = Metrics()
+        self.database = Database(sources.storage, self.metrics)
+        self.account = sources.account
+        builder = None if files is None else builder_lock(sources.folder)
+        limits = Limits(min_version_timeout_s=0.3, stale_reads_s=0, memory_bytes=memory_bytes)
+        self.views = Views(self.database, self.metrics, Segments(self.metrics, files, builder), limits)
+
+    def view(self, source: str = "s") -> View:
+        return asyncio.run(self.views.view(self.account, source))
+
+    def metric(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(name, labels) or 0.0
+
+
+def answers(view: View, piece: str = "p1") -> list[tuple[str, float]]:
+    nearest = view.snapshot.nearest(
+        piece, Filter(moment=LATER), algorithm=Algorithm.COSINE, category_weights={}, take=30
+    )
+    return [(each.id, each.distance) for each in nearest]
+
+
+def expected(sources: Sources, source: str = "s", piece: str = "p1") -> list[tuple[str, float]]:
+    nearest = sources.rebuilt(source).nearest(
+        piece, Filter(moment=LATER), algorithm=Algorithm.COSINE, category_weights={}, take=30
+    )
+    return [(each.id, each.distance) for each in nearest]
+
+
+def test_many_who_ask_at_once_share_one_catch_up(sources: Sources) -> None:
+    sources.submit(*range(20))
+    following = Following(sources, None)
+
+    async def many() -> list[View]:
+        return await asyncio.gather(*(following.views.view(sources.account, "s") for _ in range(50)))
+
+    views = asyncio.run(many())
+
+    assert len({id(view) for view in views}) == 1
+    assert following.metric("penchant_follow_seconds_count", feed="content") == 1
+
+
+def test_sources_asked_for_least_recently_are_let_go_and_come_back(sources: Sources) -> None:
+    names = [f"s{number}" for number in range(8)]
+    for name in names:
+        sources.submit(*range(50), source=name)
+    one = Following(sources, None)
+    one.view("s0")
+    size = int(one.metric("penchant_loaded_bytes"))
+
+    following = Following(sources, None, memory_bytes=3 * size + size // 2)
+    for _ in range(2):
+        for name in names:
+            assert answers(following.view(name)) == expected(sources, name)
+            assert following.metric("penchant_loaded_bytes") <= 3.5 * size
+
+    assert following.metric("penchant_loaded_sources") == 3
+    assert following.metric("penchant_sources_unloaded_total") == 2 * len(names) - 3
+    kept = [following.view(name) for name in names[-3:]]
+    assert kept == [following.view(name) for name in names[-3:]]
+    assert following.metric("penchant_sources_unloaded_total") == 2 * len(names) - 3
+
+
+def test_a_source_larger_than_the_memory_is_answered_alone(sources: Sources) -> None:
+    for name in ("a", "b"):
+        sources.submit(*range(50), source=name)
+    following = Following(sources, None, memory_bytes=1)
+
+    for name in ("a", "b", "a"):
+        assert answers(following.view(name)) == expected(sources, name)
+        assert following.metric("penchant_loaded_sources") == 1
+
+
+@pytest.mark.usefixtures("elected")
+def test_a_view_starts_from_a_file_and_adopts_newer_ones(
+    builder: Builder, files: SegmentFiles, sources: Sources
+) -> None:
+    sources.submit(*range(20))
+    builder.build_due()
+    following = Following(sources, files)
+    first = following.view()
+    assert (first.base_version, answers(first)) == (20, expected(sources))
+
+    sources.submit(30, 31)
+    sources.delete(3)
+    followed = following.view()
+    assert (followed.base_version, answers(followed)) == (20, expected(sources))
+
+    builder.build(sources.head(), None)
+    assert following.view() is followed
+    asyncio.run(following.views.adopt())
+    adopted = following.view()
+
+    assert (adopted.base_version, len(adopted.snapshot.parts)) == (23, 1)
+    assert answers(adopted) == expected(sources)
+    asyncio.run(following.views.adopt())
+    assert following.view() is adopted
+
+
+@pytest.mark.usefixtures("elected")
+def test_adopting_survives_a_source_that_is_gone(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
+    sources.submit(*range(20))
+    following = Following(sources, files)
+    following.view()
+    builder.build_due()
+    sources.do(DeleteSource(account_id=sources.account, source="s"))
+
+    asyncio.run(following.views.adopt())
+
+    with pytest.raises(UnknownSource):
+        following.view()
+
+
+@pytest.mark.usefixtures("elected")
+def test_a_large_source_waits_for_its_file(
+    builder: Builder, files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "AWAITED_PIECES", 10)
+    sources.submit(*range(20))
+    following = Following(sources, files)
+
+    with pytest.raises(IndexNotReady) as raised:
+        following.view()
+    assert raised.value.retry_after_s == 1
+
+    builder.build_due()
+    assert answers(following.view()) == expected(sources)
+
+
+def test_without_a_builder_nobody_waits(files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "AWAITED_PIECES", 10)
+    sources.submit(*range(20))
+
+    assert answers(Following(sources, files).view()) == expected(sources)
+
+
+@pytest.mark.usefixtures("elected")
+def test_a_follower_leaves_large_merges_to_the_builder(
+    files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "MAX_MERGED", 10)
+    following = Following(sources, files)
+    for first in range(0, 40, 8):
+        sources.submit(*range(first, first + 8))
+        sources.do(DeletePieces(account_id=sources.account, source="s", ids=[f"p{first}"]))
+        assert answers(following.view(), f"p{first + 1}") == expected(sources, piece=f"p{first + 1}")
+
+    assert len(following.view().snapshot.parts) > 1
+
+
+def test_a_file_that_disappears_while_mapped_goes_on_answering(
+    builder: Builder, files: SegmentFiles, sources: Sources, tmp_path: Path
+) -> None:
+    sources.submit(*range(20))
+    builder.build_due()
+    following = Following(sources, files)
+    view = following.view()
+    wanted = answers(view)
+    assert wanted
+
+    for path in (tmp_path / "data" / "index").rglob("*.segment"):
+        path.unlink()
+
+    assert answers(following.view()) == wanted
