@@ -9,15 +9,13 @@ import msgspec
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_ID_LENGTH, MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece
 from penchant.wire.encoding import encode
-from penchant.wire.plain import may_hold_control, read_plain, split
-from penchant.wire.syntax import Faults, decode, fail_at, is_deeper, kind_of, pointer
+from penchant.wire.plain import read_plain, split
+from penchant.wire.syntax import MAX_FREE_DEPTH, UNREADABLE, Faults, decode, fail_at, is_deeper, kind_of, pointer
 from penchant.wire.text import id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
 
 MAX_CATEGORY_DEPTH = 64
 """Levels of nested categories; at least 32 must work (interface, section 3)."""
-MAX_FREE_DEPTH = 200
-"""Levels within filters and extras: what every reader of the stored piece can surely follow."""
 MAX_IGNORED = 100
 """Left-out members that a receipt names (interface, section 3)."""
 _PIECE_MEMBERS = frozenset({"id", "label", "categories", "filters", "extras"})
@@ -61,15 +59,15 @@ def decode_submission(body: bytes) -> Submission:
 
 
 def decode_by_piece(body: bytes) -> Submission | None:
-    """Return the pieces of a submission, or ``None`` if it may have a fault: `decode_as_whole` finds the words."""
+    """Return the pieces of a submission, or ``None`` if it may have a fault, which `decode_as_whole` names."""
     raws = split(body)
     if raws is None or len(raws) > MAX_PIECES_PER_SUBMISSION:
         return None
     reading = _Reading()
     pieces: dict[str, EncodedPiece] = {}
     for place, raw in enumerate(raws):
-        piece = _read_plain_piece(raw, reading) or _read_unusual_piece(raw, f"/{place}", reading)
-        if piece is None or reading.faults.found:
+        piece = read_plain(raw) or _read_unusual(raw, f"/{place}", reading)
+        if piece is None:
             return None
         pieces.pop(piece.id, None)
         pieces[piece.id] = piece
@@ -122,24 +120,13 @@ def decode_entries(body: bytes, limit: int, what: str) -> list[Any]:
     return entries
 
 
-def _read_plain_piece(raw: msgspec.Raw, reading: _Reading) -> EncodedPiece | None:
-    """Return a piece that needs no second look but at its filters and extras."""
-    piece = read_plain(raw)
-    if piece is None:
-        return None
-    free = {"filters": piece.filters, "extras": piece.extras}
-    piece.filters = _read_filters(free, "", reading)
-    piece.extras = _read_object(free, "extras", "", reading)
-    encoded = encode(piece)
-    return None if may_hold_control(encoded) else EncodedPiece(id=piece.id, body=encoded)
-
-
-def _read_unusual_piece(raw: msgspec.Raw, where: str, reading: _Reading) -> EncodedPiece | None:
+def _read_unusual(raw: msgspec.Raw, where: str, reading: _Reading) -> EncodedPiece | None:
+    """Return a piece that is not plain, or ``None`` if it has a fault."""
     try:
         piece = _read_piece(msgspec.json.decode(raw), where, reading)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
-    return None if piece is None else EncodedPiece(id=piece["id"], body=encode(piece))
+    return None if piece is None or reading.faults.found else EncodedPiece(id=piece["id"], body=encode(piece))
 
 
 def _read_piece(entry: Any, where: str, reading: _Reading) -> dict[str, Any] | None:

@@ -11,8 +11,12 @@ from penchant.errors import Fault, InvalidInput, InvalidSyntax
 
 MAX_FAULTS = 100
 """Faults that one answer lists (interface, section 3)."""
+MAX_FREE_DEPTH = 200
+"""Levels within filters and extras: what every reader of the stored piece can surely follow."""
 MAX_DIGITS = 4_000
 """Digits of an integer that are read at all; no double holds a number of more than 309."""
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises of text that it does not take."""
 _STRIDE = 30
 _SUSPECT = re.compile(rb"[0-9]{10}")
 """What every 30th byte shows of a run of 300 digits: an integer that no double may hold, but msgspec reads.
@@ -20,6 +24,7 @@ _SUSPECT = re.compile(rb"[0-9]{10}")
 Lone surrogates and decimals past doubles are refused by msgspec itself. A test of every byte takes 90 ms
 of a 2.4 MB body, this one 2.
 """
+_NESTING = (dict, list)  # as a union it would be made again for every value that is looked at
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -82,7 +87,7 @@ def is_deeper(value: Any, levels: int) -> bool:
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
+            if isinstance(inner, _NESTING)
         ]
         if not level:
             return False
@@ -186,7 +191,7 @@ def decode(body: bytes, check: Callable[[Any], None] | None = None) -> Any:
     if not is_suspect(body):
         try:
             value = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             pass
         else:
             if check is not None:

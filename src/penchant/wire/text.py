@@ -8,7 +8,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """Unicode category Cc, all of it."""
 _CONTROL_IN_LABEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """As above, without tab, line feed and carriage return."""
-_RESERVED_IDS = frozenset({".", ".."})
+RESERVED_IDS = frozenset({".", ".."})
+"""What no piece can be called that is submitted."""
 _RESERVED_SOURCE = "-"
 
 
@@ -31,7 +32,7 @@ def id_problem(text: str) -> str | None:
 
 def submitted_id_problem(text: str) -> str | None:
     """Return what is wrong with the id of a piece that is submitted, or ``None``."""
-    if text in _RESERVED_IDS:
+    if text in RESERVED_IDS:
         return "Found '.' or '..', which clients take for steps in a path; any other id is accepted."
     return id_problem(text)
 
