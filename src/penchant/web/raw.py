@@ -6,7 +6,7 @@ encoded until its segments have been told apart.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
@@ -42,7 +42,7 @@ def decode_component(raw: str) -> str:
 class Query:
     """The decoded parameters of a request, in the order given, repeated ones included."""
 
-    pairs: Sequence[tuple[str, str]] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
 
     def values(self, name: str) -> list[str]:
         """Return all values of a parameter."""
@@ -70,7 +70,7 @@ def parse_query(raw: bytes) -> Query:
         if part:
             name, _, value = part.partition("=")
             pairs.append((_decode_form(name), _decode_form(value)))
-    return Query(pairs)
+    return Query(tuple(pairs))
 
 
 def _decode_form(raw: str) -> str:
