@@ -32,13 +32,16 @@ class Server:
         command = [sys.executable, "-m", "penchant"]
         options = ["--data", str(folder), "--port", str(self.port), "--workers", str(workers)]
         self._log = (folder.parent / "bench-server.log").open("ab")
-        self.process = subprocess.Popen([*command, "serve", *options], stderr=self._log)  # noqa: S603  # our own
+        # Whatever is set for another service must not lead here, least of all its database.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PENCHANT_")}
+        self.process = subprocess.Popen([*command, "serve", *options], stderr=self._log, env=environment)  # noqa: S603  # our own
         self._wait()
-        self.key = key or self._new_key(command)
+        self.key = key or self._new_key(command, environment)
 
-    def _new_key(self, command: list[str]) -> str:
+    def _new_key(self, command: list[str], environment: dict[str, str]) -> str:
         making = [*command, "keys", "create", "--data", str(self.folder)]
-        return subprocess.run(making, capture_output=True, check=True, text=True).stdout.strip()  # noqa: S603  # our own
+        made = subprocess.run(making, capture_output=True, check=True, text=True, env=environment)  # noqa: S603  # our own
+        return made.stdout.strip()
 
     def ask(self, method: str, path: str, body: bytes = b"") -> bytes:
         """Return the answer of one request over a connection of its own.

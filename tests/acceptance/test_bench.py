@@ -1,0 +1,56 @@
+"""The bench runs to its end on a small catalogue, and every figure has a unit and, where promised, a baseline."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penchant.live.builder import SMALLEST_FILE
+
+pytestmark = pytest.mark.slow
+
+PIECES = SMALLEST_FILE + 1_000
+EXPECTED = {
+    "first start to compiled kernels": None,
+    "ingest, 2,000 pieces a request": "decode, compress and insert in one process",
+    "similar, cosine, 32 connections": None,
+    "202 to visible, under 200 submissions/s": None,
+    "interactions, one a request, 32 connections": None,
+    "restart to first answer": None,
+    "memory a piece, all processes": None,
+    "nearest, jaccard": "numpy",
+    "nearest, cosine, a hundredth of the pieces": "all pieces",
+    "nearest, cosine, a fifth in a delta": "clean",
+    "recommendation, profile of 200 terms": None,
+}
+
+
+def test_it_measures_the_service_and_the_engine_beside_baselines(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    words = ["bench", "--pieces", str(PIECES), "--seconds", "0.5", "--json", str(file)]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "penchant", *words],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(file.read_text())
+    assert (report["pieces"], report["workers"]) == (PIECES, 1)
+    assert report["machine"]["readGbPerS"] > 0
+    figures = {figure["name"]: figure for figure in report["figures"]}
+    assert set(figures) >= set(EXPECTED)
+    for what, baseline in EXPECTED.items():
+        assert figures[what]["value"] > 0
+        if baseline is not None:
+            assert figures[what]["baseline"] == baseline
+            assert figures[what]["ratio"] > 0
+        assert what.split(",")[0] in done.stdout
+    assert list(tmp_path.iterdir()) == [file]
