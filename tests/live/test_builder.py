@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,24 @@ def test_a_file_is_due_after_enough_changes(
     assert [is_due_after(number) for number in (0, changes - 1, changes, -1)] == [False, False, True, True]
     assert [is_due_after(number, rested=True) for number in (LEAST_CHANGES - 1, LEAST_CHANGES)] == [False, True]
     assert is_due(head, None, rested=False)
+
+
+def test_a_few_changes_are_built_once_their_source_is_quiet(
+    builder: Builder, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "CHANGES_SHARE", 1)
+    monkeypatch.setattr(building, "REST_RATIO", 10**9)
+    monkeypatch.setattr(building, "QUIET_S", 0.2)
+    sources.submit(*range(20))
+    assert builder.build_due() == 1
+
+    for number in range(20, 26):
+        sources.submit(number)
+        assert builder.build_due() == 0
+        time.sleep(0.05)
+    time.sleep(0.2)
+
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
 
 
 def test_nothing_is_built_twice(builder: Builder, sources: Sources, metrics: Metrics) -> None:

@@ -16,7 +16,8 @@ from penchant.bench.catalogue import ids_of
 from penchant.bench.load import Load, request, run
 from penchant.bench.report import Report
 from penchant.bench.server import BenchFailed, Server, running
-from penchant.live.builder import SMALLEST_FILE
+from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
+from penchant.live.segment_files import SegmentFiles
 
 SOURCE = "bench"
 SENDERS = 2
@@ -126,10 +127,17 @@ def _wait_for_index(report: Report, server: Server, ids: Sequence[str], workers:
             _require(time.perf_counter() - began < INDEXING_S, "the index")
             time.sleep(0.1)
     report.add("last submission to first answer of every worker", time.perf_counter() - began, "s")
-    while len(ids) >= SMALLEST_FILE and not list((server.folder / "index").rglob("*.segment")):
+    while len(ids) >= SMALLEST_FILE and _built(server.folder) < len(ids) - LEAST_CHANGES:
         _require(time.perf_counter() - began < INDEXING_S, "the segment file")
         time.sleep(0.1)
     time.sleep(SETTLING_S)
+
+
+def _built(folder: Path) -> int:
+    """Return up to which version the segment file reaches."""
+    files = SegmentFiles(folder / "index")
+    stamps = [published.stamp for source_id in files.sources() for published in files.published(source_id)]
+    return max((stamp.version for stamp in stamps), default=0)
 
 
 def _answers(server: Server, piece_id: str) -> bool:

@@ -22,9 +22,10 @@ SMALLEST_FILE = 5_000
 LEAST_CHANGES = 2_000
 CHANGES_SHARE = 5
 """A file is replaced at once after as many changes as a fifth of its pieces, and at least so many."""
+QUIET_S = 2.0
 REST_RATIO = 20
-"""After fewer it is replaced once as many times as long as its building took have passed: what workers have to
-apply when they start stays little, for a twentieth of a core."""
+"""After fewer, but as many as `LEAST_CHANGES`, it is replaced once its source has been quiet for so long, or as many
+times as long as the last building took have passed: what workers have to apply when they start stays little."""
 RETRY_S = 30.0
 """Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
 INTERVAL_S = 0.25
@@ -47,6 +48,7 @@ class Builder:
         self._metrics = metrics
         self._build = build or self.build
         self._rested_at: dict[int, float] = {}
+        self._moved: dict[int, tuple[int, float]] = {}
         self._tried_again_at: dict[int, float] = {}
 
     def run(self, election: Election) -> None:
@@ -67,12 +69,20 @@ class Builder:
             built = 0
             for head in heads.values():
                 published = self._files.newest(head)
-                now = time.monotonic()
-                rested = self._rested_at.get(head.source_id, 0.0) <= now
-                if is_due(head, published, rested=rested) and self._tried_again_at.get(head.source_id, 0.0) <= now:
+                is_tried = self._tried_again_at.get(head.source_id, 0.0) <= time.monotonic()
+                if is_due(head, published, rested=self._is_rested(head)) and is_tried:
                     built += self._try_build(head, published)
             self._forget(heads)
             return built
+
+    def _is_rested(self, head: SourceHead) -> bool:
+        """Return whether a source is quiet, or its last build long ago."""
+        now = time.monotonic()
+        version, since = self._moved.get(head.source_id, (-1, now))
+        if version != head.version:
+            self._moved[head.source_id] = (head.version, now)
+            since = now
+        return now - since >= QUIET_S or self._rested_at.get(head.source_id, 0.0) <= now
 
     def _try_build(self, head: SourceHead, published: Published | None) -> bool:
         """Return whether a file was built; what is wrong with one source holds up no other."""
@@ -111,6 +121,8 @@ class Builder:
         for source_id in self._files.sources():
             if source_id not in heads:
                 self._files.forget(source_id)
+                self._moved.pop(source_id, None)
+                self._rested_at.pop(source_id, None)
 
 
 def cursor_of(published: Published | None, segment: Segment | None) -> Cursor | None:
