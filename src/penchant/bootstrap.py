@@ -31,7 +31,7 @@ from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
 from penchant.settings import Settings, metrics_folder, set_metrics_folder
-from penchant.storage import SourceHead, Storage, open_storage
+from penchant.storage import Pooling, SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
 from penchant.wire import decode_settings
@@ -60,7 +60,8 @@ def retention_days(settings: bytes) -> int:
 
 def storage_of(settings: Settings) -> Storage:
     """Open the database that the settings name."""
-    return open_storage(folder=Path(settings.data), database_url=settings.database)
+    pooling = Pooling(connections=settings.database_connections, timeout_s=settings.database_timeout_s)
+    return open_storage(folder=Path(settings.data), database_url=settings.database, pooling=pooling)
 
 
 def data_folder(settings: Settings) -> Path:

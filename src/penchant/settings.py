@@ -45,6 +45,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Folder of the SQLite file and of caches; made if missing."""
     database: str | None = None
     """Address of a PostgreSQL database; without one the data folder holds an SQLite file."""
+    database_connections: PositiveCount = 16
+    """Connections to PostgreSQL that each worker may hold; requests that need one wait for it."""
+    database_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
+    """How long a request waits for a connection to PostgreSQL, before 503."""
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8080
