@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from penchant.errors import StorageUnavailable
+from penchant.live.admission import Admission
 from penchant.live.builder import Builder, builder_lock
 from penchant.live.compiling import Compiling, compile_kernels
 from penchant.live.database import Database
@@ -109,7 +110,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         compiling = Compiling(kernel_folder(settings))
     services = wire(settings, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    endless = (services.usage.run(), services.views.run(), _keep_house(services, election))
+    endless = (services.admission.run(), services.usage.run(), services.views.run(), _keep_house(services, election))
     tasks = [asyncio.create_task(each) for each in endless]
     try:
         yield services
@@ -143,6 +144,7 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Seg
         settings=settings,
         metrics=metrics,
         database=database,
+        admission=Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s),
         views=views,
         access=AccessControl(database, settings, rates),
         usage=Usage(database, data_folder(settings)),
