@@ -1,9 +1,6 @@
 """What does not fit is answered with 503 and leaves room for what does."""
 
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
