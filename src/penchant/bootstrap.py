@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from penchant.errors import StorageUnavailable
+from penchant.live.admission import Admission
 from penchant.live.builder import Builder, builder_lock
 from penchant.live.compiling import Compiling, compile_kernels
 from penchant.live.database import Database
@@ -31,7 +32,7 @@ from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
 from penchant.settings import Settings, metrics_folder, set_metrics_folder
-from penchant.storage import SourceHead, Storage, open_storage
+from penchant.storage import Pooling, SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
 from penchant.wire import decode_settings
@@ -60,7 +61,8 @@ def retention_days(settings: bytes) -> int:
 
 def storage_of(settings: Settings) -> Storage:
     """Open the database that the settings name."""
-    return open_storage(folder=Path(settings.data), database_url=settings.database)
+    pooling = Pooling(connections=settings.database_connections, timeout_s=settings.database_timeout_s)
+    return open_storage(folder=Path(settings.data), database_url=settings.database, pooling=pooling)
 
 
 def data_folder(settings: Settings) -> Path:
@@ -108,7 +110,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         compiling = Compiling(kernel_folder(settings))
     services = wire(settings, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    endless = (services.usage.run(), services.views.run(), _keep_house(services, election))
+    endless = (services.admission.run(), services.usage.run(), services.views.run(), _keep_house(services, election))
     tasks = [asyncio.create_task(each) for each in endless]
     try:
         yield services
@@ -142,6 +144,7 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Seg
         settings=settings,
         metrics=metrics,
         database=database,
+        admission=Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s),
         views=views,
         access=AccessControl(database, settings, rates),
         usage=Usage(database, data_folder(settings)),

@@ -45,6 +45,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Folder of the SQLite file and of caches; made if missing."""
     database: str | None = None
     """Address of a PostgreSQL database; without one the data folder holds an SQLite file."""
+    database_connections: PositiveCount = 16
+    """Connections to PostgreSQL that each worker may hold; requests that need one wait for it."""
+    database_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
+    """How long a request waits for a connection to PostgreSQL, before 503."""
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8080
@@ -57,6 +61,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Largest request body, counted after decompression; more is 413."""
     body_timeout_s: Seconds = 30
     """How long a client may pause while it sends a body, before 408."""
+    body_memory_bytes: PositiveCount = 256 * 1024 * 1024
+    """What the bodies of requests under way may take together in each worker; beyond it 503."""
+    longest_delay_s: Seconds = 0.5
+    """How late a worker may get to its requests, before it turns new ones away with 503; 0: any."""
     send_timeout_s: Seconds = 60
     """How long a client may pause while it reads a streamed list, before it is cut."""
     min_version_timeout_s: Seconds = 5

@@ -26,9 +26,9 @@ def numbered(number: int) -> dict[str, Any]:
 class Sources:
     """The sources of one account, changed and read as storage does it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, database_url: str | None = None) -> None:
         self.folder = folder
-        self.storage: Storage = open_storage(folder=folder)
+        self.storage: Storage = open_storage(folder=folder, database_url=database_url)
         self.account = self.storage.account_id("one")
 
     def submit(self, *numbers: int, source: str = "s", **members: Any) -> None:

@@ -30,7 +30,7 @@ from penchant.index.layout import (
     Values,
 )
 from penchant.index.masks import Filter
-from penchant.index.part import Part
+from penchant.index.part import NORM_SCALE, Part
 from penchant.index.segment import Factors, Segment
 from penchant.index.strings import Strings
 from penchant.model import Algorithm, Piece, Term
@@ -44,8 +44,6 @@ MERGE_RATIO = 4
 """A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic."""
 SMALL_SEGMENT = 1_000
 """Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
-NORM_SCALE = 1 << 24
-"""Norms are added up as integers of this unit, so that the mean does not depend on how pieces lie in segments."""
 
 
 class Neighbour(NamedTuple):
@@ -182,11 +180,8 @@ class Snapshot:
         place = tuple(sorted(category_weights.items()))
         mean = self._mean_norms.get(place)
         if mean is None:
-            total = count = 0
-            for part in self.parts:
-                norms = part.live_norms(root_norms(part.segment, category_weights))
-                total += int(np.rint(norms * NORM_SCALE).astype(np.int64).sum())
-                count += len(norms)
+            totals = [part.norm_total(root_norms(part.segment, category_weights)) for part in self.parts]
+            total, count = sum(each[0] for each in totals), sum(each[1] for each in totals)
             mean = self._mean_norms[place] = total / count / NORM_SCALE if count else 0.0
         return mean
 

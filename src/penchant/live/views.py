@@ -11,6 +11,7 @@ from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, Un
 from penchant.index import Popularity, PopularityView, Snapshot
 from penchant.live.database import Database
 from penchant.live.following import apply_feed
+from penchant.live.heads import Heads, SourceName
 from penchant.live.segments import Segments
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.storage import Cursor, SourceHead
@@ -22,8 +23,6 @@ WAIT_STEP_S = 0.02
 
 ADOPTING_S = 5.0
 """Pause between looks for files that are newer than what is held."""
-
-SourceName = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +87,7 @@ class Views:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
+        self._heads = Heads(database)
         self._metrics = metrics
         self._segments = segments
         self._limits = limits
@@ -129,7 +129,7 @@ class Views:
         """
         deadline = self._monotonic() + self._limits.min_version_timeout_s
         while True:
-            head = await self._database.read(self._database.storage.head, account_id, source)
+            head = await self._heads.read((account_id, source))
             if head is None:
                 raise UnknownSource("The account has no source of this name; the first submission makes it.")
             if head.version >= min_version:

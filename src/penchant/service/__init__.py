@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from penchant.live.admission import Admission
 from penchant.live.database import Database
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
@@ -21,6 +22,7 @@ class Services:
     settings: Settings
     metrics: Metrics
     database: Database
+    admission: Admission
     views: Views
     access: AccessControl
     usage: Usage

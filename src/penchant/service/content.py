@@ -1,9 +1,10 @@
 """How do pieces come in, go out and get read? Submissions, deletions, lists, single pieces, the status."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 
-from penchant.errors import UnknownPiece, invalid_parameter
+from penchant.errors import Overloaded, UnknownPiece, invalid_parameter
 from penchant.live.database import Database
 from penchant.live.views import Views
 from penchant.model import EncodedPiece
@@ -20,6 +21,11 @@ from penchant.storage import (
 from penchant.telemetry import Metrics
 from penchant.wire import Receipt, SourceStatus, decode_submission, format_timestamp
 
+MAX_LISTINGS = 6
+"""Listings that a process reads at once: each holds a connection and a snapshot for as long as its client reads."""
+LISTING_WAIT_S = 5.0
+"""How long one more waits for its turn."""
+
 
 class Page:
     """A page of a source's pieces, read batch by batch; ``head`` is what it was read from.
@@ -27,11 +33,18 @@ class Page:
     It holds a read transaction, until its last batch was read or it is closed.
     """
 
-    def __init__(self, database: Database, opening: AbstractContextManager[Listing], listing: Listing) -> None:
+    def __init__(
+        self,
+        database: Database,
+        opening: AbstractContextManager[Listing],
+        listing: Listing,
+        closed: Callable[[], None],
+    ) -> None:
         self.head = listing.head
         self._database = database
         self._opening: AbstractContextManager[Listing] | None = opening
         self._listing = listing
+        self._closed = closed
 
     async def batches(self) -> AsyncIterator[Sequence[EncodedPiece]]:
         """Yield the batches, each read in a thread."""
@@ -46,7 +59,10 @@ class Page:
         """End the read transaction; again is no error."""
         opening, self._opening = self._opening, None
         if opening is not None:
-            await self._database.in_thread(opening.__exit__, None, None, None)
+            try:
+                await self._database.in_thread(opening.__exit__, None, None, None)
+            finally:
+                self._closed()
 
 
 class Content:
@@ -56,6 +72,7 @@ class Content:
         self._database = database
         self._views = views
         self._metrics = metrics
+        self._listings = asyncio.Semaphore(MAX_LISTINGS)
 
     async def submit(self, access: Access, source: str, body: bytes) -> Receipt:
         """Store a submission, all of it or nothing; returns after the commit.
@@ -148,5 +165,14 @@ class Content:
         return await self._page(self._database.storage.open_listing(access.account_id, source, skip=skip, limit=limit))
 
     async def _page(self, opening: AbstractContextManager[Listing]) -> Page:
-        listing = await self._database.in_thread(opening.__enter__)
-        return Page(self._database, opening, listing)
+        try:
+            async with asyncio.timeout(LISTING_WAIT_S):
+                await self._listings.acquire()
+        except TimeoutError:
+            raise Overloaded("Too many listings are being read; ask again soon.", retry_after_s=1) from None
+        try:
+            listing = await self._database.in_thread(opening.__enter__)
+        except BaseException:
+            self._listings.release()
+            raise
+        return Page(self._database, opening, listing, self._listings.release)

@@ -3,6 +3,7 @@
 It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and never imports the index.
 """
 
+from penchant.storage.postgresql import Pooling
 from penchant.storage.records import (
     AddUsage,
     AuditEntry,
@@ -48,6 +49,7 @@ __all__ = [
     "Listing",
     "Outcome",
     "PieceChange",
+    "Pooling",
     "RecordInteractions",
     "ReplaceList",
     "ReplaceSettings",

@@ -1,12 +1,17 @@
 """How is PostgreSQL opened, locked and written? Everything that only PostgreSQL needs."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.dialects import postgresql as dialect
+from sqlalchemy.exc import DBAPIError
 
+from penchant.errors import StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.records import PieceRow
 
@@ -14,9 +19,21 @@ MIGRATION_LOCK = 0x70656E6368616E74
 """The advisory lock's number: the letters of the project's name."""
 COPY_FROM_ROWS = 32
 """Fewer rows go faster without the temporary table."""
-POOL_SIZE = 8
-POOL_OVERFLOW = 24
-"""Connections per process: PostgreSQL's default is 100 in all."""
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 2.0
+"""Pauses between attempts to connect while the database is away: doubled after each that failed."""
+STATEMENT_TIMEOUT_S = 120
+"""The longest that one statement may take: reading a batch of a feed takes milliseconds."""
+IDLE_TIMEOUT_S = 180
+"""How long the server lets a transaction wait for us: longer than a slow reader may pause, and not for ever."""
+ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+"""When each side takes a silent network for cut: after 11 s, where the default is two hours."""
+SESSION = (
+    f"SET statement_timeout = '{STATEMENT_TIMEOUT_S}s';"
+    f" SET idle_in_transaction_session_timeout = '{IDLE_TIMEOUT_S}s';"
+    " SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;"
+    " SET tcp_user_timeout = 10000"
+)
 
 STAGE = text(
     "CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (source_id bigint, piece_id text, version bigint,"
@@ -36,19 +53,43 @@ UNSTAGE = text(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooling:
+    """How many connections a process may hold, and how long it waits for one, in seconds."""
+
+    connections: int = 16
+    timeout_s: float = 10.0
+
+
 class PostgresqlDatabase:
     """A PostgreSQL database: pooled connections, rows locked by the transactions themselves."""
 
     insert = staticmethod(dialect.insert)
     quick_reads = False
 
-    def __init__(self, url: str) -> None:
-        address = url.replace("postgresql://", "postgresql+psycopg://", 1)
+    def __init__(self, url: str, pooling: Pooling) -> None:
+        address = make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+        given = {name: value for name, value in ALIVE.items() if name not in address.query}
         self.writing_engine = create_engine(
-            address, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, isolation_level="READ COMMITTED"
+            address,
+            pool_size=pooling.connections,
+            max_overflow=0,
+            pool_timeout=pooling.timeout_s,
+            isolation_level="READ COMMITTED",
+            connect_args={"connect_timeout": max(2, round(pooling.timeout_s / 2))} | given,
         )
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
+        attempts = Attempts(max(2.0, pooling.timeout_s / 2))
+
+        @event.listens_for(self.writing_engine, "do_connect")
+        def connect(dialect: Any, _record: Any, words: list[Any], options: dict[str, Any]) -> Any:
+            return attempts.make(lambda: dialect.connect(*words, **options))
+
+        @event.listens_for(self.writing_engine, "connect")
+        def prepare(connection: Any, _record: Any) -> None:
+            connection.execute(SESSION)
+            connection.commit()
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -59,13 +100,30 @@ class PostgresqlDatabase:
     def migrating(self) -> Iterator[Connection]:
         """Give a write transaction that no other process can be in."""
         with self.writing_engine.begin() as connection:
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
             connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MIGRATION_LOCK})
             yield connection
 
     def head_row(self, source_id: int) -> Sequence[Any] | None:
         """Return the row of `statements.HEAD`."""
+        return next(iter(self.head_rows([source_id])), None)
+
+    def head_rows(self, source_ids: Sequence[int]) -> Sequence[Sequence[Any]]:
+        """Return the rows of `statements.HEAD` of several sources; those that are missing are left out.
+
+        Asked once more over a new connection where the first one turns out to be cut: this read comes first in
+        almost every request, and finds out that the database was started anew.
+        """
+        try:
+            return self._head_rows(source_ids)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            return self._head_rows(source_ids)
+
+    def _head_rows(self, source_ids: Sequence[int]) -> Sequence[Sequence[Any]]:
         with self._head_engine.connect() as connection:
-            return connection.execute(statements.HEAD, {"source_id": source_id}).one_or_none()
+            return connection.execute(statements.HEADS_OF, {"numbers": source_ids}).all()
 
     def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
         """Insert or replace rows of pieces: many through COPY into a temporary table."""
@@ -91,3 +149,38 @@ class PostgresqlDatabase:
     def close(self) -> None:
         """Close every connection."""
         self.writing_engine.dispose()
+
+
+class Attempts:
+    """Attempts to connect: while they fail, one at a time and with pauses; whoever asks meanwhile fails at once."""
+
+    def __init__(self, longest_s: float, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._longest_s = longest_s
+        self._monotonic = monotonic
+        self._guard = threading.Lock()
+        self._failures = 0
+        self._next_at = 0.0
+
+    def make(self, connect: Callable[[], Any]) -> Any:
+        """Return a connection.
+
+        Raises:
+            StorageUnavailable: it is too early after a failure.
+        """
+        with self._guard:
+            if self._failures:
+                if self._monotonic() < self._next_at:
+                    raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
+                # Whoever asks during this attempt is turned away.
+                self._next_at = self._monotonic() + self._longest_s
+        try:
+            connection = connect()
+        except Exception:
+            with self._guard:
+                self._failures += 1
+                pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(self._failures - 1, 10))
+                self._next_at = self._monotonic() + pause
+            raise
+        with self._guard:
+            self._failures = 0
+        return connection

@@ -103,6 +103,10 @@ class SqliteDatabase:
         rows = connection.execute(self._head_sql, (source_id,)).fetchall()
         return rows[0] if rows else None
 
+    def head_rows(self, source_ids: Sequence[int]) -> list[Sequence[Any]]:
+        """Return the rows of `statements.HEAD` of several sources; those that are missing are left out."""
+        return [row for number in source_ids if (row := self.head_row(number)) is not None]
+
     def _hold(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
         configure(connection)

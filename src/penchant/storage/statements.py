@@ -40,6 +40,8 @@ _HEADS = (
 )
 HEAD = _HEADS.where(sources.c.source_id == bindparam("source_id"))
 """A source with both its counters; the first ten columns are those of a `SourceHead`, in its order."""
+HEADS_OF = _HEADS.where(sources.c.source_id.in_(bindparam("numbers", expanding=True)))
+"""Several sources, as `HEAD`."""
 HEADS_FROM = _HEADS.where(_content.c.live >= bindparam("minimum"))
 """The sources with at least so many pieces, as `HEAD`."""
 

@@ -16,7 +16,7 @@ from penchant.storage import access, maintenance, migrations, reads
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
 from penchant.storage.hashing import source_id
-from penchant.storage.postgresql import PostgresqlDatabase
+from penchant.storage.postgresql import Pooling, PostgresqlDatabase
 from penchant.storage.records import (
     AuditEntry,
     Command,
@@ -95,6 +95,13 @@ class Storage:
         """Return where a source stands; ``None`` for one that does not exist. Read before every answer."""
         with driver_errors():
             return reads.to_head(self._database.head_row(source_id(account_id, source)), account_id, source)
+
+    def heads(self, names: Sequence[tuple[int, str]]) -> list[SourceHead | None]:
+        """Return where several sources, as account and name, stand; ``None`` for those that do not exist."""
+        numbers = [source_id(*name) for name in names]
+        with driver_errors():
+            rows = {row[0]: row for row in self._database.head_rows(numbers)}
+        return [reads.to_head(rows.get(number), *name) for number, name in zip(numbers, names, strict=True)]
 
     def read_piece(self, account_id: int, source: str, piece_id: str) -> tuple[SourceHead, bytes | None]:
         """Return a piece's body, ``None`` for an unknown one, with the head it was read at."""
@@ -245,14 +252,14 @@ def _carried_out(writing: Writing, commands: Sequence[Command]) -> Sequence[Outc
         return [error] * len(commands)
 
 
-def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
+def open_storage(*, folder: Path, database_url: str | None = None, pooling: Pooling | None = None) -> Storage:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
     Raises:
         StorageUnavailable: it cannot be reached or written.
         StorageIncompatible: it is another program's, or a newer release's.
     """
-    database = _database(folder, database_url)
+    database = _database(folder, database_url, pooling or Pooling())
     try:
         with driver_errors():
             with database.reading_engine.connect() as connection:
@@ -267,10 +274,10 @@ def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
     return Storage(database)
 
 
-def _database(folder: Path, url: str | None) -> SqliteDatabase | PostgresqlDatabase:
+def _database(folder: Path, url: str | None, pooling: Pooling) -> SqliteDatabase | PostgresqlDatabase:
     if url is None:
         with driver_errors():
             return SqliteDatabase(folder)
     if not url.startswith("postgresql://"):
         raise StorageUnavailable("A database address begins with postgresql://.")
-    return PostgresqlDatabase(url)
+    return PostgresqlDatabase(url, pooling)

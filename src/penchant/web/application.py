@@ -139,8 +139,14 @@ class _Exchange:
         self.status = 0
         self.rate: RateState | None = None
         self.uncount: Callable[[], None] | None = None
+        self._held_bytes = 0
         self.services = services
         self._started = time.perf_counter()
+
+    def hold(self, size: int) -> None:
+        """Hold room for a part of the body until the request is over."""
+        self.services.admission.take(size)
+        self._held_bytes += size
 
     def sender(self, send: Send) -> Send:
         """Return a ``send`` that adds what every answer carries."""
@@ -186,6 +192,8 @@ class _Exchange:
         """Count the request and log it where that is asked for; only a 200 counts against a quota."""
         if self.uncount is not None and self.status != 200:
             self.uncount()
+        if self._held_bytes:
+            self.services.admission.give(self._held_bytes)
         seconds = time.perf_counter() - self._started
         self.services.metrics.count_request(self.template, self.method, self.status, seconds)
         if self.services.settings.log_requests:
@@ -235,8 +243,10 @@ class Resource:
             query=query,
             headers=exchange.headers,
             receive=receive,
+            hold=exchange.hold,
         )
         if not operation.public:
+            services.admission.require_time()
             await self._admit(call, exchange)
         try:
             answer = await self._handled(call)
@@ -256,6 +266,7 @@ class Resource:
                 call.headers,
                 limit_bytes=call.services.settings.body_limit_bytes,
                 timeout_s=call.services.settings.body_timeout_s,
+                take=call.hold,
             )
         return await operation.handler(call)
 

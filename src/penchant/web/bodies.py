@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -51,14 +51,17 @@ def has_body(headers: Headers) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0").strip() not in {"", "0"}
 
 
-async def read_body(receive: Receive, headers: Headers, *, limit_bytes: int, timeout_s: float) -> bytes:
-    """Return the whole body, decompressed.
+async def read_body(
+    receive: Receive, headers: Headers, *, limit_bytes: int, timeout_s: float, take: Callable[[int], None]
+) -> bytes:
+    """Return the whole body, decompressed; ``take`` is told of every part before the next one is received.
 
     Raises:
         BodyTooLarge: more than ``limit_bytes``; it is not read to its end.
         RequestTimeout: the client paused for longer than ``timeout_s``.
         InvalidSyntax: a gzip body that is none.
         UnsupportedMediaType: another encoding.
+        Overloaded: ``take`` has no room for it.
     """
     announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > limit_bytes:
@@ -72,6 +75,7 @@ async def read_body(receive: Receive, headers: Headers, *, limit_bytes: int, tim
         size += len(chunk)
         if size > limit_bytes:
             raise _too_large(limit_bytes)
+        take(len(chunk))
         parts.append(chunk)
     return b"".join(parts)
 

@@ -118,7 +118,11 @@ async def _deletion_body(call: Call) -> bytes | None:
 async def _read(call: Call) -> bytes:
     settings = call.services.settings
     return await read_body(
-        call.receive, call.headers, limit_bytes=settings.body_limit_bytes, timeout_s=settings.body_timeout_s
+        call.receive,
+        call.headers,
+        limit_bytes=settings.body_limit_bytes,
+        timeout_s=settings.body_timeout_s,
+        take=call.hold,
     )
 
 

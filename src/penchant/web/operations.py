@@ -47,6 +47,8 @@ class Call:
     query: Query
     headers: Headers
     receive: Receive
+    hold: Callable[[int], None]
+    """Takes room for a part of the body, until the request is over."""
     caller: Access | None = None
     head: SourceHead | None = None
     """Where the source stood when the request was let in."""

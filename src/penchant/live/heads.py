@@ -1,0 +1,54 @@
+"""How do many reads ask where their sources stand? Those that wait share one query, begun after all of them."""
+
+import asyncio
+
+from penchant.live.database import Database
+from penchant.storage import SourceHead
+
+SourceName = tuple[int, str]
+
+
+class Heads:
+    """The heads of sources, read anew for each request.
+
+    Where a read takes microseconds it is made at once. Elsewhere one query at a time asks for all that wait; who
+    comes while it runs waits for the next one, since it may have begun before a change that he must see.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[SourceName, asyncio.Future[SourceHead | None]] = {}
+        self._asking: asyncio.Task[None] | None = None
+
+    async def read(self, name: SourceName) -> SourceHead | None:
+        """Return where a source, as account and name, stands; ``None`` for one that does not exist.
+
+        Raises:
+            StorageUnavailable: the database is away.
+        """
+        storage = self._database.storage
+        if storage.quick_reads:
+            return storage.head(*name)
+        future = self._waiting.get(name)
+        if future is None:
+            future = self._waiting[name] = asyncio.get_running_loop().create_future()
+            if self._asking is None:
+                self._asking = asyncio.create_task(self._ask())
+        # Shared with others, who go on waiting if this one is cancelled.
+        return await asyncio.shield(future)
+
+    async def _ask(self) -> None:
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting, {}
+                try:
+                    heads = await self._database.in_thread(self._database.storage.heads, list(asked))
+                except Exception as error:  # noqa: BLE001  # it is theirs who wait
+                    for future in asked.values():
+                        future.set_exception(error)
+                        future.exception()  # known now, even where nobody waits any more
+                else:
+                    for future, head in zip(asked.values(), heads, strict=True):
+                        future.set_result(head)
+        finally:
+            self._asking = None

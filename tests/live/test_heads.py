@@ -1,0 +1,130 @@
+"""Reads that wait share one query; each sees what was committed before it began."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from live.conftest import Sources
+from penchant.errors import StorageUnavailable
+from penchant.live.database import Database
+from penchant.live.heads import Heads
+from penchant.storage import SourceHead, Storage, open_storage
+from penchant.telemetry import Metrics
+from storage.conftest import new_database
+
+
+@pytest.fixture
+def sources(postgresql: str, tmp_path: Path) -> Any:
+    opened = Sources(tmp_path / "data", database_url=new_database(postgresql))
+    yield opened
+    opened.storage.close()
+
+
+def watched(storage: Storage, before: Callable[[], None]) -> list[int]:
+    """Note how many sources each query asks for, and do something before it."""
+    asked: list[int] = []
+    heads = storage.heads
+
+    def noting(names: Sequence[tuple[int, str]]) -> list[SourceHead | None]:
+        asked.append(len(names))
+        before()
+        return heads(names)
+
+    storage.heads = noting  # type: ignore[method-assign]
+    return asked
+
+
+def test_those_who_wait_share_a_query(sources: Sources) -> None:
+    for name in "abc":
+        sources.submit(1, source=name)
+    asked = watched(sources.storage, lambda: None)
+    heads = Heads(Database(sources.storage, Metrics()))
+
+    async def many() -> list[SourceHead | None]:
+        return await asyncio.gather(*(heads.read((sources.account, name)) for name in "abcx" * 25))
+
+    found = asyncio.run(many())
+
+    assert [None if head is None else head.name for head in found] == ["a", "b", "c", None] * 25
+    assert asked == [4]
+
+
+def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Sources) -> None:
+    sources.submit(1)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        go_on.wait(10)
+
+    asked = watched(sources.storage, hold)
+    heads = Heads(Database(sources.storage, Metrics()))
+
+    async def scene() -> tuple[SourceHead | None, SourceHead | None]:
+        first = asyncio.create_task(heads.read((sources.account, "s")))
+        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(sources.submit, 2)
+        second = asyncio.create_task(heads.read((sources.account, "s")))
+        await asyncio.sleep(0)
+        go_on.set()
+        return await first, await second
+
+    _, second = asyncio.run(scene())
+
+    assert second is not None
+    assert second.version == 2
+    assert asked == [1, 1]
+
+
+def test_a_cancelled_read_takes_none_of_the_others_along(sources: Sources) -> None:
+    sources.submit(1)
+    heads = Heads(Database(sources.storage, Metrics()))
+
+    async def scene() -> SourceHead | None:
+        given_up = asyncio.create_task(heads.read((sources.account, "s")))
+        waiting = asyncio.create_task(heads.read((sources.account, "s")))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        return await waiting
+
+    head = asyncio.run(scene())
+
+    assert head is not None
+    assert head.version == 1
+
+
+def test_a_failure_reaches_all_who_wait_and_nobody_after(sources: Sources) -> None:
+    sources.submit(1)
+    failing = [True]
+
+    def fail() -> None:
+        if failing:
+            failing.clear()
+            raise StorageUnavailable("away")
+
+    watched(sources.storage, fail)
+    heads = Heads(Database(sources.storage, Metrics()))
+
+    async def scene() -> tuple[list[Any], SourceHead | None]:
+        reads = (heads.read((sources.account, "s")) for _ in range(3))
+        failed = await asyncio.gather(*reads, return_exceptions=True)
+        return failed, await heads.read((sources.account, "s"))
+
+    failed, head = asyncio.run(scene())
+
+    assert [type(each) for each in failed] == [StorageUnavailable] * 3
+    assert head is not None
+
+
+def test_a_file_is_read_at_once(tmp_path: Path) -> None:
+    storage = open_storage(folder=tmp_path / "data")
+    account = storage.account_id("one")
+    asked = watched(storage, lambda: None)
+
+    assert asyncio.run(Heads(Database(storage, Metrics())).read((account, "none"))) is None
+    assert asked == []
+    storage.close()
