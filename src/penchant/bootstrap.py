@@ -27,6 +27,7 @@ from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
@@ -120,6 +121,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
+        await services.access.close()
         services.database.close()
         election.close()
         services.usage.close()
@@ -130,6 +132,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
 def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics) -> Services:
     """Return the services over an open database."""
     database = Database(storage, metrics)
+    node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     views = Views(
         database,
         metrics,
@@ -146,7 +149,7 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Seg
         database=database,
         admission=Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s),
         views=views,
-        access=AccessControl(database, settings, rates),
+        access=AccessControl(database, settings, rates, node_rates=node_rates),
         usage=Usage(database, data_folder(settings)),
         content=Content(database, views, metrics),
         people=People(database, views, metrics),

@@ -49,6 +49,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections to PostgreSQL that each worker may hold; requests that need one wait for it."""
     database_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
     """How long a request waits for a connection to PostgreSQL, before 503."""
+    redis: Annotated[str, msgspec.Meta(pattern=r"^rediss?://")] | None = None
+    """Address of a Redis through which the rates of keys hold for all nodes together."""
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8080

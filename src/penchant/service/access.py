@@ -20,6 +20,7 @@ from penchant.errors import (
 )
 from penchant.live.database import Database
 from penchant.model import Feature, Plan
+from penchant.service.node_rates import NodeRates
 from penchant.settings import Settings
 from penchant.storage import KeyRecord
 
@@ -68,7 +69,11 @@ def hash_secret(secret: str) -> bytes:
 
 
 class AccessControl:
-    """Authenticates keys and holds their plans' features and limits; ``rates`` is what the limiter remembers."""
+    """Authenticates keys and holds their plans' features and limits.
+
+    ``rates`` is what the limiter remembers, ``node_rates`` what it counts with all nodes, where they have something
+    to do that with.
+    """
 
     def __init__(
         self,
@@ -76,6 +81,7 @@ class AccessControl:
         settings: Settings,
         rates: RateStorage,
         *,
+        node_rates: NodeRates | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -86,6 +92,12 @@ class AccessControl:
         self._accepted: dict[bytes, tuple[float, Access]] = {}
         self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
         self._rates = FixedWindowRateLimiter(rates)
+        self._node_rates = node_rates
+
+    async def close(self) -> None:
+        """Close the connections to what counts for all nodes."""
+        if self._node_rates is not None:
+            await self._node_rates.close()
 
     async def authenticate(self, keys: list[str]) -> Access:
         """Return who sends these ``x-api-key`` headers.
@@ -119,11 +131,15 @@ class AccessControl:
         self._accepted[hash_secret(keys[0])] = (self._looked_up[record.key_id][0], access)
         return access
 
-    def count_request(self, access: Access) -> RateState | None:
+    async def count_request(self, access: Access) -> RateState | None:
         """Count a request of a key against its plan's rate; ``None`` where there is no limit."""
         limit = access.plan.requests_per_second
         if limit is None:
             return None
+        if self._node_rates is not None:
+            count = await self._node_rates.count(access.key_id)
+            if count is not None:
+                return RateState(limit=limit, remaining=max(0, limit - count), reset_s=1, exceeded=count > limit)
         item = RateLimitItemPerSecond(limit)
         allowed = self._rates.hit(item, access.key_id)
         window = self._rates.get_window_stats(item, access.key_id)

@@ -275,7 +275,7 @@ class Resource:
         services = call.services
         access = await services.access.authenticate(call.headers.getlist("x-api-key"))
         call.caller = access
-        exchange.rate = services.access.count_request(access)
+        exchange.rate = await services.access.count_request(access)
         if exchange.rate is not None and exchange.rate.exceeded:
             raise RateExceeded(f"The key's plan allows {exchange.rate.limit} requests a second.", retry_after_s=1)
         if call.operation.counted:

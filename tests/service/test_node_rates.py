@@ -1,0 +1,120 @@
+"""Rates hold for all nodes through a real Redis, and go on without it."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server, command, free_port
+from penchant.errors import InvalidSettings
+from penchant.service.node_rates import PAUSE_S, NodeRates
+from penchant.telemetry import Metrics
+from storage.conftest import new_database
+
+RATE = 10
+
+
+class Redis:
+    """A Redis server of the system's packages, on loopback, that keeps nothing."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.address = f"redis://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self) -> None:
+        program = shutil.which("redis-server")
+        if program is None:
+            pytest.skip("there is no redis-server")
+        words = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            else:
+                return
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    server = Redis()
+    yield server
+    server.stop()
+
+
+def counts(rates: list[NodeRates], times: int) -> list[int | None]:
+    async def scene() -> list[int | None]:
+        found = [await each.count("key") for _ in range(times) for each in rates]
+        for each in rates:
+            await each.close()
+        return found
+
+    return asyncio.run(scene())
+
+
+def test_nodes_count_together(redis: Redis) -> None:
+    found = counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10)
+
+    assert found == list(range(1, 21))
+
+
+def test_without_redis_nobody_is_counted_and_it_is_left_alone_for_a_while(redis: Redis) -> None:
+    now = [100.0]
+    metrics = Metrics()
+    rates = NodeRates(redis.address, metrics, monotonic=lambda: now[0])
+
+    async def scene() -> list[int | None]:
+        found = [await rates.count("key")]
+        redis.stop()
+        found += [await rates.count("key") for _ in range(3)]
+        redis.start()
+        now[0] += PAUSE_S
+        found.append(await rates.count("key"))
+        await rates.close()
+        return found
+
+    assert asyncio.run(scene()) == [1, None, None, None, 1]
+    assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "redis"}) == 1
+
+
+def test_a_wrong_address_is_told() -> None:
+    with pytest.raises(InvalidSettings, match="redis://host:6379/0"):
+        NodeRates("redis://127.0.0.1:port", Metrics())
+
+
+@pytest.mark.slow
+def test_a_rate_holds_for_two_nodes_together(redis: Redis, postgresql: str, tmp_path: Path) -> None:
+    settings = tmp_path / "penchant.toml"
+    settings.write_text(f'redis = "{redis.address}"\n[plans.slow]\nrequests-per-second = {RATE}\n')
+    database = new_database(postgresql)
+    nodes = [Server(tmp_path / name, "--settings", str(settings), database=database) for name in ("one", "two")]
+    where = ["--data", str(tmp_path / "one"), "--database", database, "--settings", str(settings)]
+    key = command("keys", "create", *where, "--plan", "slow").stdout.strip()
+    nodes[0].client.post("/s/content", json=[{"id": "a", "categories": {}}])
+
+    begun = time.monotonic()
+    answers = [
+        node.client.get("/s/ids", headers={"x-api-key": key}).status_code for _ in range(6 * RATE) for node in nodes
+    ]
+    seconds = time.monotonic() - begun
+
+    assert set(answers) == {200, 429}
+    assert RATE <= answers.count(200) <= RATE * (int(seconds) + 2)
+
+    redis.stop()
+    assert nodes[0].client.get("/s/ids", headers={"x-api-key": key}).status_code in {200, 429}
+    for node in nodes:
+        assert node.stop() == 0
