@@ -136,6 +136,11 @@ def load_settings(
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
 
 
+def environment_without_settings() -> dict[str, str]:
+    """Return the environment for a service that must not know what is set for another one."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
+
+
 def metrics_folder() -> Path | None:
     """Return the folder where this process counts together with others; ``None``: it counts alone."""
     named = os.environ.get(METRICS_VARIABLE)

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from penchant.errors import PenchantError
+from penchant.settings import environment_without_settings
 
 STARTING_S = 60.0
 STOPPING_S = 15.0
@@ -23,23 +25,34 @@ class BenchFailed(PenchantError):
     code = "bench-failed"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What is served: a data folder, with a PostgreSQL database where one is named; a key once there is one."""
+
+    folder: Path
+    workers: int
+    database: str | None = None
+    key: str = ""
+
+
 class Server:
     """A running server, with a key to ask it."""
 
-    def __init__(self, folder: Path, *, workers: int, key: str | None = None) -> None:
-        self.folder = folder
+    def __init__(self, served: Served) -> None:
+        self.served = served
         self.port = _free_port()
         command = [sys.executable, "-m", "penchant"]
-        options = ["--data", str(folder), "--port", str(self.port), "--workers", str(workers)]
-        self._log = (folder.parent / "bench-server.log").open("ab")
+        where = ["--data", str(served.folder), *(["--database", served.database] if served.database else [])]
+        options = [*where, "--port", str(self.port), "--workers", str(served.workers)]
+        self._log = (served.folder.parent / "bench-server.log").open("ab")
         # Whatever is set for another service must not lead here, least of all its database.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PENCHANT_")}
+        environment = environment_without_settings()
         self.process = subprocess.Popen([*command, "serve", *options], stderr=self._log, env=environment)  # noqa: S603  # our own
         self._wait()
-        self.key = key or self._new_key(command, environment)
+        self.key = served.key or self._new_key([*command, "keys", "create", *where], environment)
 
-    def _new_key(self, command: list[str], environment: dict[str, str]) -> str:
-        making = [*command, "keys", "create", "--data", str(self.folder)]
+    @staticmethod
+    def _new_key(making: list[str], environment: dict[str, str]) -> str:
         made = subprocess.run(making, capture_output=True, check=True, text=True, env=environment)  # noqa: S603  # our own
         return made.stdout.strip()
 
@@ -106,10 +119,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *, workers: int) -> Iterator[Server]:
+def running(served: Served) -> Iterator[Server]:
     """Run a server while the block lasts."""
     os.umask(0o077)
-    server = Server(folder, workers=workers)
+    server = Server(served)
     try:
         yield server
     finally:

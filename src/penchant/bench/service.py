@@ -1,21 +1,20 @@
 """How fast is the service? Through HTTP, against a server as a process of its own."""
 
-import sqlite3
 import statistics
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
-import zstandard
 
 from penchant.bench.catalogue import ids_of
 from penchant.bench.load import Load, request, run
+from penchant.bench.plain import interactions_a_second, seconds_of_pieces
 from penchant.bench.report import Report
-from penchant.bench.server import BenchFailed, Server, running
+from penchant.bench.server import BenchFailed, Served, Server, running
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
 from penchant.live.segment_files import SegmentFiles
 
@@ -25,7 +24,6 @@ SENDERS = 2
 SENT_TOGETHER = 8
 MEASURED_BATCHES = 24
 """Submissions whose time counts; the rest of a large catalogue is only loaded."""
-DICTIONARY_BYTES = 64 * 1024
 QUERIES = 5_000
 PEOPLE = 1_000
 FRESH_RATE = 200.0
@@ -36,17 +34,18 @@ SETTLING_S = 6.0
 SEED = 11
 
 
-def measure(report: Report, batches: Iterable[list[bytes]], folder: Path, *, workers: int, seconds: float) -> None:
-    """Add the figures of the service; the data stays in ``folder``."""
+def measure(report: Report, batches: Iterable[list[bytes]], served: Served, *, seconds: float) -> None:
+    """Add the figures of the service; the data stays where it was served from."""
+    workers = served.workers
     began = time.perf_counter()
-    with running(folder, workers=workers) as server:
+    with running(served) as server:
         report.add("first start to ready", time.perf_counter() - began, "s")
         _wait_for_kernels(server)
         report.add("first start to compiled kernels", time.perf_counter() - began, "s")
         empty = server.memory_bytes()
         live = run(Load(port=server.port, requests=[request("GET", "/-/health/live")], seconds=seconds))
         report.add("ceiling of the client: health, 32 connections", live.per_second, "req/s", p99=live.p99_ms)
-        ids = _ingest(report, server, batches, folder)
+        ids = _ingest(report, server, batches)
         report.pieces = len(ids)
         _wait_for_index(report, server, ids, workers)
         _similar(report, server, ids, seconds)
@@ -55,18 +54,18 @@ def measure(report: Report, batches: Iterable[list[bytes]], folder: Path, *, wor
         _fresh(report, server, seconds)
         _people(report, server, ids, seconds)
         key = server.key
-    _restart(report, folder, (ids[-1], key), workers)
+    _restart(report, replace(served, key=key), ids[-1])
 
 
 def _wait_for_kernels(server: Server) -> None:
     ended = time.perf_counter() + COMPILING_S
-    while not (server.folder / "kernels" / "ready").exists():
+    while not (server.served.folder / "kernels" / "ready").exists():
         _require(time.perf_counter() < ended, "kernels")
         time.sleep(0.1)
     time.sleep(SETTLING_S)
 
 
-def _ingest(report: Report, server: Server, batches: Iterable[list[bytes]], folder: Path) -> list[str]:
+def _ingest(report: Report, server: Server, batches: Iterable[list[bytes]]) -> list[str]:
     """Submit the catalogue and return its ids."""
     ids: list[str] = []
     sent: list[bytes] = []
@@ -85,7 +84,8 @@ def _ingest(report: Report, server: Server, batches: Iterable[list[bytes]], fold
                 sent += waiting
                 counted = len(ids)
             waiting = []
-    plain = statistics.median(_plainly(sent, folder) for _ in range(3))
+    home, database = server.served.folder.parent, server.served.database
+    plain = statistics.median(seconds_of_pieces(sent, home, database) for _ in range(3))
     against = ("decode, compress and insert in one process", counted / plain)
     report.add("ingest, 2,000 pieces a request", counted / seconds, "pieces/s", against=against)
     return ids
@@ -96,29 +96,6 @@ def _then_none(batches: Iterable[list[bytes]]) -> Iterable[list[bytes] | None]:
     yield None
 
 
-def _plainly(bodies: Sequence[bytes], folder: Path) -> float:
-    """Return the seconds that it takes to decode, compress and store the same bodies, with nothing else around."""
-    path = folder.parent / "plain.db"
-    pieces = msgspec.json.decode(bodies[0])
-    dictionary = zstandard.train_dictionary(DICTIONARY_BYTES, [msgspec.json.encode(piece) for piece in pieces])
-    compressor = zstandard.ZstdCompressor(level=3, dict_data=dictionary)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL").fetchall()
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("CREATE TABLE pieces (source INTEGER, id TEXT, body BLOB, PRIMARY KEY (source, id))")
-        began = time.perf_counter()
-        for body in bodies:
-            decoded = msgspec.json.decode(body)
-            rows = [(1, piece["id"], compressor.compress(msgspec.json.encode(piece))) for piece in decoded]
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?)", rows)
-            connection.execute("COMMIT")
-        seconds = time.perf_counter() - began
-    for left in folder.parent.glob("plain.db*"):
-        left.unlink()
-    return seconds
-
-
 def _wait_for_index(report: Report, server: Server, ids: Sequence[str], workers: int) -> None:
     """Ask until every worker answers, and wait for the segment file."""
     began = time.perf_counter()
@@ -127,7 +104,7 @@ def _wait_for_index(report: Report, server: Server, ids: Sequence[str], workers:
             _require(time.perf_counter() - began < INDEXING_S, "the index")
             time.sleep(0.1)
     report.add("last submission to first answer of every worker", time.perf_counter() - began, "s")
-    while len(ids) >= SMALLEST_FILE and _built(server.folder) < len(ids) - LEAST_CHANGES:
+    while len(ids) >= SMALLEST_FILE and _built(server.served.folder) < len(ids) - LEAST_CHANGES:
         _require(time.perf_counter() - began < INDEXING_S, "the segment file")
         time.sleep(0.1)
     time.sleep(SETTLING_S)
@@ -185,7 +162,11 @@ def _people(report: Report, server: Server, ids: Sequence[str], seconds: float) 
     ]
     stored = run(Load(port=server.port, requests=told, seconds=seconds))
     _require(stored.errors == 0, "interactions")
-    report.add("interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms)
+    bare = interactions_a_second(seconds, server.served.folder.parent, server.served.database)
+    against = ("one connection, 32 rows a commit", bare)
+    report.add(
+        "interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms, against=against
+    )
     asked = [request("GET", f"/{SOURCE}/users/person-{n}/recommendation", server.key) for n in range(PEOPLE)]
     run(Load(port=server.port, requests=asked, connections=1, seconds=1.0))
     answered = run(Load(port=server.port, requests=asked, connections=1, seconds=seconds))
@@ -193,14 +174,11 @@ def _people(report: Report, server: Server, ids: Sequence[str], seconds: float) 
     report.add("recommendation, one connection", answered.p50_ms, "ms", p99=answered.p99_ms)
 
 
-def _restart(report: Report, folder: Path, asked: tuple[str, str], workers: int) -> None:
+def _restart(report: Report, served: Served, piece_id: str) -> None:
     began = time.perf_counter()
-    server = Server(folder, workers=workers, key=asked[1])
-    try:
-        server.ask("GET", f"/{SOURCE}/content/{asked[0]}/similar")
+    with running(served) as server:
+        server.ask("GET", f"/{SOURCE}/content/{piece_id}/similar")
         report.add("restart to first answer", time.perf_counter() - began, "s")
-    finally:
-        server.stop()
 
 
 def _require(fine: bool, what: str) -> None:  # noqa: FBT001  # a condition

@@ -9,7 +9,9 @@ import click
 import msgspec
 
 from penchant.bench import catalogue, engine, service
+from penchant.bench.plain import require_empty
 from penchant.bench.report import Report, machine, show
+from penchant.bench.server import Served
 from penchant.index.engine import KINDS, compile_kind, use
 from penchant.live.compiling import load_kernels
 from penchant.live.segment_files import SegmentFiles
@@ -28,6 +30,7 @@ from penchant.settings import MAX_WORKERS
 @click.option(
     "--workers", type=click.IntRange(1, MAX_WORKERS), default=1, show_default=True, help="Processes that answer."
 )
+@click.option("--database", help="Address of an empty PostgreSQL database to measure with; it is filled.")
 @click.option(
     "--seconds", type=click.FloatRange(0.5, 600), default=3.0, show_default=True, help="Time for each figure."
 )
@@ -37,15 +40,26 @@ from penchant.settings import MAX_WORKERS
     type=click.Path(dir_okay=False, path_type=Path),
     help="File for the figures as JSON, beside the table; - for standard output instead of it.",
 )
-def bench(*, pieces: int, source: Path | None, workers: int, seconds: float, json_file: Path | None) -> None:
+def bench(
+    *,
+    pieces: int,
+    source: Path | None,
+    workers: int,
+    database: str | None,
+    seconds: float,
+    json_file: Path | None,
+) -> None:
     """Measure the service and its index on a temporary folder, beside baselines in the same run."""
+    if database is not None:
+        require_empty(database)
     batches: Iterable[list[bytes]] = catalogue.made(pieces) if source is None else catalogue.given(source)
     report = Report(
         catalogue="made" if source is None else source.name, pieces=pieces, workers=workers, machine=machine()
     )
     with tempfile.TemporaryDirectory(prefix="penchant-bench-") as home:
         folder = Path(home) / "data"
-        service.measure(report, batches, folder, workers=workers, seconds=seconds)
+        served = Served(folder=folder, workers=workers, database=database)
+        service.measure(report, batches, served, seconds=seconds)
         measure_engine(report, folder, seconds)
     if str(json_file) == "-":
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
