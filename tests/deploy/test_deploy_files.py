@@ -19,6 +19,11 @@ from penchant.settings import load_settings
 ROOT = DEPLOY.parent
 PORTS = (18_081, 18_082)
 FILES = sorted(path for path in DEPLOY.iterdir() if path.is_file())
+SERVICE_MEMBERS = set(
+    "build image init restart stop_grace_period read_only tmpfs cap_drop security_opt depends_on environment"
+    " command volumes networks healthcheck ports".split()
+)
+"""Members of a service that the compose specification has, as far as they are used: a slip is none of them."""
 MAX_EXPOSURE = 20
 """Of systemd-analyze security, in tenths: it calls up to 2.0 of 10 "OK" and below."""
 
@@ -116,7 +121,9 @@ def test_what_compose_refers_to_is_there() -> None:
     document = compose()
     services = document["services"]
 
+    assert set(document) <= {"name", "x-node", "services", "networks", "volumes"}
     for service in services.values():
+        assert set(service) <= SERVICE_MEMBERS
         for mount in service.get("volumes", []):
             origin = mount.split(":")[0]
             assert origin in document["volumes"] or (DEPLOY / origin).is_file()
