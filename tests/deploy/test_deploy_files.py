@@ -19,10 +19,8 @@ from penchant.settings import load_settings
 ROOT = DEPLOY.parent
 PORTS = (18_081, 18_082)
 FILES = sorted(path for path in DEPLOY.iterdir() if path.is_file())
-SERVICE_MEMBERS = set(
-    "build image init restart stop_grace_period read_only tmpfs cap_drop security_opt depends_on environment"
-    " command volumes networks healthcheck ports".split()
-)
+SERVICE_MEMBERS = {"build", "image", "command", "init", "restart", "stop_grace_period", "depends_on", "environment"}
+SERVICE_MEMBERS |= {"volumes", "networks", "ports", "healthcheck", "read_only", "tmpfs", "cap_drop", "security_opt"}
 """Members of a service that the compose specification has, as far as they are used: a slip is none of them."""
 MAX_EXPOSURE = 20
 """Of systemd-analyze security, in tenths: it calls up to 2.0 of 10 "OK" and below."""
