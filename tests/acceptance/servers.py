@@ -33,10 +33,17 @@ def command(*words: str, timeout_s: float = 120) -> subprocess.CompletedProcess[
 class Server:
     """``penchant serve`` on a data folder."""
 
-    def __init__(self, data: Path, *options: str, database: str | None = None, kernels: Path = KERNELS) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *options: str,
+        database: str | None = None,
+        kernels: Path = KERNELS,
+        port: int | None = None,
+    ) -> None:
         self.data = data
         self.database = database
-        self.port = free_port()
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
         self._log_path = data.parent / f"server-{self.port}.log"

@@ -68,13 +68,14 @@ keys = Table(
 audit = Table(
     "audit",
     metadata,
-    Column("audit_id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("audit_id", BigInteger, primary_key=True, autoincrement=False),
     Column("recorded_at", BigInteger, nullable=False),
     Column("account_id", BigInteger, nullable=False),
     Column("actor", BY_CODE_POINT, nullable=False),
     Column("action", BY_CODE_POINT, nullable=False),
     Column("subject", BY_CODE_POINT, nullable=False),
 )
+"""``audit_id`` is the moment in nanoseconds: ascending without a sequence, which one server would have to give."""
 usage = Table(
     "usage",
     metadata,

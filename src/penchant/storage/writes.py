@@ -3,6 +3,7 @@
 A command that may not be done raises before it has written anything, so that its group goes on without it.
 """
 
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -112,6 +113,7 @@ class Writing:
     def note(self, account_id: int, actor: str, action: str, subject: str) -> None:
         """Write an entry of the audit log."""
         entry = {
+            "audit_id": time.time_ns(),
             "recorded_at": self.now,
             "account_id": account_id,
             "actor": actor,

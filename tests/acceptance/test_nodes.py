@@ -1,0 +1,248 @@
+"""Two nodes on one PostgreSQL behind each balancer answer as one, and one of them may go at any time."""
+
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from acceptance.balancers import Balancer, program
+from acceptance.servers import Server, command
+from storage.conftest import new_database
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+SOURCES = 8
+CLIENTS = 8
+"""Clients under load, half of which write; each has one request in flight at the most."""
+PATIENCE_S = 20
+
+
+@dataclass
+class Cluster:
+    """Two nodes, and what stands before them."""
+
+    nodes: list[Server]
+    balancer: Balancer
+    client: httpx.Client
+
+    @property
+    def key(self) -> str:
+        return self.nodes[0].key
+
+    def restart(self, number: int) -> None:
+        """Start a node that has ended again, on its folder and port."""
+        old = self.nodes[number]
+        self.nodes[number] = Server(old.data, "--workers", "2", database=old.database, port=old.port)
+
+
+@dataclass
+class Load:
+    """What clients saw while they wrote and read without pause."""
+
+    cluster: Cluster
+    acknowledged: list[tuple[str, str]] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def failures(self) -> int:
+        """Return how many requests had no answer of a node."""
+        return sum(count for name, count in self.statuses.items() if name.startswith(("balancer", "connection")))
+
+    def run(self, number: int) -> None:
+        """Ask until the end, each source by one writer and one reader."""
+        writes = number < CLIENTS // 2
+        with httpx.Client(
+            base_url=self.cluster.balancer.url, headers={"x-api-key": self.cluster.key}, timeout=30
+        ) as client:
+            for turn in range(1_000_000):
+                if self.ended.is_set():
+                    return
+                source, name = f"s{(number + turn) % SOURCES}", f"p{number}-{turn}"
+                try:
+                    if writes:
+                        answer = client.post(f"/{source}/content", json=[piece(name)])
+                    else:
+                        answer = client.get(f"/{source}/content/a/similar")
+                except httpx.TransportError as error:
+                    self.statuses[f"connection {type(error).__name__}"] += 1
+                    continue
+                if writes and answer.status_code == 202:
+                    self.acknowledged.append((source, name))
+                self.statuses[seen(answer)] += 1
+
+
+def seen(answer: httpx.Response) -> str:
+    """Return a status, and whose it is: nodes tell every error as a problem, balancers as a page."""
+    if answer.status_code < 400:
+        return str(answer.status_code)
+    whose = "node" if answer.headers.get("content-type") == "application/problem+json" else "balancer"
+    return f"{whose} {answer.status_code}"
+
+
+@pytest.fixture(params=("nginx", "haproxy"))
+def cluster(
+    request: pytest.FixtureRequest, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Cluster]:
+    """Two nodes with two workers and a folder each, and a source with two pieces for every number."""
+    program(request.param)
+    # Clients, nodes, database and balancer share the machine: a node that runs late is not what is looked at.
+    monkeypatch.setenv("PENCHANT_LONGEST_DELAY_S", "0")
+    database = new_database(postgresql)
+    nodes: list[Server] = []
+    balancer = None
+    try:
+        for number in (1, 2):
+            (tmp_path / f"node{number}").mkdir()
+            nodes.append(Server(tmp_path / f"node{number}" / "data", "--workers", "2", database=database))
+        balancer = Balancer(request.param, tmp_path / "balancer", [node.port for node in nodes])
+        with httpx.Client(base_url=balancer.url, headers={"x-api-key": nodes[0].key}, timeout=30) as client:
+            wait_until_balanced(client)
+            for number in range(SOURCES):
+                assert client.post(f"/s{number}/content", json=[piece("a"), piece("b")]).status_code == 202
+            yield Cluster(nodes, balancer, client)
+    finally:
+        if balancer is not None:
+            balancer.stop()
+        for node in nodes:
+            if node.process.poll() is None:
+                node.kill()
+
+
+def piece(name: str) -> dict[str, object]:
+    return {"id": name, "categories": {"genre": ["x"]}}
+
+
+def wait_until_balanced(client: httpx.Client) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while client.get("/-/health/ready").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def similar_answers(node: Server) -> int:
+    """Return how often a node has answered similar content."""
+    page = httpx.get(f"{node.url}/-/metrics", timeout=30).text
+    route = re.escape("/{source}/content/{contentID}/similar")
+    found = re.search(
+        rf'^penchant_requests_total\{{method="GET",route="{route}",status="200"\}} (\S+)$', page, re.MULTILINE
+    )
+    return round(float(found[1])) if found else 0
+
+
+@contextmanager
+def load(cluster: Cluster) -> Iterator[Load]:
+    """Put load on the cluster; print what was seen at the end."""
+    running = Load(cluster)
+    threads = [threading.Thread(target=running.run, args=(number,)) for number in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    try:
+        time.sleep(1)
+        yield running
+        time.sleep(1)
+    finally:
+        running.ended.set()
+        for thread in threads:
+            thread.join()
+        print(f"{len(running.acknowledged)} acknowledged, {dict(running.statuses)}")  # noqa: T201  # figures
+
+
+def assert_nothing_is_missing(cluster: Cluster, running: Load) -> None:
+    assert len(running.acknowledged) > 50
+    for number in range(SOURCES):
+        source = f"s{number}"
+        stored = set(cluster.client.get(f"/{source}/ids").json()["content"])
+        assert {name for where, name in running.acknowledged if where == source} <= stored
+
+
+def test_what_one_node_has_taken_the_other_and_the_balancer_answer_next(cluster: Cluster) -> None:
+    for number in range(20):
+        writer, reader = cluster.nodes if number % 2 else reversed(cluster.nodes)
+        assert writer.client.post("/s0/content", json=[piece(f"new-{number}")]).status_code == 202
+        for client in (reader.client, cluster.client):
+            assert client.get(f"/s0/content/new-{number}/similar").status_code == 200
+
+
+def test_paths_bodies_and_answers_pass_the_balancer_as_they_are(cluster: Cluster) -> None:
+    many = [piece(f"{'long' * 100}-{number}") for number in range(1_000)]
+    odd = "a/b %41+ü"
+    assert cluster.client.post("/s0/content", json=[*many, piece(odd)]).json()["created"] == 1_001
+    raw = "/s0/content/a%2Fb%20%2541%2B%C3%BC"
+
+    for path in (raw, f"{raw}/similar", "/s0/content", "/s0/ids?skip=5&limit=5"):
+        answers = [client.get(path) for client in (cluster.client, *(node.client for node in cluster.nodes))]
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.content for answer in answers}) == 1
+    assert cluster.client.get("/s0/content/").json()["code"] == "unknown-route"
+    large = cluster.client.post(
+        "/s0/content", content=b" " * (33 * 1024 * 1024), headers={"content-type": "application/json"}
+    )
+    assert large.json()["code"] == "body-too-large"
+    assert cluster.client.get("/s0", headers={"x-request-id": "mine"}).headers["x-request-id"] == "mine"
+    assert len(cluster.client.get("/s0").headers["x-request-id"]) >= 32
+    assert cluster.client.get("/-/metrics").status_code == 404
+
+
+def test_a_source_is_asked_of_one_node_and_sources_of_both(cluster: Cluster) -> None:
+    owners = []
+    for number in range(SOURCES):
+        before = [similar_answers(node) for node in cluster.nodes]
+        for _ in range(6):
+            with httpx.Client(base_url=cluster.balancer.url, headers={"x-api-key": cluster.key}) as client:
+                assert client.get(f"/s{number}/content/a/similar?n={number}").status_code == 200
+        grown = [similar_answers(node) - count for node, count in zip(cluster.nodes, before, strict=True)]
+        assert sorted(grown) == [0, 6]
+        owners.append(grown.index(6))
+
+    assert set(owners) == {0, 1}
+
+
+@pytest.mark.parametrize("end", ("stop", "kill"))
+def test_when_a_node_goes_the_other_takes_over_and_nothing_is_missing(cluster: Cluster, end: str) -> None:
+    with load(cluster) as running:
+        getattr(cluster.nodes[0], end)()
+        time.sleep(3)
+        failed = running.failures()
+        before = similar_answers(cluster.nodes[1])
+        time.sleep(2)
+        assert similar_answers(cluster.nodes[1]) > before
+
+    # Afterwards all goes on; each client lost the request that it had in flight at the most.
+    assert running.failures() == failed
+    assert failed <= CLIENTS
+    assert not [name for name in running.statuses if name.startswith("node 5")]
+    assert_nothing_is_missing(cluster, running)
+
+
+def test_a_key_revoked_on_one_node_stops_on_all_within_a_second(cluster: Cluster) -> None:
+    first, second = cluster.nodes
+    headers = {"x-api-key": second.key}
+    clients = (cluster.client, first.client, second.client)
+    for client in clients:
+        assert client.get("/s0", headers=headers).status_code == 200
+    words = ("--data", str(first.data), "--database", str(first.database))
+
+    assert command("keys", "revoke", second.key.split("_")[1], *words).returncode == 0
+    time.sleep(1)
+
+    for _ in range(8):
+        assert {client.get("/s0", headers=headers).status_code for client in clients} == {401}
+
+
+def test_rolling_restarts_lose_nothing(cluster: Cluster) -> None:
+    with load(cluster) as running:
+        for number in (0, 1):
+            assert cluster.nodes[number].stop() == 0
+            cluster.restart(number)
+            time.sleep(6)
+
+    assert running.failures() <= 2 * CLIENTS
+    assert not [name for name in running.statuses if name.startswith("node 5")]
+    assert_nothing_is_missing(cluster, running)
