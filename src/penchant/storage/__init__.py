@@ -3,6 +3,9 @@
 It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and never imports the index.
 """
 
+from penchant.storage.backup import Contents, SourceContents, back_up, restore
+from penchant.storage.comparing import Comparison
+from penchant.storage.moving import Side, compare_sides, move
 from penchant.storage.records import (
     AddUsage,
     AuditEntry,
@@ -35,7 +38,9 @@ __all__ = [
     "AuditEntry",
     "ClearPieces",
     "Command",
+    "Comparison",
     "ContentFeed",
+    "Contents",
     "Curation",
     "Cursor",
     "DeletePieces",
@@ -51,9 +56,15 @@ __all__ = [
     "RecordInteractions",
     "ReplaceList",
     "ReplaceSettings",
+    "Side",
     "SourceCommand",
+    "SourceContents",
     "SourceHead",
     "Storage",
     "SubmitPieces",
+    "back_up",
+    "compare_sides",
+    "move",
     "open_storage",
+    "restore",
 ]
