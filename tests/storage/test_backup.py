@@ -1,6 +1,7 @@
 """Copies of a database that is in use, and a database from such a copy."""
 
 import os
+import resource
 import signal
 import sqlite3
 import time
@@ -114,18 +115,30 @@ def test_a_copy_that_cannot_be_written_is_a_clear_error(folder: Path, tmp_path: 
         back_up(folder, tmp_path / "no" / "backup", replace=False)
 
 
-def test_a_damaged_database_is_not_copied(folder: Path, tmp_path: Path) -> None:
-    damage(folder / "penchant.db")
+def test_a_copy_that_finds_no_room_is_a_clear_error(folder: Path, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, hard))
+    try:
+        with pytest.raises(StorageUnavailable, match="could not be written"):
+            back_up(folder, tmp_path / "backup", replace=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert names(tmp_path) == {"data"}
+
+
+@pytest.mark.parametrize("table", ("pieces", "pieces_feed", "sources"))
+def test_a_damaged_database_is_not_copied(folder: Path, tmp_path: Path, table: str) -> None:
+    damage(folder / "penchant.db", table)
 
     with pytest.raises(StorageIncompatible, match="damaged"):
         back_up(folder, tmp_path / "backup", replace=False)
     assert names(tmp_path) == {"data"}
 
 
-def damage(file: Path) -> None:
-    """Overwrite a page of the table of pieces."""
+def damage(file: Path, table: str = "pieces") -> None:
+    """Overwrite a page of a table or an index."""
     with closing(sqlite3.connect(file)) as connection:
-        statement = "SELECT rootpage FROM sqlite_master WHERE name = 'pieces'"
+        statement = f"SELECT rootpage FROM sqlite_master WHERE name = '{table}'"
         page, size = (connection.execute(each).fetchone()[0] for each in (statement, "PRAGMA page_size"))
     with file.open("r+b") as written:
         written.seek((page - 1) * size)
@@ -166,6 +179,11 @@ def test_a_file_that_is_no_copy_is_not_restored(folder: Path, tmp_path: Path, co
         restore(tmp_path / "file", folder, replace=True)
     assert names(folder) == {"penchant.db", "penchant.db.lock"}
     assert (tmp_path / "file").read_bytes() == content
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(backup: Path) -> None:
+    with pytest.raises(StorageUnavailable, match="data folder"):
+        restore(backup, backup / "data", replace=False)
 
 
 def test_a_database_is_replaced_only_when_it_may(folder: Path, backup: Path) -> None:
@@ -229,6 +247,26 @@ def test_what_a_killed_process_left_behind_does_not_come_back(folder: Path, back
     restore(backup, folder, replace=True)
 
     assert names(folder) == {"penchant.db", "penchant.db.lock"}
+    with opened(folder) as (storage, account):
+        assert listed(storage, account) == ["a", "b"]
+        assert storage.check() == []
+
+
+@pytest.mark.slow
+def test_a_log_without_its_database_is_not_applied_to_another(folder: Path, backup: Path) -> None:
+    writer = start_writer(folder, "lost", 100_000)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    writer.kill()
+    writer.communicate(timeout=30)
+    (folder / "penchant.db").unlink()
+    log = (folder / "penchant.db-wal").read_bytes()
+    backup.with_name("other-wal").write_bytes(log)
+
+    restore(backup, folder, replace=False)
+    back_up(folder, backup.with_name("other"), replace=False)
+
+    assert not backup.with_name("other-wal").exists()
     with opened(folder) as (storage, account):
         assert listed(storage, account) == ["a", "b"]
         assert storage.check() == []

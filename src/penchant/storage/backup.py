@@ -110,6 +110,9 @@ def _written(file: Path) -> Iterator[Path]:
         os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         yield temporary
         _sync(temporary)
+        # A log that an earlier file of this name has left would be applied to this one.
+        for log in LOGS:
+            file.with_name(file.name + log).unlink(missing_ok=True)
         temporary.replace(file)
         _sync(file.parent)
     except sqlite3.DatabaseError as error:
@@ -196,7 +199,7 @@ def _raise_epochs(file: Path) -> None:
 
 
 def _give_up(database: Path) -> None:
-    """Make sure that nobody has the database open that is to be replaced, and leave nothing beside it.
+    """Make sure that nobody has the database open that is to be replaced.
 
     Leaving the write-ahead log needs the file for oneself alone: SQLite itself tells whether anybody has it open.
 
@@ -215,8 +218,6 @@ def _give_up(database: Path) -> None:
         left = "delete" if _is_damage(error) else "in use"
     if left != "delete":
         raise Refused("The database is in use. Stop the server and all commands that use it, and run this again.")
-    for log in LOGS:
-        database.with_name(database.name + log).unlink(missing_ok=True)
 
 
 _SOURCES = (

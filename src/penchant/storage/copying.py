@@ -7,7 +7,7 @@ lead on, and copied anew where they do not.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, delete, select
+from sqlalchemy import Connection, Select, Table, delete, inspect, select
 
 from penchant.errors import Refused
 from penchant.storage import statements
@@ -105,10 +105,9 @@ def require_mark(writing: Connection) -> int:
     Raises:
         Refused: there is no mark: another move has finished.
     """
-    row = writing.execute(select(unfinished_move.c.epoch).with_for_update()).one_or_none()
-    if row is None:
-        raise Refused("Another `penchant move` has ended this one; nothing more was copied.")
-    return int(row.epoch)
+    if not inspect(writing).has_table(unfinished_move.name):
+        raise Refused("Another `penchant move` has finished this one; nothing more was copied.")
+    return int(writing.execute(select(unfinished_move.c.epoch).with_for_update()).scalar_one())
 
 
 def stream(connection: Connection, statement: Select[Any]) -> Iterator[Sequence[Sequence[Any]]]:

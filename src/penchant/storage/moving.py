@@ -126,8 +126,8 @@ def _repaired(old: AnyDatabase, new: AnyDatabase, compared: list[Comparison], te
     different = {each.source_id: each.name for each in compared if each.differs and each.source_id is not None}
     again: dict[int | None, list[Comparison]] = {}
     for number, name in different.items():
-        tell(f"{name}: differs, copied anew")
         copy_source(old, new, number, anew=True)
+        tell(f"{name}: differed, copied anew")
         again[number] = compare_source(old, new, number, name)
     kept = [each for each in compared if each.source_id not in again]
     return [*(each for part in again.values() for each in part), *kept]
