@@ -34,10 +34,10 @@ from penchant.storage import (
     open_storage,
 )
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.copying import copy_source, standings
+from penchant.storage.copying import SHARED, SOURCE_TABLES, copy_source, standings
 from penchant.storage.moving import PASSES
 from penchant.storage.opening import open_database
-from penchant.storage.schema import interactions, pieces
+from penchant.storage.schema import SHARED_TABLES, interactions, metadata, pieces
 from storage.conftest import new_database
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import done, submitting, watching
@@ -176,6 +176,11 @@ def test_the_new_side_goes_on_with_changes(sides: Sides) -> None:
         assert storage.revoke_key("k", actor="later")
         assert [entry.action for entry in storage.audit_log()][:2] == ["key.revoke", "source.create"]
         assert storage.check() == []
+
+
+def test_every_table_is_copied() -> None:
+    assert {*SHARED, *SOURCE_TABLES} == set(metadata.tables.values())
+    assert {table.name for table in SHARED} == SHARED_TABLES
 
 
 def test_an_empty_database_moves(sides: Sides) -> None:

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import NullPool, case, create_engine, func, literal, select, update
+from sqlalchemy import Engine, NullPool, case, create_engine, func, literal, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
@@ -170,9 +170,8 @@ def _examine(file: Path) -> Contents:
     with closing(sqlite3.connect(file)) as checking:
         found = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
     if found != ["ok"]:
-        raise StorageIncompatible(f"What should be copied is damaged: {found[0]}.")
-    engine = create_engine("sqlite+pysqlite://", creator=lambda: sqlite3.connect(file), poolclass=NullPool)
-    with engine.connect() as connection:
+        raise StorageIncompatible(f"What should be copied is damaged: {' '.join(found[0].split())}")
+    with _engine(file).connect() as connection:
         if not migrations.is_current(connection) and not migrations.is_ours(connection):
             raise StorageIncompatible("The file holds an empty database.")
         rows = connection.execute(_SOURCES).all()
@@ -183,6 +182,10 @@ def _examine(file: Path) -> Contents:
         )
 
 
+def _engine(file: Path) -> Engine:
+    return create_engine("sqlite+pysqlite://", creator=lambda: sqlite3.connect(file), poolclass=NullPool)
+
+
 def _raise_epochs(file: Path) -> None:
     """Let every source begin another history: what was indexed or sent with an ETag before is worth nothing.
 
@@ -190,8 +193,7 @@ def _raise_epochs(file: Path) -> None:
     """
     now = literal(now_ms())
     raised = case((sources.c.epoch >= now, sources.c.epoch + 1), else_=now)
-    engine = create_engine("sqlite+pysqlite://", creator=lambda: sqlite3.connect(file), poolclass=NullPool)
-    with engine.begin() as connection:
+    with _engine(file).begin() as connection:
         connection.execute(update(sources).values(epoch=raised))
     with closing(sqlite3.connect(file)) as connection:
         # Whoever has opened the folder but not yet the file relies on it.
