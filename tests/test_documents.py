@@ -109,7 +109,15 @@ def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "document",
-    ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions.md", "docs/scaling.md"),
+    (
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/decisions.md",
+        "docs/operations.md",
+        "docs/scaling.md",
+    ),
 )
 def test_links_between_documents_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")

@@ -190,6 +190,12 @@ class StorageIncompatible(PenchantError):
     code = "storage-incompatible"
 
 
+class Refused(PenchantError):
+    """A command would lose something, or disturb a process that runs; the message says how to go on."""
+
+    code = "refused"
+
+
 class InvalidSettings(PenchantError):
     """A setting of the service itself has a value that is not accepted."""
 

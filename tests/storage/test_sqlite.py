@@ -51,7 +51,7 @@ def test_no_acknowledged_write_is_lost_when_a_process_is_killed(tmp_path: Path) 
     with storage.open_ids(account, "s") as listing:
         stored = {piece.id for batch in listing.batches for piece in batch}
         assert listing.head.version == listing.head.piece_count == len(stored)
-    assert len(acknowledged) > 300
+    assert len(acknowledged) > 50  # otherwise nothing was tested
     assert acknowledged <= stored
     assert storage.check() == []
     storage.close()

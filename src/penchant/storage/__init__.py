@@ -3,6 +3,9 @@
 It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and never imports the index.
 """
 
+from penchant.storage.backup import Contents, SourceContents, back_up, restore
+from penchant.storage.comparing import Comparison
+from penchant.storage.moving import Side, compare_sides, move
 from penchant.storage.postgresql import Pooling
 from penchant.storage.records import (
     AddUsage,
@@ -36,7 +39,9 @@ __all__ = [
     "AuditEntry",
     "ClearPieces",
     "Command",
+    "Comparison",
     "ContentFeed",
+    "Contents",
     "Curation",
     "Cursor",
     "DeletePieces",
@@ -53,9 +58,15 @@ __all__ = [
     "RecordInteractions",
     "ReplaceList",
     "ReplaceSettings",
+    "Side",
     "SourceCommand",
+    "SourceContents",
     "SourceHead",
     "Storage",
     "SubmitPieces",
+    "back_up",
+    "compare_sides",
+    "move",
     "open_storage",
+    "restore",
 ]

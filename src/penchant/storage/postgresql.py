@@ -7,7 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, make_url, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    create_engine,
+    event,
+    make_url,
+    text,
+)
 from sqlalchemy.dialects import postgresql as dialect
 from sqlalchemy.exc import DBAPIError
 
@@ -44,6 +57,18 @@ COPY = (
     " FROM STDIN (FORMAT BINARY)"
 )
 COPY_TYPES = ("int8", "text", "int8", "bool", "int8", "int2", "bytea")
+BINARY_TYPES = {
+    BigInteger: "int8",
+    Boolean: "bool",
+    Integer: "int4",
+    LargeBinary: "bytea",
+    SmallInteger: "int2",
+    Text: "text",
+}
+"""How the schema's types are called in a binary COPY."""
+CONTINUE_AUDIT = text(
+    "SELECT setval(pg_get_serial_sequence('audit', 'audit_id'), coalesce(max(audit_id), 0) + 1, false) FROM audit"
+)
 UNSTAGE = text(
     "INSERT INTO pieces (source_id, piece_id, version, deleted, first_submitted_at, codec, body)"
     " SELECT source_id, piece_id, version, deleted, first_submitted_at, codec, body FROM staged_pieces"
@@ -90,6 +115,13 @@ class PostgresqlDatabase:
         def prepare(connection: Any, _record: Any) -> None:
             connection.execute(SESSION)
             connection.commit()
+
+    @property
+    def origin(self) -> str:
+        """Which database this is, without whoever may open it."""
+        url = self.writing_engine.url
+        host, port = (given or url.query.get(name, "") for name, given in (("host", url.host), ("port", url.port)))
+        return f"postgresql:{host}:{port}/{url.database}"
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -138,6 +170,22 @@ class PostgresqlDatabase:
             for row in rows:
                 copy.write_row(row)
         connection.execute(UNSTAGE)
+
+    def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, their values in the order of the table's columns, whose keys are new."""
+        names = ", ".join(column.name for column in table.columns)
+        driver: Any = connection.connection.driver_connection
+        with (
+            driver.cursor() as cursor,
+            cursor.copy(f"COPY {table.name} ({names}) FROM STDIN (FORMAT BINARY)") as copy,
+        ):
+            copy.set_types([BINARY_TYPES[type(column.type)] for column in table.columns])
+            for row in rows:
+                copy.write_row(row)
+
+    def continue_numbers(self, connection: Connection) -> None:
+        """Let the numbers of audit entries go on after those that were copied."""
+        connection.execute(CONTINUE_AUDIT)
 
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""

@@ -173,3 +173,15 @@ dictionaries = Table(
 
 SHARED_TABLES = frozenset({"accounts", "keys", "audit", "usage"})
 """The tables that belong to no source."""
+
+marks = MetaData()
+unfinished_move = Table(
+    "unfinished_move",
+    marks,
+    Column("origin", Text, primary_key=True),
+    Column("epoch", BigInteger, nullable=False),
+)
+"""Only in the target of a move that is not finished: where it comes from, and the least epoch of what is copied.
+
+While it is there nothing but the move opens the database.
+"""

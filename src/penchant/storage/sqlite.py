@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
@@ -19,6 +19,7 @@ from penchant.storage import statements
 from penchant.storage.records import PieceRow
 
 FILE_NAME = "penchant.db"
+LOCK_NAME = f"{FILE_NAME}.lock"
 CACHE_KIB = 8_192
 """Page cache of each connection; there are several in every process, and the system caches the file as well."""
 BUSY_TIMEOUT_S = 10
@@ -35,7 +36,7 @@ class SqliteDatabase:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
-        self._lock_path = folder / f"{FILE_NAME}.lock"
+        self._folder = folder
         self._prepare(folder)
         self.reading_engine = self._engine("BEGIN")
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
@@ -49,7 +50,7 @@ class SqliteDatabase:
     def _prepare(self, folder: Path) -> None:
         """Make the files for the owner only, whatever the process's umask is."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in (self.path, self._lock_path):
+        for path in (self.path, folder / LOCK_NAME):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         # The change to WAL waits for nobody: of two processes that make it at once, one would fail.
         with self.exclusive(), contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S)) as connection:
@@ -78,15 +79,14 @@ class SqliteDatabase:
 
         return engine
 
-    @contextlib.contextmanager
-    def exclusive(self) -> Iterator[None]:
+    @property
+    def origin(self) -> str:
+        """Which database this is."""
+        return f"sqlite:{self.path.resolve()}"
+
+    def exclusive(self) -> contextlib.AbstractContextManager[None]:
         """Hold the file lock: fair between processes, and freed by the kernel if this one dies."""
-        descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return exclusive(self._folder)
 
     @contextlib.contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -123,6 +123,16 @@ class SqliteDatabase:
         driver: Any = connection.connection.driver_connection
         driver.executemany(self._upsert_sql, sorted(rows, key=operator.itemgetter(1)))
 
+    def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, their values in the order of the table's columns, whose keys are new."""
+        driver: Any = connection.connection.driver_connection
+        names = ", ".join(column.name for column in table.columns)
+        places = ", ".join("?" for _ in table.columns)
+        driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({places})", rows)
+
+    def continue_numbers(self, connection: Connection) -> None:
+        """Nothing to do: SQLite numbers on from the greatest that is there."""
+
     def forget_log(self) -> None:
         """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""
         connection = sqlite3.connect(self.path, timeout=CHECKPOINT_TIMEOUT_S)
@@ -145,6 +155,17 @@ class SqliteDatabase:
             self._held.clear()
         self.reading_engine.dispose()
         self.writing_engine.dispose()
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold the file lock of a folder's database: nobody else writes to it, or opens it, meanwhile."""
+    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def configure(connection: sqlite3.Connection) -> None:

@@ -12,11 +12,12 @@ from sqlalchemy import text
 
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.model import Interaction
-from penchant.storage import access, maintenance, migrations, reads
+from penchant.storage import access, maintenance, reads
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
 from penchant.storage.hashing import source_id
-from penchant.storage.postgresql import Pooling, PostgresqlDatabase
+from penchant.storage.opening import AnyDatabase, open_database
+from penchant.storage.postgresql import Pooling
 from penchant.storage.records import (
     AuditEntry,
     Command,
@@ -32,7 +33,6 @@ from penchant.storage.records import (
     RecordInteractions,
     SourceHead,
 )
-from penchant.storage.sqlite import SqliteDatabase
 from penchant.storage.translation import driver_errors
 from penchant.storage.writes import Writing
 
@@ -43,7 +43,7 @@ PURGE_CHUNK = 1_000
 class Storage:
     """An open database."""
 
-    def __init__(self, database: SqliteDatabase | PostgresqlDatabase) -> None:
+    def __init__(self, database: AnyDatabase) -> None:
         self._database = database
         self._dictionaries = Dictionaries()
         grouping = Grouping(self._transact)
@@ -257,27 +257,6 @@ def open_storage(*, folder: Path, database_url: str | None = None, pooling: Pool
 
     Raises:
         StorageUnavailable: it cannot be reached or written.
-        StorageIncompatible: it is another program's, or a newer release's.
+        StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
     """
-    database = _database(folder, database_url, pooling or Pooling())
-    try:
-        with driver_errors():
-            with database.reading_engine.connect() as connection:
-                current = migrations.is_current(connection)
-            if not current:
-                with database.migrating() as connection:
-                    if not migrations.is_current(connection):
-                        migrations.migrate(connection)
-    except PenchantError:
-        database.close()
-        raise
-    return Storage(database)
-
-
-def _database(folder: Path, url: str | None, pooling: Pooling) -> SqliteDatabase | PostgresqlDatabase:
-    if url is None:
-        with driver_errors():
-            return SqliteDatabase(folder)
-    if not url.startswith("postgresql://"):
-        raise StorageUnavailable("A database address begins with postgresql://.")
-    return PostgresqlDatabase(url, pooling)
+    return Storage(open_database(folder, database_url, pooling=pooling))

@@ -8,6 +8,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 from penchant.errors import StorageIncompatible
+from penchant.storage.schema import unfinished_move
 
 _VERSION_TABLE = "alembic_version"
 
@@ -19,13 +20,18 @@ def _config() -> Config:
     return config
 
 
-def is_current(connection: Connection) -> bool:
+def is_current(connection: Connection, *, moving: bool = False) -> bool:
     """Return whether the schema is the present one; ``False`` for an empty or an older one.
 
     Raises:
-        StorageIncompatible: another program's tables, or a newer release's.
+        StorageIncompatible: another program's tables, a newer release's, or, but for a move itself (``moving``),
+            the target of a move that is not finished.
     """
     tables = inspect(connection).get_table_names()
+    if unfinished_move.name in tables and not moving:
+        raise StorageIncompatible(
+            "The database is the target of a move that is not finished; run `penchant move` again."
+        )
     if _VERSION_TABLE not in tables:
         if tables:
             raise StorageIncompatible("The database holds tables of another program; name an empty one.")
@@ -38,6 +44,11 @@ def is_current(connection: Connection) -> bool:
             f"The database has the schema {found} of a newer release; upgrade penchant to use it."
         )
     return found == scripts.get_current_head()
+
+
+def is_ours(connection: Connection) -> bool:
+    """Return whether the database has a schema of ours, of whichever release."""
+    return inspect(connection).has_table(_VERSION_TABLE)
 
 
 def migrate(connection: Connection) -> None:

@@ -1,0 +1,250 @@
+"""How is an SQLite database copied into a file while it is served, and how does such a file become the database again?
+
+A copy is written under a temporary name, checked, synced, and renamed: under its name there is never half a copy.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine, NullPool, case, create_engine, func, literal, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
+from penchant.storage import migrations
+from penchant.storage.group_commit import now_ms
+from penchant.storage.schema import CONTENT, ERASURE_CODE, INTERACTIONS, accounts, counters, interactions, keys, sources
+from penchant.storage.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive
+
+STEP_PAGES = 4_096
+"""Pages of 4 KiB between looks whether the user wants to stop."""
+IN_USE_TIMEOUT_S = 1.0
+"""How long a restore waits for others to let go of the database that it replaces."""
+TEMPORARY = ".unfinished"
+"""Ends the name of a copy that is not finished, or whose writer was killed before it was."""
+LOGS = ("-wal", "-shm", "-journal")
+"""What SQLite may keep beside a file; of another file of this name it must not be left there."""
+DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+PRIMARY_CODE = 0xFF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceContents:
+    """What a file holds of a source."""
+
+    account: str
+    name: str
+    pieces: int
+    interactions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a file holds: its sources that are not deleted, by account and name, and its keys."""
+
+    sources: tuple[SourceContents, ...]
+    keys: int
+    size_bytes: int
+
+
+def back_up(folder: Path, file: Path, *, replace: bool) -> Contents:
+    """Write the database of a folder, as it is at this moment, into a file for its owner only.
+
+    Raises:
+        Refused: there is no database, the file is there and may not be replaced, or is the database itself.
+        StorageIncompatible: the database is damaged, or a newer release's.
+        StorageUnavailable: it cannot be read, or the file cannot be written.
+    """
+    database = folder / FILE_NAME
+    if not _is_there(database):
+        raise Refused(f"There is no database in {folder}.")
+    if file.parent.resolve() == folder.resolve() and file.name.startswith(FILE_NAME):
+        raise Refused(f"{file} belongs to the database itself; name another file.")
+    if file.exists() and not replace:
+        raise Refused(f"{file} is there already; name another file, or replace it with --force.")
+    with _written(file) as temporary:
+        _copy(database, temporary)
+        return _examine(temporary)
+
+
+def restore(file: Path, folder: Path, *, replace: bool) -> Contents:
+    """Make a file that `back_up` wrote the database of a folder, under a new epoch of every source.
+
+    The database that is there is replaced only if nobody has it open.
+
+    Raises:
+        Refused: there is a database and it may not be replaced, or it is in use.
+        StorageIncompatible: the file is damaged, no database of ours, or a newer release's.
+        StorageUnavailable: it cannot be read, or the folder cannot be written.
+    """
+    database = folder / FILE_NAME
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailable(f"The data folder {folder} cannot be made ({error.strerror}).") from error
+    with exclusive(folder):
+        if _is_there(database) and not replace:
+            raise Refused(f"{folder} holds a database already; name another folder, or replace it with --force.")
+        with _written(database) as temporary:
+            _copy(file, temporary)
+            contents = _examine(temporary)
+            _raise_epochs(temporary)
+            _give_up(database)
+    return contents
+
+
+def _is_there(database: Path) -> bool:
+    return database.exists() and database.stat().st_size > 0
+
+
+@contextlib.contextmanager
+def _written(file: Path) -> Iterator[Path]:
+    """Give a file for a copy, and let it take its name once it is complete and on the disk."""
+    temporary = file.with_name(file.name + TEMPORARY)
+    try:
+        _remove(temporary)
+        os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        yield temporary
+        _sync(temporary)
+        # A log that an earlier file of this name has left would be applied to this one.
+        for log in LOGS:
+            file.with_name(file.name + log).unlink(missing_ok=True)
+        temporary.replace(file)
+        _sync(file.parent)
+    except sqlite3.DatabaseError as error:
+        if _is_damage(error):
+            raise StorageIncompatible("What should be copied is damaged, or no SQLite database.") from error
+        raise StorageUnavailable(f"{file} could not be written: {error}.") from error
+    except SQLAlchemyError as error:
+        raise StorageIncompatible(f"What should be copied cannot be used: {error.args[0]}.") from error
+    except OSError as error:
+        raise StorageUnavailable(f"{file} could not be written ({error.strerror}).") from error
+    finally:
+        with contextlib.suppress(OSError):
+            _remove(temporary)
+
+
+def _remove(file: Path) -> None:
+    for name in (file.name, *(file.name + log for log in LOGS)):
+        file.with_name(name).unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _copy(original: Path, copy: Path) -> None:
+    """Copy a database, as it is at one moment, into an empty file that needs no other beside it."""
+    with closing(_connected(original)) as reading, closing(sqlite3.connect(copy)) as writing:
+        # The transaction is held: otherwise each change by another process would make the copy begin anew.
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        reading.backup(writing, pages=STEP_PAGES)
+        writing.execute("PRAGMA journal_mode=DELETE").fetchall()
+
+
+def _connected(database: Path) -> sqlite3.Connection:
+    """Open a database that is there; it is never made."""
+    address = f"{database.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S)
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in DAMAGED
+
+
+def _examine(file: Path) -> Contents:
+    """Return what a copy holds.
+
+    Raises:
+        StorageIncompatible: it is damaged, no database of ours, or a newer release's.
+    """
+    with closing(sqlite3.connect(file)) as checking:
+        found = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
+    if found != ["ok"]:
+        raise StorageIncompatible(f"What should be copied is damaged: {' '.join(found[0].split())}")
+    with _engine(file).connect() as connection:
+        if not migrations.is_current(connection) and not migrations.is_ours(connection):
+            raise StorageIncompatible("The file holds an empty database.")
+        rows = connection.execute(_SOURCES).all()
+        return Contents(
+            sources=tuple(SourceContents(**row._mapping) for row in rows),  # noqa: SLF001  # its public name
+            keys=connection.execute(select(func.count()).select_from(keys)).scalar_one(),
+            size_bytes=file.stat().st_size,
+        )
+
+
+def _engine(file: Path) -> Engine:
+    return create_engine("sqlite+pysqlite://", creator=lambda: sqlite3.connect(file), poolclass=NullPool)
+
+
+def _raise_epochs(file: Path) -> None:
+    """Let every source begin another history: what was indexed or sent with an ETag before is worth nothing.
+
+    The epoch becomes the present, so that two restores of one file, wherever they happen, have not the same.
+    """
+    now = literal(now_ms())
+    raised = case((sources.c.epoch >= now, sources.c.epoch + 1), else_=now)
+    with _engine(file).begin() as connection:
+        connection.execute(update(sources).values(epoch=raised))
+    with closing(sqlite3.connect(file)) as connection:
+        # Whoever has opened the folder but not yet the file relies on it.
+        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+
+
+def _give_up(database: Path) -> None:
+    """Make sure that nobody has the database open that is to be replaced.
+
+    Leaving the write-ahead log needs the file for oneself alone: SQLite itself tells whether anybody has it open.
+
+    Raises:
+        Refused: somebody has.
+    """
+    if not _is_there(database):
+        return
+    left = "delete"
+    try:
+        with closing(_connected(database)) as connection:
+            connection.execute(f"PRAGMA busy_timeout={int(IN_USE_TIMEOUT_S * 1000)}").fetchall()
+            left = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        # One that is damaged is replaced: that is what copies are for.
+        left = "delete" if _is_damage(error) else "in use"
+    if left != "delete":
+        raise Refused("The database is in use. Stop the server and all commands that use it, and run this again.")
+
+
+_SOURCES = (
+    select(
+        accounts.c.name.label("account"),
+        sources.c.name,
+        select(counters.c.live)
+        .where(counters.c.source_id == sources.c.source_id, counters.c.kind == CONTENT)
+        .scalar_subquery()
+        .label("pieces"),
+        select(func.count())
+        .where(
+            interactions.c.source_id == sources.c.source_id,
+            interactions.c.type != ERASURE_CODE,
+            interactions.c.version
+            > select(counters.c.cleared_at)
+            .where(counters.c.source_id == sources.c.source_id, counters.c.kind == INTERACTIONS)
+            .correlate(sources)
+            .scalar_subquery(),
+        )
+        .correlate(sources)
+        .scalar_subquery()
+        .label("interactions"),
+    )
+    .join(accounts, accounts.c.account_id == sources.c.account_id)
+    .where(sources.c.deleted.is_(False))
+    .order_by(accounts.c.name, sources.c.name)
+)

@@ -1,0 +1,190 @@
+"""How does a source come into another database, row by row as it is? In one transaction of each side.
+
+The old side is only read. A source that the new side holds already is brought up to date by its versions where these
+lead on, and copied anew where they do not.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, Table, delete, inspect, select
+
+from penchant.errors import Refused
+from penchant.storage import statements
+from penchant.storage.opening import AnyDatabase
+from penchant.storage.schema import (
+    ERASURE_CODE,
+    accounts,
+    audit,
+    counters,
+    dictionaries,
+    event_ids,
+    interactions,
+    keys,
+    lists,
+    pieces,
+    sources,
+    unfinished_move,
+    usage,
+)
+
+CHUNK_ROWS = 500
+"""Rows held at a time, and keys in one statement: bodies may be large."""
+SHARED = (accounts, keys, usage, audit)
+"""The tables that belong to no source, copied whole each time: they are small."""
+HEAD_TABLES = (sources, counters)
+FEED_TABLES = (pieces, interactions, event_ids)
+"""The tables whose new rows the version tells."""
+SMALL_TABLES = (lists, dictionaries)
+SOURCE_TABLES = (*HEAD_TABLES, *FEED_TABLES, *SMALL_TABLES)
+"""The tables of a source."""
+
+_HISTORY = (
+    "created_at",
+    "incarnation",
+    "deleted",
+    "cleared_at",
+    "purged_below",
+    "interactions_cleared_at",
+    "interactions_purged_below",
+)
+"""What must not have changed for versions to lead on from what was copied."""
+
+Standing = tuple[Any, ...]
+"""All that tells where a source stands, but its epoch: equal on both sides once the source is copied."""
+
+
+def standings(database: AnyDatabase) -> dict[int, Standing]:
+    """Return where every source stands, ascending by number; deleted ones too."""
+    with database.reading_engine.connect() as connection:
+        rows = connection.execute(statements.HEADS_FROM, {"minimum": 0}).all()
+    return {row.source_id: _standing(row) for row in sorted(rows, key=lambda row: int(row.source_id))}
+
+
+def copy_source(old: AnyDatabase, new: AnyDatabase, source: int, *, anew: bool = False) -> bool:
+    """Bring a source of the new side to where the old one stands; ``False`` where it stands there already.
+
+    ``anew`` copies it whole, whatever is there.
+
+    Raises:
+        Refused: the new side is no longer the target of a move.
+    """
+    with old.reading_engine.connect() as reading, new.exclusive(), new.writing_engine.begin() as writing:
+        least_epoch = require_mark(writing)
+        wanted = reading.execute(statements.HEAD, {"source_id": source}).one()
+        held = writing.execute(statements.HEAD, {"source_id": source}).one_or_none()
+        if held is not None and not anew and _standing(held) == _standing(wanted):
+            return False
+        copying = _Copying(reading, writing, new, source)
+        if held is None or anew or not _leads_on(held, wanted):
+            copying.everything()
+        else:
+            copying.changes(held.version, held.interactions_version)
+        copying.head(max(wanted.epoch + 1, least_epoch))
+    return True
+
+
+def copy_shared(old: AnyDatabase, new: AnyDatabase) -> None:
+    """Make the tables that belong to no source what they are on the old side.
+
+    Raises:
+        Refused: the new side is no longer the target of a move.
+    """
+    with old.reading_engine.connect() as reading, new.exclusive(), new.writing_engine.begin() as writing:
+        require_mark(writing)
+        for table in SHARED:
+            writing.execute(delete(table))
+            for rows in stream(reading, select(table).order_by(*table.primary_key.columns)):
+                new.append_rows(writing, table, rows)
+        new.continue_numbers(writing)
+
+
+def require_mark(writing: Connection) -> int:
+    """Return the least epoch of what is copied; of two moves into one database one waits here for the other.
+
+    Raises:
+        Refused: there is no mark: another move has finished.
+    """
+    if not inspect(writing).has_table(unfinished_move.name):
+        raise Refused("Another `penchant move` has finished this one; nothing more was copied.")
+    return int(writing.execute(select(unfinished_move.c.epoch).with_for_update()).scalar_one())
+
+
+def stream(connection: Connection, statement: Select[Any]) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the rows of a statement, some hundreds at a time."""
+    result = connection.execute(statement, execution_options={"yield_per": CHUNK_ROWS})
+    try:
+        yield from result.partitions()
+    finally:
+        result.close()
+
+
+class _Copying:
+    """A source on its way: one read transaction, one write transaction."""
+
+    def __init__(self, reading: Connection, writing: Connection, new: AnyDatabase, source: int) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._new = new
+        self._source = source
+
+    def everything(self) -> None:
+        """Copy every row, after deleting what is there."""
+        for table in (*FEED_TABLES, *SMALL_TABLES):
+            self._replace(table)
+
+    def changes(self, version: int, interactions_version: int) -> None:
+        """Copy the rows after these versions, and what they do to older ones."""
+        self._follow(pieces, version, lambda rows: self._remove(pieces, "piece_id", rows))
+        self._follow(interactions, interactions_version, self._forget_erased)
+        self._follow(event_ids, interactions_version, lambda rows: self._remove(event_ids, "event_key", rows))
+        for table in SMALL_TABLES:
+            self._replace(table)
+
+    def head(self, epoch: int) -> None:
+        """Copy the source's row and counters; last, since they tell what was copied."""
+        self._replace(counters)
+        row = self._reading.execute(select(sources).where(sources.c.source_id == self._source)).one()
+        self._writing.execute(delete(sources).where(sources.c.source_id == self._source))
+        self._writing.execute(sources.insert(), [row._asdict() | {"epoch": epoch}])
+
+    def _replace(self, table: Table) -> None:
+        self._writing.execute(delete(table).where(table.c.source_id == self._source))
+        statement = select(table).where(table.c.source_id == self._source).order_by(*table.primary_key.columns)
+        for rows in stream(self._reading, statement):
+            self._new.append_rows(self._writing, table, rows)
+
+    def _follow(self, table: Table, after: int, prepare: Callable[[Sequence[Any]], None]) -> None:
+        """Append the rows after a version, each chunk once ``prepare`` has removed what it replaces."""
+        statement = (
+            select(table).where(table.c.source_id == self._source, table.c.version > after).order_by(table.c.version)
+        )
+        for rows in stream(self._reading, statement):
+            prepare(rows)
+            self._new.append_rows(self._writing, table, rows)
+
+    def _remove(self, table: Table, column: str, rows: Sequence[Any]) -> None:
+        names = [getattr(row, column) for row in rows]
+        self._writing.execute(delete(table).where(table.c.source_id == self._source, table.c[column].in_(names)))
+
+    def _forget_erased(self, rows: Sequence[Any]) -> None:
+        for row in rows:
+            if row.type == ERASURE_CODE:
+                own = (interactions.c.source_id == self._source) & (interactions.c.user_key == row.user_key)
+                versions = select(interactions.c.version).where(own)
+                self._writing.execute(
+                    delete(event_ids).where(event_ids.c.source_id == self._source, event_ids.c.version.in_(versions))
+                )
+                self._writing.execute(delete(interactions).where(own))
+
+
+def _standing(row: Any) -> Standing:
+    return tuple(value for name, value in row._mapping.items() if name != "epoch")  # noqa: SLF001  # its public name
+
+
+def _leads_on(held: Any, wanted: Any) -> bool:
+    return (
+        all(getattr(held, name) == getattr(wanted, name) for name in _HISTORY)
+        and held.version <= wanted.version
+        and held.interactions_version <= wanted.interactions_version
+    )

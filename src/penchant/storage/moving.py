@@ -1,0 +1,144 @@
+"""How does everything come from one database into another? Source by source, compared, and only then released.
+
+The old side is only read and may be served meanwhile. The new side carries a mark until both hold the same: until
+then nothing else opens it. Each source is copied in one transaction, so a move that was killed goes on where it was.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, insert, inspect, select
+
+from penchant.errors import Refused
+from penchant.storage.comparing import Comparison, compare, compare_source, source_names
+from penchant.storage.copying import copy_shared, copy_source, standings
+from penchant.storage.group_commit import now_ms
+from penchant.storage.opening import AnyDatabase, open_database
+from penchant.storage.schema import marks, metadata, unfinished_move
+from penchant.storage.translation import driver_errors
+
+PASSES = 5
+"""How often what has changed meanwhile is copied again, before the writers have to be stopped."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Where a database is: in a folder, or, with an address, in PostgreSQL."""
+
+    folder: Path
+    url: str | None = None
+
+
+def move(old: Side, new: Side, *, served: bool, tell: Tell) -> list[Comparison]:
+    """Copy everything to the new side and return how both sides compare; where nothing differs, the move is done.
+
+    ``served`` tells that a server runs on the old side: then all is copied that is there, and the last pass is left
+    to another run. ``tell`` gets a line for whatever was copied.
+
+    Raises:
+        Refused: the new side holds something else; a server runs on the old side, or it is still being changed.
+            What was copied stays, and the next run goes on there.
+    """
+    with driver_errors(), _opened(old, new) as (before, after):
+        _begin(before, after)
+        _copy_until_equal(before, after, tell)
+        copy_shared(before, after)
+        if served:
+            raise Refused(
+                "All is copied so far. A server still runs on the old side: stop it, and run this again to finish."
+            )
+        compared = _repaired(before, after, list(compare(before, after)), tell)
+        if standings(before) != standings(after):
+            raise _changing("The old side was changed while both were compared.")
+        if not any(each.differs for each in compared):
+            _finish(after)
+        return compared
+
+
+def compare_sides(old: Side, new: Side) -> list[Comparison]:
+    """Return how both sides compare, of a move that is done or not."""
+    with driver_errors(), _opened(old, new) as (before, after):
+        return list(compare(before, after))
+
+
+@contextlib.contextmanager
+def _opened(old: Side, new: Side) -> Iterator[tuple[AnyDatabase, AnyDatabase]]:
+    with (
+        contextlib.closing(open_database(old.folder, old.url)) as before,
+        contextlib.closing(open_database(new.folder, new.url, moving=True)) as after,
+    ):
+        if before.origin == after.origin:
+            raise Refused("Both sides are the same database.")
+        yield before, after
+
+
+def _begin(old: AnyDatabase, new: AnyDatabase) -> None:
+    """Mark the new side, unless it is marked already.
+
+    Raises:
+        Refused: it holds something, or is the target of another move.
+    """
+    with new.migrating() as connection:
+        if inspect(connection).has_table(unfinished_move.name):
+            origin = connection.execute(select(unfinished_move.c.origin)).scalar_one()
+            if origin != old.origin:
+                raise Refused(f"The new side is the target of an unfinished move from another database ({origin}).")
+            return
+        if not _is_empty(connection):
+            raise Refused("The new side is not empty. Name a folder or database that holds nothing yet.")
+        marks.create_all(connection)
+        connection.execute(insert(unfinished_move), {"origin": old.origin, "epoch": now_ms()})
+
+
+def _is_empty(connection: Connection) -> bool:
+    tables = metadata.tables.values()
+    return all(connection.execute(select(1).select_from(table).limit(1)).first() is None for table in tables)
+
+
+def _copy_until_equal(old: AnyDatabase, new: AnyDatabase, tell: Tell) -> None:
+    """Copy what differs by its versions, again and again, until a pass finds nothing to copy.
+
+    Raises:
+        Refused: every pass found something.
+    """
+    for _ in range(PASSES):
+        copied = 0
+        numbers = list(standings(old))
+        names = source_names(old)
+        for number in numbers:
+            if copy_source(old, new, number):
+                tell(f"{names[number]}: copied")
+                copied += 1
+        if not copied:
+            return
+    raise _changing(f"After {PASSES} passes the old side is still being changed.")
+
+
+def _repaired(old: AnyDatabase, new: AnyDatabase, compared: list[Comparison], tell: Tell) -> list[Comparison]:
+    """Copy the sources anew that differ though they stand at the same versions, and compare those again.
+
+    Housekeeping removes rows without a new version, so that a source that was copied before may hold some more.
+    """
+    different = {each.source_id: each.name for each in compared if each.differs and each.source_id is not None}
+    again: dict[int | None, list[Comparison]] = {}
+    for number, name in different.items():
+        copy_source(old, new, number, anew=True)
+        tell(f"{name}: differed, copied anew")
+        again[number] = compare_source(old, new, number, name)
+    kept = [each for each in compared if each.source_id not in again]
+    return [*(each for part in again.values() for each in part), *kept]
+
+
+def _finish(new: AnyDatabase) -> None:
+    """Release the new side for everybody."""
+    with new.migrating() as connection:
+        unfinished_move.drop(connection)
+    new.forget_log()
+
+
+def _changing(what: str) -> Refused:
+    return Refused(f"{what} Stop its server and whatever else writes to it, and run this again; what was copied stays.")

@@ -1,0 +1,46 @@
+"""How is a database opened, whichever it is? With the schema of this release, or not at all."""
+
+from pathlib import Path
+
+from penchant.errors import PenchantError, StorageUnavailable
+from penchant.storage import migrations
+from penchant.storage.postgresql import Pooling, PostgresqlDatabase
+from penchant.storage.sqlite import SqliteDatabase
+from penchant.storage.translation import driver_errors
+
+AnyDatabase = SqliteDatabase | PostgresqlDatabase
+
+
+def open_database(
+    folder: Path, url: str | None, *, pooling: Pooling | None = None, moving: bool = False
+) -> AnyDatabase:
+    """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
+
+    ``moving`` opens the target of a move that is not finished, too.
+
+    Raises:
+        StorageUnavailable: it cannot be reached or written.
+        StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
+    """
+    database = _database(folder, url, pooling or Pooling())
+    try:
+        with driver_errors():
+            with database.reading_engine.connect() as connection:
+                current = migrations.is_current(connection, moving=moving)
+            if not current:
+                with database.migrating() as connection:
+                    if not migrations.is_current(connection, moving=moving):
+                        migrations.migrate(connection)
+    except PenchantError:
+        database.close()
+        raise
+    return database
+
+
+def _database(folder: Path, url: str | None, pooling: Pooling) -> AnyDatabase:
+    if url is None:
+        with driver_errors():
+            return SqliteDatabase(folder)
+    if not url.startswith("postgresql://"):
+        raise StorageUnavailable("A database address begins with postgresql://.")
+    return PostgresqlDatabase(url, pooling)

@@ -1,0 +1,509 @@
+"""From one database into another and back: the same rows, whatever happens on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from penchant.errors import PenchantError, Refused, StorageIncompatible
+from penchant.model import ListKind
+from penchant.storage import (
+    AddUsage,
+    ClearPieces,
+    Command,
+    DeletePieces,
+    DeleteSource,
+    EraseUser,
+    InteractionQuery,
+    KeyRecord,
+    ReplaceList,
+    ReplaceSettings,
+    Side,
+    Storage,
+    compare_sides,
+    move,
+    open_storage,
+)
+from penchant.storage.bodies import TRAINED_FROM
+from penchant.storage.copying import SHARED, SOURCE_TABLES, copy_source, standings
+from penchant.storage.moving import PASSES
+from penchant.storage.opening import open_database
+from penchant.storage.schema import SHARED_TABLES, interactions, metadata, pieces
+from storage.conftest import new_database
+from storage.test_bodies import bodies, submit
+from storage.test_conformance import done, submitting, watching
+
+Sides = tuple[Side, Side]
+SOURCES = 4
+"""Those that `fill` makes."""
+
+
+def opened(side: Side) -> Storage:
+    return open_storage(folder=side.folder, database_url=side.url)
+
+
+def moved(old: Side, new: Side, *, served: bool = False) -> list[str]:
+    """Move, and return the lines that were told."""
+    told: list[str] = []
+    compared = move(old, new, served=served, tell=told.append)
+    assert not [each for each in compared if each.differs]
+    return told
+
+
+def moved_so_far(old: Side, new: Side) -> list[str]:
+    """Move as far as it goes while a server runs on the old side, and return the lines that were told."""
+    told: list[str] = []
+    with pytest.raises(Refused, match="still runs"):
+        move(old, new, served=True, tell=told.append)
+    return told
+
+
+def different(old: Side, new: Side) -> list[tuple[str, str]]:
+    return [(each.name, each.table) for each in compare_sides(old, new) if each.differs]
+
+
+@pytest.fixture(params=("to PostgreSQL", "to SQLite"))
+def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
+    """An old and a new side, of different kinds."""
+    file = Side(folder=tmp_path / "file")
+    server = Side(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
+    return (file, server) if request.param == "to PostgreSQL" else (server, file)
+
+
+def fill(storage: Storage) -> int:
+    """Store something of every kind, and return the account."""
+    account = storage.account_id("one")
+    for place, name in enumerate("kl"):
+        record = KeyRecord(
+            key_id=name, account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=place
+        )
+        storage.create_key(record, actor="test")
+    storage.revoke_key("l", actor="test")
+    submit(storage, account, bodies(TRAINED_FROM + 5))
+    submit(storage, account, bodies(20, TRAINED_FROM))
+    commands: list[Command] = [
+        submitting(account, "B", "a", "é", "😀", "\uffee", "10", "9"),
+        watching(account, "u", "v", at=10**12),
+        watching(account, "u", piece="piece-00003", event="e"),
+        watching(account, "w", event="f"),
+        EraseUser(account_id=account, source="s", user_id="w"),
+        DeletePieces(account_id=account, source="s", ids=["a", "piece-00001"]),
+        ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=["9", "B", "no"]),
+        ReplaceSettings(account_id=account, source="s", settings=b'{"halfLifeDays":5}'),
+        submitting(account, "x", source="cleared"),
+        ClearPieces(account_id=account, source="cleared"),
+        submitting(account, "y", source="cleared"),
+        submitting(account, "x", source="deleted"),
+        DeleteSource(account_id=account, source="deleted"),
+        submitting(account, source="empty"),
+        AddUsage(account_id=account, month="2026-11", answers=7),
+    ]
+    for command in commands:
+        done(storage, command)
+    return account
+
+
+def everything(storage: Storage) -> dict[str, Any]:
+    """Return what a database answers, to every question but that for epochs."""
+    account = storage.account_id("one")
+    answers: dict[str, Any] = {
+        "keys": storage.list_keys(),
+        "usage": storage.usage(account, "2026-11"),
+        "audit": storage.audit_log(),
+        "problems": storage.check(),
+    }
+    for head in storage.list_sources(account):
+        name = head.name
+        with storage.open_listing(account, name) as listing:
+            answers[f"{name} pieces"] = [piece for batch in listing.batches for piece in batch]
+        with storage.content_feed(account, name, None) as feed:
+            rows = [row for batch in feed.batches for row in batch]
+            answers[f"{name} content"] = sorted(rows, key=lambda row: row.id)
+        with storage.interactions_feed(account, name, None) as recorded:
+            answers[f"{name} interactions"] = [row for batch in recorded.batches for row in batch]
+        answers[f"{name} head"] = head._replace(epoch=0)
+        answers[f"{name} curation"] = storage.read_curation(account, name)[1]
+        for user in ("u", "v", "w"):
+            query = InteractionQuery(user_id=user, since=0, limit=100)
+            answers[f"{name} {user}"] = storage.user_interactions(head.source_id, query)
+    return answers
+
+
+def epochs(storage: Storage) -> dict[str, int]:
+    return {head.name: head.epoch for head in storage.list_sources(storage.account_id("one"))}
+
+
+def test_there_and_back_the_answers_and_feeds_are_the_same(tmp_path: Path, postgresql: str) -> None:
+    first, last = Side(folder=tmp_path / "first"), Side(folder=tmp_path / "last")
+    middle = Side(folder=tmp_path, url=new_database(postgresql))
+    with closing(opened(first)) as storage:
+        fill(storage)
+        before, first_epochs = everything(storage), epochs(storage)
+
+    moved(first, middle)
+    with closing(opened(middle)) as storage:
+        assert everything(storage) == before
+        middle_epochs = epochs(storage)
+    moved(middle, last)
+
+    with closing(opened(last)) as storage:
+        assert everything(storage) == before
+        last_epochs = epochs(storage)
+    assert before["problems"] == []
+    assert len(before["s pieces"]) > TRAINED_FROM
+    assert all(first_epochs[name] < middle_epochs[name] < last_epochs[name] for name in first_epochs)
+
+
+def test_the_new_side_goes_on_with_changes(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        account = fill(storage)
+        submitted = done(storage, submitting(account, "B"))
+    moved(*sides)
+
+    with closing(opened(sides[1])) as storage:
+        assert done(storage, submitting(account, "B", "new")).version == submitted.version + 2
+        assert done(storage, watching(account, "v", event="e")).duplicates == 1
+        done(storage, submitting(account, source="deleted"))
+        assert storage.revoke_key("k", actor="later")
+        assert [entry.action for entry in storage.audit_log()][:2] == ["key.revoke", "source.create"]
+        assert storage.check() == []
+
+
+def test_every_table_is_copied() -> None:
+    assert {*SHARED, *SOURCE_TABLES} == set(metadata.tables.values())
+    assert {table.name for table in SHARED} == SHARED_TABLES
+
+
+def test_an_empty_database_moves(sides: Sides) -> None:
+    opened(sides[0]).close()
+    assert moved(*sides) == []
+    opened(sides[1]).close()
+
+
+def change(storage: Storage, account: int) -> None:
+    """Change what `fill` stored, in every way."""
+    commands: list[Command] = [
+        submitting(account, "B", "new", body=b'{"x":1}'),
+        DeletePieces(account_id=account, source="s", ids=["9", "new"]),
+        watching(account, "v", event="g"),
+        EraseUser(account_id=account, source="s", user_id="u"),
+        watching(account, "u", event="e"),
+        EraseUser(account_id=account, source="s", user_id="w"),
+        ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=["10"]),
+        ReplaceSettings(account_id=account, source="s", settings=b"{}"),
+        ClearPieces(account_id=account, source="cleared"),
+        submitting(account, "z", source="cleared"),
+        submitting(account, "z", source="deleted"),
+        DeleteSource(account_id=account, source="empty"),
+        submitting(account, "z", source="another"),
+        AddUsage(account_id=account, month="2026-12", answers=1),
+    ]
+    for command in commands:
+        done(storage, command)
+
+
+def test_changes_during_the_move_are_copied_too(sides: Sides) -> None:
+    told: list[str] = []
+    with closing(opened(sides[0])) as storage:
+        account = fill(storage)
+
+        def tell(line: str) -> None:
+            told.append(line)
+            if len(told) == SOURCES:
+                change(storage, account)
+
+        compared = move(*sides, served=False, tell=tell)
+        now = everything(storage)
+
+    assert not [each for each in compared if each.differs]
+    assert told.count("one/s: copied") == 2
+    assert not [line for line in told if "differed" in line]
+    with closing(opened(sides[1])) as storage:
+        assert everything(storage) == now
+
+
+def test_of_a_source_that_was_copied_only_what_is_newer_is_copied_again(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        account = fill(storage)
+    moved_so_far(*sides)
+    with closing(opened(sides[0])) as storage:
+        done(storage, submitting(account, "B"))
+    edit(sides[1], update(pieces).where(pieces.c.piece_id == "10").values(body=b"kept"))
+
+    assert moved_so_far(*sides) == ["one/s: copied"]
+    assert different(*sides) == [("one/s", "pieces")]
+
+
+def test_a_side_that_never_rests_is_not_moved(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        account = storage.account_id("one")
+        done(storage, submitting(account))
+        told: list[str] = []
+
+        def tell(line: str) -> None:
+            told.append(line)
+            done(storage, submitting(account, "a"))
+
+        with pytest.raises(Refused, match="still being changed"):
+            move(*sides, served=False, tell=tell)
+    assert len(told) == PASSES
+    with pytest.raises(StorageIncompatible, match="not finished"):
+        opened(sides[1])
+    assert moved(*sides) == ["one/s: copied"]
+    opened(sides[1]).close()
+
+
+def test_while_the_old_side_is_served_the_move_is_not_finished(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        account = fill(storage)
+    assert len(moved_so_far(*sides)) == SOURCES
+    with pytest.raises(StorageIncompatible, match="not finished"):
+        opened(sides[1])
+    with closing(opened(sides[0])) as storage:
+        done(storage, AddUsage(account_id=account, month="2026-11", answers=1))
+        now = everything(storage)
+
+    assert moved(*sides) == []
+    with closing(opened(sides[1])) as storage:
+        assert everything(storage) == now
+
+
+def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        fill(storage)
+    moved_so_far(*sides)
+    with closing(opened(sides[0])) as storage:
+        assert storage.purge(lambda _: 396)
+        now = everything(storage)
+
+    assert "one/s: differed, copied anew" in moved(*sides)
+    with closing(opened(sides[1])) as storage:
+        assert everything(storage) == now
+
+
+def edit(side: Side, statement: Any) -> None:
+    """Change what is stored behind everybody's back."""
+    database = open_database(side.folder, side.url, moving=True)
+    with database.writing_engine.begin() as connection:
+        assert connection.execute(statement).rowcount == 1
+    database.close()
+
+
+def test_a_row_that_differs_is_found(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        fill(storage)
+    moved(*sides)
+    assert different(*sides) == []
+
+    edit(sides[1], update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]"))
+    edit(sides[1], update(interactions).where(interactions.c.user_id == "v").values(occurred_at=10**12 + 1))
+    assert different(*sides) == [("one/s", "pieces"), ("one/s", "interactions")]
+
+
+def test_a_row_that_is_damaged_on_the_way_is_copied_anew(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        fill(storage)
+    moved_so_far(*sides)
+    edit(sides[1], update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]"))
+
+    assert moved(*sides) == ["one/s: differed, copied anew"]
+
+
+def test_a_change_while_both_are_compared_is_seen(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        account = fill(storage)
+        moved_so_far(*sides)
+        assert storage.purge(lambda _: 396)
+
+        def tell(line: str) -> None:
+            if "differed" in line:
+                done(storage, submitting(account, "late"))
+
+        with pytest.raises(Refused, match="while both were compared"):
+            move(*sides, served=False, tell=tell)
+    assert moved(*sides) == ["one/s: copied"]
+
+
+def test_nothing_is_copied_into_a_database_that_was_released(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        fill(storage)
+    moved(*sides)
+    with (
+        closing(open_database(sides[0].folder, sides[0].url)) as old,
+        closing(open_database(sides[1].folder, sides[1].url)) as new,
+    ):
+        number = next(iter(standings(old)))
+
+        with pytest.raises(Refused, match="has finished"):
+            copy_source(old, new, number, anew=True)
+
+
+def test_a_side_that_stays_different_is_not_released(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        fill(storage)
+    damaging = update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]")
+    moved_so_far(*sides)
+    edit(sides[1], damaging)
+
+    compared = move(*sides, served=False, tell=lambda _: edit(sides[1], damaging))
+
+    assert [(each.name, each.table) for each in compared if each.differs] == [("one/s", "pieces")]
+    with pytest.raises(StorageIncompatible, match="not finished"):
+        opened(sides[1])
+
+
+def test_a_side_that_holds_something_is_no_target(sides: Sides) -> None:
+    for side in sides:
+        with closing(opened(side)) as storage:
+            storage.account_id("somebody")
+
+    with pytest.raises(Refused, match="not empty"):
+        moved(*sides)
+    with closing(opened(sides[1])) as storage:
+        assert storage.check() == []
+
+
+def test_a_move_is_not_done_twice(sides: Sides) -> None:
+    with closing(opened(sides[0])) as storage:
+        fill(storage)
+    moved(*sides)
+
+    with pytest.raises(Refused, match="not empty"):
+        moved(*sides)
+
+
+def test_two_databases_are_not_moved_into_one(sides: Sides, tmp_path: Path) -> None:
+    other = Side(folder=tmp_path / "other")
+    for side in (sides[0], other):
+        with closing(opened(side)) as storage:
+            storage.account_id("somebody")
+    moved_so_far(*sides)
+
+    with pytest.raises(Refused, match="from another database"):
+        moved(other, sides[1])
+
+
+def test_a_database_is_not_moved_into_itself(sides: Sides) -> None:
+    with pytest.raises(Refused, match="same database"):
+        moved(sides[0], sides[0])
+
+
+def test_the_target_of_an_unfinished_move_is_not_moved_on(sides: Sides, tmp_path: Path) -> None:
+    opened(sides[0]).close()
+    moved_so_far(*sides)
+
+    with pytest.raises(StorageIncompatible, match="not finished"):
+        moved(sides[1], Side(folder=tmp_path / "third"))
+
+
+def words(*sides: Side) -> list[str]:
+    """Return the command line of a move."""
+    old, new = sides
+    database = [] if old.url is None else ["--database", old.url]
+    target = new.url or str(new.folder)
+    return [sys.executable, "-m", "penchant", "move", "--data", str(old.folder), *database, "--to", target]
+
+
+def full_pipe() -> tuple[int, int]:
+    """Return a pipe that takes nothing more: who writes a line into it stays where he is."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writing, b" " * 1024)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writing, b" ")
+    os.set_blocking(writing, True)
+    return reading, writing
+
+
+def wait_for_a_source(side: Side) -> None:
+    """Wait until a source has been copied."""
+    deadline = time.monotonic() + 60
+    with closing(open_database(side.folder, side.url, moving=True)) as database:
+        while not standings(database):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_move_that_is_killed_goes_on_where_it_was(sides: Sides) -> None:
+    names = [f"s{number}" for number in range(5)]
+    with closing(opened(sides[0])) as storage:
+        account = storage.account_id("one")
+        for name in names:
+            submit(storage, account, bodies(1_500), source=name)
+        before = everything(storage)
+    reading, writing = full_pipe()
+    moving = subprocess.Popen(words(*sides), stderr=writing, stdout=subprocess.DEVNULL)
+    wait_for_a_source(sides[1])
+    moving.kill()
+    assert moving.wait(timeout=30) == -signal.SIGKILL
+    os.close(reading)
+    os.close(writing)
+    with pytest.raises(StorageIncompatible, match="not finished"):
+        opened(sides[1])
+
+    again = subprocess.run(words(*sides), capture_output=True, text=True, timeout=100, check=False)
+
+    assert again.returncode == 0, again.stderr
+    assert "Moved" in again.stdout
+    assert len(again.stderr.splitlines()) == len(names) - 1
+    with closing(opened(sides[1])) as storage:
+        assert everything(storage) == before
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("submit"), st.sampled_from("abcd")),
+        st.tuples(st.just("delete"), st.sampled_from("abcd")),
+        st.tuples(st.just("watch"), st.sampled_from("uvw")),
+        st.tuples(st.just("event"), st.sampled_from("uvw")),
+        st.tuples(st.just("erase"), st.sampled_from("uvw")),
+        st.tuples(st.sampled_from(("clear", "drop", "move")), st.just("")),
+    ),
+    max_size=14,
+)
+
+
+def step_of(account: int, kind: str, what: str) -> Command:
+    commands: dict[str, Command] = {
+        "submit": submitting(account, what),
+        "delete": DeletePieces(account_id=account, source="s", ids=[what]),
+        "watch": watching(account, what),
+        "event": watching(account, what, event=what),
+        "erase": EraseUser(account_id=account, source="s", user_id=what),
+        "clear": ClearPieces(account_id=account, source="s"),
+        "drop": DeleteSource(account_id=account, source="s"),
+    }
+    return commands[kind]
+
+
+@given(STEPS)
+@settings(max_examples=30, deadline=None)
+def test_whatever_happens_between_two_runs_the_second_copies_just_that(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
+) -> None:
+    home = tmp_path_factory.mktemp("sides")
+    old, new = Side(folder=home / "old"), Side(folder=home / "new")
+    with closing(opened(old)) as storage:
+        account = storage.account_id("one")
+        for kind, what in steps:
+            if kind == "move":
+                assert not [line for line in moved_so_far(old, new) if "differed" in line]
+                assert different(old, new) == []
+                continue
+            with suppress(PenchantError):
+                done(storage, step_of(account, kind, what))
+
+        assert not [line for line in moved(old, new) if "differed" in line]
