@@ -423,3 +423,18 @@ def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> Non
         assert "source_id" in table.primary_key.columns
         assert all("source_id" in index.columns for index in table.indexes if index.unique)
         assert not table.foreign_keys
+
+
+def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) -> None:
+    first = opening()
+    account = first.account_id("one")
+    done(first, submitting(account, "a"))
+    with first._database.writing_engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE lineage")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    first.close()
+
+    for _ in range(2):
+        again = opening()
+        assert head(again, account).piece_count == 1
+        again.close()

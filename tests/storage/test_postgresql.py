@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from penchant.errors import StorageUnavailable
-from penchant.storage import Pooling, Storage, open_storage
+from penchant.model import EncodedPiece
+from penchant.storage import Pooling, Storage, SubmitPieces, open_storage
 from penchant.storage.postgresql import FIRST_PAUSE_S, LONGEST_PAUSE_S, Attempts
 from storage.conftest import new_database
 
@@ -135,3 +136,30 @@ def test_sessions_have_time_limits(storage: Storage) -> None:
         }
 
     assert limits == {"statement_timeout": "2min", "idle_in_transaction_session_timeout": "3min"}
+
+
+def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_path: Path) -> None:
+    first = open_storage(folder=tmp_path, database_url=address)
+    account = first.account_id("one")
+    for name in ("a", "b"):
+        pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
+        first.submit(SubmitPieces(account_id=account, source=name, pieces=pieces)).result(10)
+    before = [first.head(account, name) for name in ("a", "b")]
+    first.close()
+    again = open_storage(folder=tmp_path, database_url=address)
+    assert [again.head(account, name) for name in ("a", "b")] == before
+    with again._database.writing_engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE lineage SET name = 'another'")
+    again.close()
+
+    nodes = [open_storage(folder=tmp_path, database_url=address) for _ in range(2)]
+    after = [[node.head(account, name) for name in ("a", "b")] for node in nodes]
+
+    assert after[0] == after[1]
+    for old, new in zip(before, after[0], strict=True):
+        assert old is not None
+        assert new is not None
+        assert new.epoch > old.epoch
+        assert new == old._replace(epoch=new.epoch)
+    for node in nodes:
+        node.close()

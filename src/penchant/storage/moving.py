@@ -16,7 +16,7 @@ from penchant.storage.comparing import Comparison, compare, compare_source, sour
 from penchant.storage.copying import copy_shared, copy_source, standings
 from penchant.storage.group_commit import now_ms
 from penchant.storage.opening import AnyDatabase, open_database
-from penchant.storage.schema import marks, metadata, unfinished_move
+from penchant.storage.schema import metadata, unfinished_move
 from penchant.storage.translation import driver_errors
 
 PASSES = 5
@@ -90,7 +90,7 @@ def _begin(old: AnyDatabase, new: AnyDatabase) -> None:
             return
         if not _is_empty(connection):
             raise Refused("The new side is not empty. Name a folder or database that holds nothing yet.")
-        marks.create_all(connection)
+        unfinished_move.create(connection)
         connection.execute(insert(unfinished_move), {"origin": old.origin, "epoch": now_ms()})
 
 

@@ -27,6 +27,7 @@ from sqlalchemy.exc import DBAPIError
 from penchant.errors import StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.records import PieceRow
+from penchant.telemetry import logger
 
 MIGRATION_LOCK = 0x70656E6368616E74
 """The advisory lock's number: the letters of the project's name."""
@@ -78,6 +79,15 @@ UNSTAGE = text(
 )
 
 
+LINEAGE = (
+    "SELECT (SELECT system_identifier FROM pg_control_system())"
+    " || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)"
+)
+"""The cluster, the database and the timeline: a promotion, a restore or a recovery changes at least one of them."""
+NEW_EPOCH = "UPDATE sources SET epoch = greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooling:
     """How many connections a process may hold, and how long it waits for one, in seconds."""
@@ -105,6 +115,7 @@ class PostgresqlDatabase:
         )
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._lineage = ""
         attempts = Attempts(max(2.0, pooling.timeout_s / 2))
 
         @event.listens_for(self.writing_engine, "do_connect")
@@ -114,7 +125,25 @@ class PostgresqlDatabase:
         @event.listens_for(self.writing_engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
             connection.execute(SESSION)
+            self._follow_lineage(connection)
             connection.commit()
+
+    def _follow_lineage(self, connection: Any) -> None:
+        """Let every source begin a new epoch where the rows come from another history than they did.
+
+        After a promotion versions may have gone back, and be given a second time to other changes: whatever was built
+        on them before must not go on. Looked at for each new connection, since none outlives its server.
+        """
+        found = connection.execute(LINEAGE).fetchone()[0]
+        if found == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
+            return
+        connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [found])
+        known = connection.execute("SELECT name FROM lineage WHERE lineage_id = 1 FOR UPDATE").fetchone()[0]
+        if known != found:
+            connection.execute(NEW_EPOCH)
+            connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [found])
+            logger.warning("the database has another history than before; every source begins a new epoch")
+        self._lineage = found
 
     @property
     def origin(self) -> str:

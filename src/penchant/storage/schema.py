@@ -175,6 +175,17 @@ SHARED_TABLES = frozenset({"accounts", "keys", "audit", "usage"})
 """The tables that belong to no source."""
 
 marks = MetaData()
+"""The tables that are the database's own: they are never moved."""
+lineage = Table(
+    "lineage",
+    marks,
+    Column("lineage_id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+)
+"""One row on PostgreSQL: the cluster, database and timeline that the rows are from.
+
+Another one is found after a promotion, a restore or a recovery to a moment: then every source begins a new epoch.
+"""
 unfinished_move = Table(
     "unfinished_move",
     marks,
