@@ -1,5 +1,6 @@
 """Copies of a database that is in use, and a database from such a copy."""
 
+import fcntl
 import os
 import resource
 import signal
@@ -25,6 +26,17 @@ RESTORER = """
 import pathlib, sys
 from penchant.storage import restore
 restore(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), replace=True)
+"""
+HOLDER = """
+import pathlib, sys
+from penchant.model import EncodedPiece
+from penchant.storage import SubmitPieces, open_storage
+storage = open_storage(folder=pathlib.Path(sys.argv[1]))
+print("open", flush=True)
+sys.stdin.readline()
+new = SubmitPieces(account_id=storage.account_id("one"), source="s", pieces=[EncodedPiece(id="c", body=b"{}")])
+storage.submit(new).result()
+storage.close()
 """
 
 
@@ -211,15 +223,41 @@ def test_a_database_is_replaced_only_when_it_may(folder: Path, backup: Path) -> 
         assert listed(storage, account) == ["a", "b"]
 
 
-def test_a_database_that_is_open_is_not_replaced(folder: Path, backup: Path) -> None:
-    with opened(folder) as (storage, account):
-        done(storage, submitting(account, "c"))
-        with pytest.raises(Refused, match="in use"):
-            restore(backup, folder, replace=True)
-        done(storage, submitting(account, "d"))
+def test_a_database_that_another_process_has_open_is_not_replaced(folder: Path, backup: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "open\n"
 
+    with pytest.raises(Refused, match="in use"):
+        restore(backup, folder, replace=True)
+
+    holder.communicate("\n", timeout=30)
+    assert holder.returncode == 0
     with opened(folder) as (storage, account):
-        assert listed(storage, account) == ["a", "b", "c", "d"]
+        assert listed(storage, account) == ["a", "b", "c"]
+
+
+def test_two_copies_are_not_written_into_one_file(folder: Path, backup: Path) -> None:
+    unfinished = backup.with_name("backup.unfinished")
+    unfinished.write_bytes(b"half a copy")
+    with unfinished.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(Refused, match="Another process"):
+            back_up(folder, backup, replace=True)
+        assert unfinished.read_bytes() == b"half a copy"
+
+    back_up(folder, backup, replace=True)
+    assert not unfinished.exists()
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
+def test_only_an_ordinary_file_is_replaced(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(Refused, match="no ordinary file"):
+        back_up(folder, tmp_path / "pipe", replace=True)
 
 
 def test_a_damaged_database_is_replaced(folder: Path, backup: Path) -> None:

@@ -76,7 +76,10 @@ def move(
         )
     _show_compared(compared)
     if any(each.differs for each in compared):
-        click.echo("The two sides differ.", err=True)
+        hint = (
+            "." if only_compare else ", the move is not finished. Stop what writes to the old side, and run this again."
+        )
+        click.echo(f"penchant: The two sides differ{hint}", err=True)
         sys.exit(1)
     click.echo("Both sides hold the same." if only_compare else "Moved: both sides hold the same.")
 

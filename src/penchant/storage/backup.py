@@ -4,6 +4,7 @@ A copy is written under a temporary name, checked, synced, and renamed: under it
 """
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -64,6 +65,8 @@ def back_up(folder: Path, file: Path, *, replace: bool) -> Contents:
         raise Refused(f"There is no database in {folder}.")
     if file.parent.resolve() == folder.resolve() and file.name.startswith(FILE_NAME):
         raise Refused(f"{file} belongs to the database itself; name another file.")
+    if file.exists() and not file.is_file():
+        raise Refused(f"{file} is no ordinary file; name another one.")
     if file.exists() and not replace:
         raise Refused(f"{file} is there already; name another file, or replace it with --force.")
     with _written(file) as temporary:
@@ -106,15 +109,17 @@ def _written(file: Path) -> Iterator[Path]:
     """Give a file for a copy, and let it take its name once it is complete and on the disk."""
     temporary = file.with_name(file.name + TEMPORARY)
     try:
-        _remove(temporary)
-        os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        yield temporary
-        _sync(temporary)
-        # A log that an earlier file of this name has left would be applied to this one.
-        for log in LOGS:
-            file.with_name(file.name + log).unlink(missing_ok=True)
-        temporary.replace(file)
-        _sync(file.parent)
+        with _claimed(temporary):
+            try:
+                yield temporary
+                _sync(temporary)
+                # A log that an earlier file of this name has left would be applied to this one.
+                _remove_logs(file)
+                temporary.replace(file)
+                _sync(file.parent)
+            finally:
+                temporary.unlink(missing_ok=True)
+                _remove_logs(temporary)
     except sqlite3.DatabaseError as error:
         if _is_damage(error):
             raise StorageIncompatible("What should be copied is damaged, or no SQLite database.") from error
@@ -123,14 +128,41 @@ def _written(file: Path) -> Iterator[Path]:
         raise StorageIncompatible(f"What should be copied cannot be used: {error.args[0]}.") from error
     except OSError as error:
         raise StorageUnavailable(f"{file} could not be written ({error.strerror}).") from error
+
+
+@contextlib.contextmanager
+def _claimed(temporary: Path) -> Iterator[None]:
+    """Hold an empty file that nobody else writes to; one that a killed writer has left is emptied.
+
+    Raises:
+        Refused: another process writes to it.
+    """
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        if not _is_locked(descriptor, temporary):
+            raise Refused(f"Another process writes {temporary} just now.")
+        os.fchmod(descriptor, 0o600)
+        os.ftruncate(descriptor, 0)
+        _remove_logs(temporary)
+        yield
     finally:
-        with contextlib.suppress(OSError):
-            _remove(temporary)
+        # Only now: closing it would drop the locks that SQLite holds on it in this process.
+        os.close(descriptor)
 
 
-def _remove(file: Path) -> None:
-    for name in (file.name, *(file.name + log for log in LOGS)):
-        file.with_name(name).unlink(missing_ok=True)
+def _is_locked(descriptor: int, path: Path) -> bool:
+    """Return whether the open file could be locked, and is still the one at its path."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Between the opening and the locking its writer may have finished, and given it its name.
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _remove_logs(file: Path) -> None:
+    for log in LOGS:
+        file.with_name(file.name + log).unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:
