@@ -124,9 +124,19 @@ class PostgresqlDatabase:
 
         @event.listens_for(self.writing_engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
+            if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
+                # Its connections outlive its promotion, and would not see that the history is another one.
+                connection.close()
+                raise StorageUnavailable("The database is a standby, which takes no changes.", retry_after_s=1)
             connection.execute(SESSION)
-            self._follow_lineage(connection)
             connection.commit()
+            try:
+                self._follow_lineage(connection)
+                connection.commit()
+            except self.writing_engine.dialect.loaded_dbapi.Error:
+                # Some servers tell nobody; then epochs are raised by hand (docs/operations.md).
+                connection.rollback()
+                logger.warning("the database does not tell its history", exc_info=True)
 
     def _follow_lineage(self, connection: Any) -> None:
         """Let every source begin a new epoch where the rows come from another history than they did.
