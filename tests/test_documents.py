@@ -44,7 +44,11 @@ def matches(found: Any, expected: Any) -> bool:
 
 
 def test_every_example_of_the_interface_is_answered_as_printed(service: Service) -> None:
-    for request, status, answer in examples():
+    texts = {"$ADMIN_KEY": service.new_key(admin=True)}
+    for printed_request, status, answer in examples():
+        request = printed_request
+        for name, text in texts.items():
+            request = request.replace(name, text)
         head, _, body = request.partition("\n\n")
         first, *lines = head.strip().splitlines()
         method, path = first.split(" ")
@@ -54,6 +58,8 @@ def test_every_example_of_the_interface_is_answered_as_printed(service: Service)
 
         assert found.status_code == status, (first, found.text)
         assert matches(found.json(), json.loads(answer)), (first, found.text)
+        if "keyId" in found.json():
+            texts["$KEY_ID"] = found.json()["keyId"]
 
 
 def test_every_operation_is_described_and_has_an_example() -> None:

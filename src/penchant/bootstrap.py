@@ -24,6 +24,7 @@ from penchant.live.views import Limits, Views
 from penchant.model import SourceSettings
 from penchant.service import Services
 from penchant.service.access import AccessControl
+from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.people import People
@@ -149,6 +150,7 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Seg
         people=People(database, views, metrics),
         curation=Curation(database),
         recommender=Recommender(database, views),
+        administration=Administration(database, lambda: settings),
     )
 
 

@@ -342,6 +342,26 @@ def test_usage_adds_up(storage: Storage, account: int) -> None:
     assert storage.usage(account, "2026-12") == 0
 
 
+def test_usage_of_accounts_tells_what_each_has_now_by_name(storage: Storage, account: int) -> None:
+    done(storage, AddUsage(account_id=account, month="2026-11", answers=2))
+    done(storage, submitting(account, "a", "b"))
+    done(storage, submitting(account, "c", source="t"))
+    done(storage, submitting(account, "d", source="gone"))
+    done(storage, DeleteSource(account_id=account, source="gone"))
+    storage.account_id("zz-idle")
+
+    rows = storage.accounts_usage("2026-11")
+
+    assert [(row.answers, row.sources, row.pieces) for row in rows] == [(2, 2, 3), (0, 0, 0)]
+    assert [row.account_id for row in rows] == [account, storage.find_account("zz-idle")]
+    assert [row.answers for row in storage.accounts_usage("2026-12", account_id=account)] == [0]
+
+
+def test_an_account_is_found_only_once_it_was_made(storage: Storage) -> None:
+    assert storage.find_account("later") is None
+    assert storage.account_id("later") == storage.find_account("later")
+
+
 def test_what_is_stored_survives_a_restart(opening: Opening) -> None:
     first = opening()
     account = first.account_id("one")

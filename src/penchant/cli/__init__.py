@@ -1,4 +1,4 @@
-"""The command line: serve, demo, keys, import, export, check, reindex, bench."""
+"""The command line: serve, demo, keys, import, export, check, reindex, usage, audit, bench."""
 
 import sys
 
@@ -9,6 +9,7 @@ from penchant.cli.bench import bench
 from penchant.cli.catalogue import export_source, import_files
 from penchant.cli.demo import demo
 from penchant.cli.keys import keys
+from penchant.cli.reports import audit, usage
 from penchant.cli.serve import serve
 from penchant.cli.upkeep import check, reindex
 from penchant.errors import PenchantError
@@ -20,7 +21,7 @@ def commands() -> None:
     """A content recommendation service that you run yourself."""
 
 
-for command in (serve, demo, keys, import_files, export_source, check, reindex, bench):
+for command in (serve, demo, keys, import_files, export_source, check, reindex, usage, audit, bench):
     commands.add_command(command)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from penchant.live.database import Database
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
+from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.people import People
@@ -28,3 +29,4 @@ class Services:
     people: People
     curation: Curation
     recommender: Recommender
+    administration: Administration

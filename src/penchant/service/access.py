@@ -14,6 +14,7 @@ from limits.strategies import FixedWindowRateLimiter
 
 from penchant.errors import (
     FeatureNotInPlan,
+    NotAnAdmin,
     NotATenant,
     StorageUnavailable,
     Unauthenticated,
@@ -142,6 +143,12 @@ class AccessControl:
         """Raise `NotATenant` for a key with the admin role."""
         if access.admin:
             raise NotATenant("A key with the admin role has no sources; use a key of the account.")
+
+    @staticmethod
+    def require_admin(access: Access) -> None:
+        """Raise `NotAnAdmin` for a key without the admin role."""
+        if not access.admin:
+            raise NotAnAdmin("This is for keys with the admin role (`penchant keys create --admin`).")
 
     async def _find(self, key_id: str) -> KeyRecord | None:
         now = self._monotonic()

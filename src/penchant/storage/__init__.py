@@ -4,6 +4,7 @@ It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and
 """
 
 from penchant.storage.records import (
+    AccountUsage,
     AddUsage,
     AuditEntry,
     ClearPieces,
@@ -31,6 +32,7 @@ from penchant.storage.records import (
 from penchant.storage.storage import Storage, open_storage
 
 __all__ = [
+    "AccountUsage",
     "AddUsage",
     "AuditEntry",
     "ClearPieces",

@@ -18,6 +18,7 @@ from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_in
 from penchant.storage.hashing import source_id
 from penchant.storage.postgresql import PostgresqlDatabase
 from penchant.storage.records import (
+    AccountUsage,
     AuditEntry,
     Command,
     ContentFeed,
@@ -162,6 +163,11 @@ class Storage:
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
             return access.ensure_account(connection, self._database.insert, name)
 
+    def find_account(self, name: str) -> int | None:
+        """Return the number of an account; ``None`` for one that was never made."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.find_account(connection, name)
+
     def create_key(self, record: KeyRecord, *, actor: str) -> None:
         """Store a key, making its account if it is missing."""
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
@@ -197,8 +203,13 @@ class Storage:
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return access.answers(connection, account_id, month)
 
+    def accounts_usage(self, month: str, *, account_id: int | None = None) -> list[AccountUsage]:
+        """Return what accounts have and their answers of a month (``YYYY-MM``), ascending by name."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.accounts_usage(connection, month, account_id)
+
     def audit_log(self, *, account_id: int | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Return the newest entries of the audit log."""
+        """Return the newest entries of the audit log, newest first."""
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return access.audit_entries(connection, account_id, limit)
 

@@ -260,13 +260,16 @@ class Resource:
         return await operation.handler(call)
 
     async def _admit(self, call: Call, exchange: _Exchange) -> None:
-        """Check key, rate, plan, and that the source exists."""
+        """Check key, rate, role, plan, and that the source exists."""
         services = call.services
         access = await services.access.authenticate(call.headers.getlist("x-api-key"))
         call.caller = access
         exchange.rate = services.access.count_request(access)
         if exchange.rate is not None and exchange.rate.exceeded:
             raise RateExceeded(f"The key's plan allows {exchange.rate.limit} requests a second.", retry_after_s=1)
+        if call.operation.admin:
+            services.access.require_admin(access)
+            return
         if call.operation.counted:
             exchange.uncount = await services.usage.reserve(access)
         services.access.require_tenant(access)
