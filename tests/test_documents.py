@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml  # type: ignore[import-untyped]
+from prometheus_client.metrics import MetricWrapperBase
 
 from conftest import Service
 from penchant.settings import PlanSettings, Settings, load_settings
+from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -113,8 +116,38 @@ def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
     assert tomllib.loads(example)["port"] == 8080
 
 
+def described_metrics() -> dict[str, tuple[str, ...]]:
+    """Return each metric of the page with its kind and labels."""
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `(penchant_\w+)` \| (\w+) \|([^|]*)\| ([^|]+) \|", page, re.MULTILINE)
+    assert len(found) == page.count("\n| `penchant_")
+    return {name: (kind, *re.findall(r"`(\w+)`", labels)) for name, kind, labels, _ in found}
+
+
+def test_the_metrics_page_has_every_metric_with_its_kind_and_labels() -> None:
+    kinds: dict[str, tuple[str, ...]] = {}
+    for collector in vars(Metrics()).values():
+        if not isinstance(collector, MetricWrapperBase):
+            continue
+        (metric,) = collector.describe()
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        kinds[name] = (metric.type, *collector._labelnames)
+
+    assert described_metrics() == kinds
+
+
+def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+    asked = [name for rule in rules for name in re.findall(r"penchant_\w+", rule["expr"])]
+
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 5
+    assert {name.removesuffix("_bucket") for name in asked} <= set(described_metrics())
+    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
+
+
 @pytest.mark.parametrize(
-    "document", ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions.md")
+    "document",
+    ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions.md", "docs/metrics.md"),
 )
 def test_links_between_documents_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")

@@ -27,11 +27,12 @@ from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.measuring import Measuring
 from penchant.service.people import People
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
-from penchant.settings import Settings, metrics_folder, set_metrics_folder
+from penchant.settings import Settings, counting_alone, metrics_folder, set_metrics_folder
 from penchant.storage import SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
@@ -59,9 +60,9 @@ def retention_days(settings: bytes) -> int:
     return (decode_settings(settings) if settings else SourceSettings()).retention_days
 
 
-def storage_of(settings: Settings) -> Storage:
-    """Open the database that the settings name."""
-    return open_storage(folder=Path(settings.data), database_url=settings.database)
+def storage_of(settings: Settings, metrics: Metrics | None = None) -> Storage:
+    """Open the database that the settings name; ``metrics`` tell of its queues and connections."""
+    return open_storage(folder=Path(settings.data), database_url=settings.database, metrics=metrics)
 
 
 def data_folder(settings: Settings) -> Path:
@@ -98,10 +99,10 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
     Raises:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
-    storage = storage_of(settings)
+    metrics = _metrics()
+    storage = storage_of(settings, metrics)
     folder = data_folder(settings)
     rates = SharedRates(folder / RATES_FILE)
-    metrics = _metrics()
     segments = Segments(metrics)
     compiling = None
     if has_builder:
@@ -109,7 +110,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         compiling = Compiling(kernel_folder(settings))
     services = wire(settings, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    endless = (services.usage.run(), services.views.run(), _keep_house(services, election))
+    endless = (services.usage.run(), services.views.run(), services.measuring.run(), _keep_house(services, election))
     tasks = [asyncio.create_task(each) for each in endless]
     try:
         yield services
@@ -139,18 +140,20 @@ def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Seg
             memory_bytes=settings.index_memory_bytes or _machine_memory() // 2 // settings.workers,
         ),
     )
+    access = AccessControl(database, settings, rates)
     return Services(
         settings=settings,
         metrics=metrics,
         database=database,
         views=views,
-        access=AccessControl(database, settings, rates),
+        access=access,
         usage=Usage(database, data_folder(settings)),
         content=Content(database, views, metrics),
         people=People(database, views, metrics),
         curation=Curation(database),
         recommender=Recommender(database, views),
         administration=Administration(database, lambda: settings),
+        measuring=Measuring(storage, views, access, metrics),
     )
 
 
@@ -254,7 +257,8 @@ def run_builder(settings: Settings, parent: int) -> None:
 
         def build(head: SourceHead, published: Published | None) -> None:
             building = started.Process(target=_build, args=(settings, os.getpid(), head, published))
-            building.start()
+            with counting_alone():
+                building.start()
             building.join()
             if building.exitcode:
                 raise ChildProcessError(f"building ended with {building.exitcode}")

@@ -4,9 +4,10 @@ The only place that reads or sets the environment. Every setting says what it do
 only operation; ``docs/settings.md`` is checked against this file by a test.
 """
 
+import contextlib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -135,6 +136,17 @@ def metrics_folder() -> Path | None:
 def set_metrics_folder(folder: Path) -> None:
     """Let the processes that this one starts from now on count together in a folder."""
     os.environ[METRICS_VARIABLE] = str(folder)
+
+
+@contextlib.contextmanager
+def counting_alone() -> Iterator[None]:
+    """Let a process that is started meanwhile count alone: one that lives for a build would leave its files behind."""
+    named = os.environ.pop(METRICS_VARIABLE, None)
+    try:
+        yield
+    finally:
+        if named is not None:
+            os.environ[METRICS_VARIABLE] = named
 
 
 def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:

@@ -18,11 +18,17 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the latency histograms: from a list out of the index to a full submission."""
 
+GROUP_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""Upper bounds of the histogram of how many changes share a commit."""
+
+BUILD_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+"""Upper bounds of the histogram of builds: from 5,000 pieces to many millions."""
+
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 """Methods that are counted by name; a client may invent others without end."""
 FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
-_FILES = ("counter", "histogram", "gauge_livesum")
+_FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
 """How prometheus-client begins the names of a process's files."""
 
 logger = logging.getLogger("penchant")
@@ -86,26 +92,77 @@ class Metrics:
             registry=self.registry,
         )
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
+        self._add_storage_metrics()
         self._add_index_metrics()
 
+    def _add_storage_metrics(self) -> None:
+        self.queued_changes = self._gauge("penchant_queued_changes", "Changes that wait for their commit.", "lane")
+        self.queued_bytes = self._gauge("penchant_queued_bytes", "Bodies of changes that wait.", "lane")
+        self.group_changes = Histogram(
+            "penchant_group_changes",
+            "Changes that share a commit.",
+            ["lane"],
+            buckets=GROUP_BUCKETS,
+            registry=self.registry,
+        )
+        self.queue_seconds = Histogram(
+            "penchant_queue_seconds",
+            "How long the first change of a group waited.",
+            ["lane"],
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.connections = self._gauge("penchant_database_connections", "Database connections in use.")
+        self.connections_opened = Counter(
+            "penchant_database_connections_opened", "Database connections made.", registry=self.registry
+        )
+        self.connections_overflow = Counter(
+            "penchant_database_overflow", "Connections taken beyond those that are kept.", registry=self.registry
+        )
+        self.read_wait_seconds = Histogram(
+            "penchant_read_wait_seconds",
+            "How long reads waited for a thread.",
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.key_checks = Counter(
+            "penchant_key_checks", "Keys looked up, remembered or read.", ["cache"], registry=self.registry
+        )
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        """Return a gauge whose values of all live processes are added up."""
+        return Gauge(name, text, labels, registry=self.registry, multiprocess_mode="livesum")
+
     def _add_index_metrics(self) -> None:
-        self.loaded_sources = Gauge(
-            "penchant_loaded_sources",
-            "Sources with a snapshot in memory, counted in each worker.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
+        self.loaded_sources = self._gauge(
+            "penchant_loaded_sources", "Sources with a snapshot in memory, counted in each worker."
         )
-        self.loaded_pieces = Gauge(
-            "penchant_loaded_pieces",
-            "Pieces in the snapshots in memory, counted in each worker.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
+        self.loaded_pieces = self._gauge(
+            "penchant_loaded_pieces", "Pieces in the snapshots in memory, counted in each worker."
         )
-        self.loaded_bytes = Gauge(
-            "penchant_loaded_bytes",
-            "Memory of the snapshots, mapped files included, counted in each worker.",
+        self.loaded_bytes = self._gauge(
+            "penchant_loaded_bytes", "Memory of the snapshots, mapped files included, counted in each worker."
+        )
+        self.index_lag = self._gauge(
+            "penchant_index_lag_versions", "Versions that loaded sources stood behind the database when last asked for."
+        )
+        self.merge_seconds = Histogram(
+            "penchant_merge_seconds",
+            "Merges of index segments within a worker.",
+            buckets=SECONDS_BUCKETS,
             registry=self.registry,
-            multiprocess_mode="livesum",
+        )
+        self.build_seconds = Histogram(
+            "penchant_build_seconds",
+            "How long builds of segment files took.",
+            buckets=BUILD_BUCKETS,
+            registry=self.registry,
+        )
+        self.last_build = Gauge(
+            "penchant_last_build_timestamp_seconds",
+            "When a segment file was last built.",
+            registry=self.registry,
+            multiprocess_mode="max",
         )
         self.sources_unloaded = Counter(
             "penchant_sources_unloaded", "Snapshots let go to keep within the memory budget.", registry=self.registry

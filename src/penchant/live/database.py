@@ -40,8 +40,13 @@ class Database:
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """Return ``function(…)``, run in a thread so that other requests go on meanwhile."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))
+        asked_at = time.perf_counter()
+
+        def run() -> Result:
+            self._metrics.read_wait_seconds.observe(time.perf_counter() - asked_at)
+            return function(*args, **kwargs)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
     async def change(self, command: Command) -> Outcome:
         """Carry out a command; returns after its group's commit.

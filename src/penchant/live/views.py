@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
-from penchant.index import Popularity, PopularityView, Snapshot
+from penchant.index import Mask, Popularity, PopularityView, Segment, Snapshot, merge_segments
 from penchant.live.database import Database
 from penchant.live.following import apply_feed
 from penchant.live.segments import Segments
@@ -59,11 +59,17 @@ class _Held:
     """What is kept of a source between requests."""
 
     view: View | None = None
+    asked_version: int = 0
     confirmed_at: float = 0.0
     popularity: Popularity | None = None
     popularity_view: PopularityView | None = None
     popularity_cursor: Cursor | None = None
     positive: frozenset[InteractionType] = frozenset()
+
+    @property
+    def lag(self) -> int:
+        """How many versions the view stands behind what it was last asked for."""
+        return 0 if self.view is None else max(0, self.asked_version - self.view.head.version)
 
     @property
     def nbytes(self) -> int:
@@ -118,6 +124,11 @@ class Views:
                 with contextlib.suppress(UnknownSource):
                     held.view = await self._database.in_thread(self._catch_up, held.view, name, view.head)
                 self._keep_within_memory(name, held)
+
+    @property
+    def lag(self) -> int:
+        """How many versions the loaded sources stand behind what they were last asked for, all together."""
+        return sum(held.lag for held in self._held.values())
 
     async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
         """Return where the source stands, once it has reached ``min_version``.
@@ -204,6 +215,7 @@ class Views:
             held = self._held.setdefault(name, _Held())
             self._held.move_to_end(name)
             if not _is_current(held.view, head):
+                held.asked_version = head.version
                 if not _is_same(held.view, head):
                     await self._wait_for_file(head)
                 with self._metrics.follow_seconds.labels("content").time():
@@ -231,7 +243,7 @@ class Views:
         with self._database.storage.content_feed(*name, cursor) as feed:
             if feed.complete:
                 base_version = 0
-            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged())
+            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merged)
             curation = feed.curation
             settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
             snapshot.prepare(settings.category_weights)
@@ -245,6 +257,10 @@ class Views:
                 hidden=view.hidden if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
             )
+
+    def _merged(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
+        with self._metrics.merge_seconds.time():
+            return merge_segments(parts)
 
     def _is_counted(self, held: _Held, view: View) -> bool:
         cursor = held.popularity_cursor

@@ -8,6 +8,7 @@ from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.measuring import Measuring
 from penchant.service.people import People
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
@@ -30,3 +31,4 @@ class Services:
     curation: Curation
     recommender: Recommender
     administration: Administration
+    measuring: Measuring

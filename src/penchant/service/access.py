@@ -69,7 +69,10 @@ def hash_secret(secret: str) -> bytes:
 
 
 class AccessControl:
-    """Authenticates keys and holds their plans' features and limits; ``rates`` is what the limiter remembers."""
+    """Authenticates keys and holds their plans' features and limits; ``rates`` is what the limiter remembers.
+
+    ``hits`` and ``misses`` count keys that were remembered and those that were looked up.
+    """
 
     def __init__(
         self,
@@ -86,6 +89,8 @@ class AccessControl:
         self._monotonic = monotonic
         self._accepted: dict[bytes, tuple[float, Access]] = {}
         self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
+        self.hits = 0
+        self.misses = 0
         self._rates = FixedWindowRateLimiter(rates)
 
     async def authenticate(self, keys: list[str]) -> Access:
@@ -98,6 +103,7 @@ class AccessControl:
             # By a hash, so that how long the look-up takes tells nothing of a key.
             known = self._accepted.get(hash_secret(keys[0]))
             if known is not None and self._monotonic() - known[0] <= KEY_LIFE_S:
+                self.hits += 1
                 return known[1]
         else:
             found = "is missing" if not keys else "is given more than once"
@@ -105,6 +111,7 @@ class AccessControl:
         parts = keys[0].split("_") if keys[0].isascii() and len(keys[0]) <= MAX_KEY_LENGTH else []
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
             raise Unauthenticated("The API key does not look like one (pk_<id>_<secret>).")
+        self.misses += 1
         record = await self._find(parts[1])
         expected = record.secret_hash if record is not None else b"\0" * 32
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)

@@ -47,6 +47,7 @@ class PostgresqlDatabase:
         self.writing_engine = create_engine(
             address, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, isolation_level="READ COMMITTED"
         )
+        self.engines = (self.writing_engine,)
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
 

@@ -39,6 +39,7 @@ class SqliteDatabase:
         self._prepare(folder)
         self.reading_engine = self._engine("BEGIN")
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
+        self.engines = (self.reading_engine, self.writing_engine)
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
         upsert = statements.upsert(self.insert, statements.PIECES_KEY)
         self._upsert_sql = str(upsert.compile(dialect=dialect.dialect()))

@@ -14,6 +14,7 @@ from penchant.errors import PenchantError, StorageUnavailable
 from penchant.model import Interaction
 from penchant.storage import access, maintenance, migrations, reads
 from penchant.storage.bodies import Dictionaries
+from penchant.storage.connections import connections_in_use, count_connections
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
 from penchant.storage.hashing import source_id
 from penchant.storage.postgresql import PostgresqlDatabase
@@ -36,6 +37,7 @@ from penchant.storage.records import (
 from penchant.storage.sqlite import SqliteDatabase
 from penchant.storage.translation import driver_errors
 from penchant.storage.writes import Writing
+from penchant.telemetry import Metrics
 
 PURGE_CHUNK = 1_000
 """Rows of a kind and source that one step of housekeeping removes."""
@@ -44,17 +46,27 @@ PURGE_CHUNK = 1_000
 class Storage:
     """An open database."""
 
-    def __init__(self, database: SqliteDatabase | PostgresqlDatabase) -> None:
+    def __init__(self, database: SqliteDatabase | PostgresqlDatabase, metrics: Metrics | None = None) -> None:
         self._database = database
         self._dictionaries = Dictionaries()
         grouping = Grouping(self._transact)
-        self._content = Lane("content", grouping.carry_out)
-        self._interactions = Lane("interactions", grouping.carry_out)
+        self._content = Lane("content", grouping.carry_out, metrics)
+        self._interactions = Lane("interactions", grouping.carry_out, metrics)
 
     @property
     def quick_reads(self) -> bool:
         """Whether a read takes microseconds, so that an event loop may do it itself."""
         return self._database.quick_reads
+
+    @property
+    def queued(self) -> dict[str, tuple[int, int]]:
+        """How many changes wait in each lane, and the size of their bodies."""
+        return {"content": self._content.queued, "interactions": self._interactions.queued}
+
+    @property
+    def connections(self) -> int:
+        """How many connections are in use."""
+        return connections_in_use(self._database.engines)
 
     def close(self) -> None:
         """Commit what is queued and close every connection."""
@@ -256,7 +268,7 @@ def _carried_out(writing: Writing, commands: Sequence[Command]) -> Sequence[Outc
         return [error] * len(commands)
 
 
-def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
+def open_storage(*, folder: Path, database_url: str | None = None, metrics: Metrics | None = None) -> Storage:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
     Raises:
@@ -264,6 +276,8 @@ def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
         StorageIncompatible: it is another program's, or a newer release's.
     """
     database = _database(folder, database_url)
+    if metrics is not None:
+        count_connections(database.engines, metrics)
     try:
         with driver_errors():
             with database.reading_engine.connect() as connection:
@@ -275,7 +289,7 @@ def open_storage(*, folder: Path, database_url: str | None = None) -> Storage:
     except PenchantError:
         database.close()
         raise
-    return Storage(database)
+    return Storage(database, metrics)
 
 
 def _database(folder: Path, url: str | None) -> SqliteDatabase | PostgresqlDatabase:
