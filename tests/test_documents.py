@@ -12,7 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from conftest import Service
-from penchant.settings import PlanSettings, Settings, load_settings
+from penchant.settings import RELOADED, PlanSettings, Settings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
 
@@ -96,6 +96,14 @@ def test_the_settings_page_has_every_setting_with_its_default() -> None:
         environment, default, _ = described[field.encode_name]
         assert environment == ("" if field.name == "plans" else f"PENCHANT_{field.name.upper()}")
         assert default == printed(getattr(Settings(), field.name)).replace("30.0", "30")
+
+
+def test_the_settings_page_names_those_that_may_change_while_it_runs() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    named = page.split("all workers go by", 1)[1].split("as they are then", 1)[0]
+
+    reloaded = {field.encode_name for field in msgspec.structs.fields(Settings) if field.name in RELOADED}
+    assert set(re.findall("`([^`]+)`", named)) == reloaded
 
 
 def test_the_settings_page_has_every_member_of_a_plan() -> None:

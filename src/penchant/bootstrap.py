@@ -32,9 +32,16 @@ from penchant.service.people import People
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
-from penchant.settings import Settings, counting_alone, metrics_folder, set_metrics_folder
+from penchant.settings import (
+    CurrentSettings,
+    PublishedSettings,
+    Settings,
+    counting_alone,
+    metrics_folder,
+    set_metrics_folder,
+)
 from penchant.storage import SourceHead, Storage, open_storage
-from penchant.telemetry import Metrics, logger, start_logging
+from penchant.telemetry import Metrics, logger, set_log_level, start_logging
 from penchant.web.application import Application
 from penchant.wire import decode_settings
 
@@ -52,7 +59,7 @@ INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
 BUILDER_NICENESS = 10
 PARENT_CHECK_S = 0.5
-"""How often a worker looks whether the process that started it is still there."""
+"""How often a worker looks whether the process that started it is still there, and for changed settings."""
 
 
 def retention_days(settings: bytes) -> int:
@@ -90,7 +97,7 @@ def kernel_folder(settings: Settings) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def open_services(settings: Settings, *, has_builder: bool = False) -> AsyncIterator[Services]:
+async def open_services(current: CurrentSettings, *, has_builder: bool = False) -> AsyncIterator[Services]:
     """Open everything that requests need, with housekeeping in the background, and close it at the end.
 
     With a builder beside it, segment files are mapped and its compiled kernels are used; without, all is built
@@ -99,6 +106,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
     Raises:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
+    settings = current.now
     metrics = _metrics()
     storage = storage_of(settings, metrics)
     folder = data_folder(settings)
@@ -108,7 +116,7 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
     if has_builder:
         segments = Segments(metrics, segment_files(settings), builder_lock(folder))
         compiling = Compiling(kernel_folder(settings))
-    services = wire(settings, storage, rates, segments, metrics)
+    services = wire(current, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
     endless = (services.usage.run(), services.views.run(), services.measuring.run(), _keep_house(services, election))
     tasks = [asyncio.create_task(each) for each in endless]
@@ -127,33 +135,39 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         storage.close()
 
 
-def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics) -> Services:
+def wire(
+    current: CurrentSettings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics
+) -> Services:
     """Return the services over an open database."""
     database = Database(storage, metrics)
-    views = Views(
-        database,
-        metrics,
-        segments,
-        Limits(
-            min_version_timeout_s=settings.min_version_timeout_s,
-            stale_reads_s=settings.stale_reads_s,
-            memory_bytes=settings.index_memory_bytes or _machine_memory() // 2 // settings.workers,
-        ),
-    )
-    access = AccessControl(database, settings, rates)
+    views = Views(database, metrics, segments, _limits(current.now))
+
+    def adopt(settings: Settings) -> None:
+        views.limits = _limits(settings)
+
+    current.on_change(adopt)
+    access = AccessControl(database, current, rates)
     return Services(
-        settings=settings,
+        current=current,
         metrics=metrics,
         database=database,
         views=views,
         access=access,
-        usage=Usage(database, data_folder(settings)),
+        usage=Usage(database, data_folder(current.now)),
         content=Content(database, views, metrics),
         people=People(database, views, metrics),
         curation=Curation(database),
         recommender=Recommender(database, views),
-        administration=Administration(database, lambda: settings),
+        administration=Administration(database, current),
         measuring=Measuring(storage, views, access, metrics),
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        min_version_timeout_s=settings.min_version_timeout_s,
+        stale_reads_s=settings.stale_reads_s,
+        memory_bytes=settings.index_memory_bytes or _machine_memory() // 2 // settings.workers,
     )
 
 
@@ -185,8 +199,8 @@ async def _keep_house(services: Services, election: Election) -> None:
 
 
 @contextlib.contextmanager
-def shared_metrics(settings: Settings) -> Iterator[None]:
-    """Let the workers that are started meanwhile count together, in a fresh folder inside the data folder.
+def shared_metrics(settings: Settings) -> Iterator[Path]:
+    """Let the workers that are started meanwhile count together, in a fresh folder inside the data folder: this one.
 
     Folders that killed services left behind are removed. Several services may share a data folder, so each holds
     a lock in its own.
@@ -204,7 +218,7 @@ def shared_metrics(settings: Settings) -> Iterator[None]:
         raise StorageUnavailable(f"The folder {home} cannot be written ({error.strerror}).") from error
     set_metrics_folder(folder)
     try:
-        yield
+        yield folder
     finally:
         lock.close()
         shutil.rmtree(folder, ignore_errors=True)
@@ -230,19 +244,20 @@ def _remove_if_left_behind(folder: Path) -> None:
 
 def web_application(settings: Settings, *, has_builder: bool = False) -> Application:
     """Return the ASGI application of these settings; it opens the database when the server starts it."""
+    return _application(CurrentSettings(settings), has_builder=has_builder)
+
+
+def _application(current: CurrentSettings, *, has_builder: bool) -> Application:
     return Application(
-        functools.partial(open_services, settings, has_builder=has_builder),
-        base_path=settings.base_path,
-        cors_origins=settings.cors_origins,
+        functools.partial(open_services, current, has_builder=has_builder),
+        base_path=current.now.base_path,
+        cors_origins=current.now.cors_origins,
     )
 
 
 def worker_application(settings: Settings, parent: int) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
-    os.umask(0o077)
-    start_logging(settings.log_level)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    return web_application(settings, has_builder=True)
+    return _application(_start_process(settings, parent), has_builder=True)
 
 
 def run_builder(settings: Settings, parent: int) -> None:
@@ -281,14 +296,32 @@ def _build(settings: Settings, parent: int, head: SourceHead, published: Publish
 
 
 def _start_helper(settings: Settings, parent: int) -> None:
-    os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    start_logging(settings.log_level)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    _start_process(settings, parent)
 
 
-def _end_with_parent(parent: int) -> None:
-    """End this process when the one that started it is gone, however it went."""
+def _start_process(settings: Settings, parent: int) -> CurrentSettings:
+    """Begin a process that another one has started: with logging, following its settings, ending with it."""
+    os.umask(0o077)
+    # Whoever hangs up on all processes means the one that started the others.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    published = PublishedSettings(settings, metrics_folder())
+    current = CurrentSettings(published.newer() or settings)
+    start_logging(current.now.log_level)
+    current.on_change(lambda changed: set_log_level(changed.log_level))
+    threading.Thread(target=_follow_parent, args=(parent, current, published), daemon=True).start()
+    return current
+
+
+def _follow_parent(parent: int, current: CurrentSettings, published: PublishedSettings) -> None:
+    """Go by what the parent publishes, and end when it is gone, however it went."""
     while os.getppid() == parent:
+        try:
+            settings = published.newer()
+        except (OSError, ValueError):
+            logger.exception("the changed settings cannot be read")
+            settings = None
+        if settings is not None:
+            current.change(settings)
         time.sleep(PARENT_CHECK_S)
     os._exit(1)

@@ -225,10 +225,15 @@ class _JsonFormatter(logging.Formatter):
         return msgspec.json.encode(line).decode()
 
 
+def set_log_level(level: str) -> None:
+    """Log from this severity on."""
+    logger.setLevel(level.upper())
+
+
 def start_logging(level: str) -> None:
     """Send the project's log lines to standard error, as JSON, from this severity on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter())
     logger.handlers = [handler]
-    logger.setLevel(level.upper())
+    set_log_level(level)
     logger.propagate = False

@@ -81,7 +81,8 @@ class _Held:
 class Views:
     """The views of sources that were asked for, each followed by one catch-up at a time.
 
-    Those asked for least recently are let go when all together pass the memory that they may take.
+    Those asked for least recently are let go when all together pass the memory that they may take. ``limits`` may be
+    replaced at any time.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Views:
         self._database = database
         self._metrics = metrics
         self._segments = segments
-        self._limits = limits
+        self.limits = limits
         self._monotonic = monotonic
         self._held: OrderedDict[SourceName, _Held] = OrderedDict()
         self._sizes: dict[SourceName, int] = {}
@@ -138,7 +139,7 @@ class Views:
             NotYetVisible: the version was not reached in time.
             StorageUnavailable: the database is away.
         """
-        deadline = self._monotonic() + self._limits.min_version_timeout_s
+        deadline = self._monotonic() + self.limits.min_version_timeout_s
         while True:
             head = await self._database.read(self._database.storage.head, account_id, source)
             if head is None:
@@ -225,7 +226,7 @@ class Views:
 
     async def _wait_for_file(self, head: SourceHead) -> None:
         """Wait while the builder builds what would take this process too long."""
-        deadline = self._monotonic() + self._limits.min_version_timeout_s
+        deadline = self._monotonic() + self.limits.min_version_timeout_s
         while await self._database.in_thread(self._segments.is_awaited, head):
             if self._monotonic() >= deadline:
                 raise IndexNotReady("The index of this source is being built.", retry_after_s=1)
@@ -301,7 +302,7 @@ class Views:
     def _stale(self, held: _Held | None, min_version: int) -> View:
         if held is not None and held.view is not None and not min_version:
             age = self._monotonic() - held.confirmed_at
-            if self._limits.stale_reads_s and age <= self._limits.stale_reads_s:
+            if self.limits.stale_reads_s and age <= self.limits.stale_reads_s:
                 return replace(held.view, stale=True)
         raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
 
@@ -317,7 +318,7 @@ class Views:
         """Let go what was asked for least recently, but never what is asked for now."""
         if self._held.get(name) is held:
             self._sizes[name] = held.nbytes
-        most = self._limits.memory_bytes
+        most = self.limits.memory_bytes
         while most and sum(self._sizes.values()) > most and len(self._held) > 1:
             oldest = next(iter(self._held))
             if oldest == name:

@@ -12,7 +12,7 @@ from penchant.service.measuring import Measuring
 from penchant.service.people import People
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
-from penchant.settings import Settings
+from penchant.settings import CurrentSettings, Settings
 from penchant.telemetry import Metrics
 
 
@@ -20,7 +20,7 @@ from penchant.telemetry import Metrics
 class Services:
     """Everything that handlers may use, wired together once."""
 
-    settings: Settings
+    current: CurrentSettings
     metrics: Metrics
     database: Database
     views: Views
@@ -32,3 +32,8 @@ class Services:
     recommender: Recommender
     administration: Administration
     measuring: Measuring
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of now."""
+        return self.current.now

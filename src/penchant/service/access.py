@@ -21,7 +21,7 @@ from penchant.errors import (
 )
 from penchant.live.database import Database
 from penchant.model import Feature, Plan
-from penchant.settings import Settings
+from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord
 
 KEY_LIFE_S = 0.5
@@ -77,7 +77,7 @@ class AccessControl:
     def __init__(
         self,
         database: Database,
-        settings: Settings,
+        settings: CurrentSettings,
         rates: RateStorage,
         *,
         clock: Callable[[], float] = time.time,
@@ -165,7 +165,7 @@ class AccessControl:
         try:
             record = await self._database.read(self._database.storage.find_key, key_id)
         except StorageUnavailable:
-            if looked_up is not None and now - looked_up[0] <= self._settings.stale_reads_s:
+            if looked_up is not None and now - looked_up[0] <= self._settings.now.stale_reads_s:
                 return looked_up[1]
             raise
         if record is None:
@@ -175,7 +175,7 @@ class AccessControl:
         return record
 
     def _plan(self, record: KeyRecord) -> Plan:
-        plan = self._settings.plan(record.plan)
+        plan = self._settings.now.plan(record.plan)
         if plan is None:
             # A key outlives the settings file: without its plan it may do nothing rather than everything.
             raise FeatureNotInPlan(f"The key's plan {record.plan!r} is not configured on this server.")

@@ -3,13 +3,13 @@
 Used by keys with the admin role and by the command line alike. Never the data of a source.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.database import Database
 from penchant.service.access import Access, new_key
-from penchant.settings import Settings
+from penchant.settings import CurrentSettings
 from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
 from penchant.wire import (
     AccountUsageAnswer,
@@ -85,9 +85,9 @@ def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer]:
 
 
 class Administration:
-    """Keys of all accounts, their usage, and who changed what; ``settings`` tells the plans of now."""
+    """Keys of all accounts, their usage, and who changed what."""
 
-    def __init__(self, database: Database, settings: Callable[[], Settings]) -> None:
+    def __init__(self, database: Database, settings: CurrentSettings) -> None:
         self._database = database
         self._settings = settings
 
@@ -112,7 +112,7 @@ class Administration:
         Raises:
             InvalidInput: no plan has this name.
         """
-        settings = self._settings()
+        settings = self._settings.now
         if settings.plan(wish.plan) is None:
             detail = f"Found an unknown plan; accepted are {', '.join(settings.plan_names())}."
             raise InvalidInput(f"/plan: {detail}", faults=[Fault(pointer="/plan", detail=detail)])
