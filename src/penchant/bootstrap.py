@@ -41,7 +41,7 @@ from penchant.settings import (
     set_metrics_folder,
 )
 from penchant.storage import SourceHead, Storage, open_storage
-from penchant.telemetry import Metrics, logger, set_log_level, start_logging
+from penchant.telemetry import Metrics, logger, start_logging
 from penchant.web.application import Application
 from penchant.wire import decode_settings
 
@@ -307,8 +307,8 @@ def _start_process(settings: Settings, parent: int) -> CurrentSettings:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     published = PublishedSettings(settings, metrics_folder())
     current = CurrentSettings(published.newer() or settings)
-    start_logging(current.now.log_level)
-    current.on_change(lambda changed: set_log_level(changed.log_level))
+    start_logging(current.now.log_level, current.now.log_format)
+    current.on_change(lambda changed: start_logging(changed.log_level, changed.log_format))
     threading.Thread(target=_follow_parent, args=(parent, current, published), daemon=True).start()
     return current
 

@@ -29,6 +29,7 @@ RELOADED = frozenset(
         "body_limit_bytes",
         "body_timeout_s",
         "index_memory_bytes",
+        "log_format",
         "log_level",
         "log_requests",
         "metrics_public",
@@ -97,6 +98,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """PEM file of the certificate's private key."""
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
     """Least severity that is logged."""
+    log_format: Annotated[str, msgspec.Meta(pattern="^(text|json)$")] = "text"
+    """``text`` for people, or ``json``: one object a line."""
     log_requests: bool = False
     """Whether every request is logged, with its route's template, never with ids or names."""
     plans: dict[str, PlanSettings] = {}

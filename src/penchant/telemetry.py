@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ _FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
 """How prometheus-client begins the names of a process's files."""
 
 logger = logging.getLogger("penchant")
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the request that is being answered, for the log lines that it leads to."""
 
 
 class Metrics:
@@ -210,30 +213,56 @@ def _forget_gauges_of_the_dead(folder: Path) -> None:
                 mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]
 
 
+class _PeopleFormatter(logging.Formatter):
+    """One line for people: time, level, message, then names with values; a traceback on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = [_moment(record), record.levelname, record.getMessage()]
+        fields = _fields(record)
+        if fields["request_id"] is None:
+            del fields["request_id"]
+        told += [f"{name}={_shown(value)}" for name, value in fields.items()]
+        if record.exc_info:
+            told.append("\n" + self.formatException(record.exc_info))
+        return " ".join(told)
+
+
 class _JsonFormatter(logging.Formatter):
-    """One JSON object per line: time, level, message, and what the caller put in ``extra={"fields": …}``."""
+    """One JSON object a line, all of which have time, level, message and request_id."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": _moment(record),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
-        line |= getattr(record, "fields", {})
+        line |= _fields(record)
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
 
 
-def set_log_level(level: str) -> None:
-    """Log from this severity on."""
-    logger.setLevel(level.upper())
+_FORMATTERS = {"text": _PeopleFormatter, "json": _JsonFormatter}
 
 
-def start_logging(level: str) -> None:
-    """Send the project's log lines to standard error, as JSON, from this severity on."""
+def _moment(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    """Return the request that the line belongs to, ``None`` where to none, and what ``extra={"fields": …}`` holds."""
+    return {"request_id": request_id.get(), **getattr(record, "fields", {})}
+
+
+def _shown(value: Any) -> str:
+    plain = isinstance(value, str) and value.isprintable() and " " not in value
+    return str(value) if plain else msgspec.json.encode(value).decode()
+
+
+def start_logging(level: str, form: str) -> None:
+    """Send the project's log lines to standard error from this severity on, as ``text`` or ``json``; again is fine."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter())
+    handler.setFormatter(_FORMATTERS[form]())
     logger.handlers = [handler]
-    set_log_level(level)
+    logger.setLevel(level.upper())
     logger.propagate = False

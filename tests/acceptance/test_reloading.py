@@ -19,11 +19,13 @@ pytestmark = [
 
 PATIENCE_S = 20
 FIRST = """
+log-format = "json"
 min-version-timeout-s = 0.2
 [plans.press]
 features = []
 """
 SECOND = """
+log-format = "json"
 min-version-timeout-s = 0.2
 log-requests = true
 body-limit-bytes = 50

@@ -1,13 +1,15 @@
 """What every database must do, the same on SQLite and on PostgreSQL."""
 
 import threading
+import traceback
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 
-from penchant.errors import PenchantError, TooManyPieces, TooManySources, UnknownSource
+from penchant.errors import PenchantError, StorageUnavailable, TooManyPieces, TooManySources, UnknownSource
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
 from penchant.storage import (
     AddUsage,
@@ -332,6 +334,20 @@ def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> No
     assert not storage.revoke_key("k", actor="test")
     assert [key.revoked_at is not None for key in storage.list_keys()] == [True]
     assert [entry.action for entry in storage.audit_log(account_id=account)] == ["key.revoke", "key.create"]
+
+
+def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(storage: Storage, account: int) -> None:
+    person, event = "very-secret-person", "very-secret-event"
+    done(storage, submitting(account, "a"))
+    with storage._database.writing_engine.begin() as connection:
+        connection.execute(text("ALTER TABLE interactions RENAME TO taken_away"))
+
+    with pytest.raises(StorageUnavailable) as caught:
+        done(storage, watching(account, person, event=event))
+
+    told = "".join(traceback.format_exception(caught.value))
+    assert "interactions" in told
+    assert "secret" not in told
 
 
 def test_usage_adds_up(storage: Storage, account: int) -> None:

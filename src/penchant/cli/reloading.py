@@ -6,7 +6,7 @@ from pathlib import Path
 
 from penchant.errors import InvalidSettings
 from penchant.settings import Settings, changed_settings, merge_settings, publish_settings
-from penchant.telemetry import logger, set_log_level
+from penchant.telemetry import logger, start_logging
 
 
 class Reloading:
@@ -40,7 +40,7 @@ class Reloading:
         changed = changed_settings(self._settings, merged)
         waiting = changed_settings(merged, read)
         self._settings = merged
-        set_log_level(merged.log_level)
+        start_logging(merged.log_level, merged.log_format)
         logger.info("settings reloaded", extra={"fields": {"changed": changed}})
         if waiting:
             logger.warning("some changed settings want a restart", extra={"fields": {"waiting": waiting}})

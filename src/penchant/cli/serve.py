@@ -21,7 +21,7 @@ from penchant.cli.options import database_options, listening_options, read_setti
 from penchant.cli.reloading import Reloading
 from penchant.live.compiling import forget_ready
 from penchant.settings import Settings
-from penchant.telemetry import start_logging
+from penchant.telemetry import logger, start_logging
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
@@ -59,7 +59,12 @@ def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> No
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
     multiprocessing.set_start_method("spawn", force=True)
-    click.echo(f"penchant listens on http://{settings.host}:{settings.port}{settings.base_path}", err=True)
+    start_logging(settings.log_level, settings.log_format)
+    address = f"http://{settings.host}:{settings.port}{settings.base_path}"
+    if settings.log_format == "json":
+        logger.info("penchant listens", extra={"fields": {"address": address}})
+    else:
+        click.echo(f"penchant listens on {address}", err=True)
     server = Granian(
         "penchant",
         address=settings.host,
@@ -76,7 +81,6 @@ def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> No
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
     forget_ready(kernel_folder(settings))
-    start_logging(settings.log_level)
     with shared_metrics(settings) as folder, builder_process(settings):
         hang_up = server.signal_handler_interrupt if reading is None else Reloading(reading, settings, folder).ask
         # By then the server has set a handler of its own, which would start all workers anew.

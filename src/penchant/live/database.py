@@ -1,6 +1,7 @@
 """How do asynchronous callers use storage, which is synchronous? Quick reads inline, all else in threads."""
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -41,10 +42,12 @@ class Database:
     ) -> Result:
         """Return ``function(…)``, run in a thread so that other requests go on meanwhile."""
         asked_at = time.perf_counter()
+        context = contextvars.copy_context()
 
         def run() -> Result:
             self._metrics.read_wait_seconds.observe(time.perf_counter() - asked_at)
-            return function(*args, **kwargs)
+            # So that what is logged there has the request's id.
+            return context.run(function, *args, **kwargs)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 

@@ -45,7 +45,12 @@ class PostgresqlDatabase:
     def __init__(self, url: str) -> None:
         address = url.replace("postgresql://", "postgresql+psycopg://", 1)
         self.writing_engine = create_engine(
-            address, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, isolation_level="READ COMMITTED"
+            address,
+            pool_size=POOL_SIZE,
+            max_overflow=POOL_OVERFLOW,
+            isolation_level="READ COMMITTED",
+            # What is bound holds people's ids, and errors are logged.
+            hide_parameters=True,
         )
         self.engines = (self.writing_engine,)
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")

@@ -66,6 +66,8 @@ class SqliteDatabase:
             f"sqlite+pysqlite:///{self.path}",
             poolclass=QueuePool,
             max_overflow=-1,
+            # What is bound holds people's ids, and errors are logged.
+            hide_parameters=True,
             connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_S},
         )
 

@@ -23,7 +23,7 @@ from penchant.errors import PenchantError, RateExceeded, UnknownRoute, WrongMeth
 from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import RateState
-from penchant.telemetry import logger
+from penchant.telemetry import logger, request_id
 from penchant.web.bodies import read_body, require_media_type
 from penchant.web.compression import Compression
 from penchant.web.documents import document_operations
@@ -118,7 +118,7 @@ class Application:
                 await exchange.problem(error, self._base_path, receive, send)
             except Exception:  # noqa: BLE001  # the process must outlive any request
                 services.metrics.failures.labels("request").inc()
-                logger.exception("request failed", extra={"fields": {"request_id": exchange.request_id}})
+                logger.exception("request failed")
                 await exchange.problem(PenchantError("Something failed inside."), self._base_path, receive, send)
             finally:
                 exchange.finish()
@@ -134,6 +134,7 @@ class _Exchange:
         self.headers = Headers(scope=scope)
         given = self.headers.get(REQUEST_ID_HEADER, "")
         self.request_id = given if _REQUEST_ID.match(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
+        request_id.set(self.request_id)
         self.method: str = scope["method"]
         self.template = "(none)"
         self.status = 0
@@ -165,7 +166,7 @@ class _Exchange:
     async def problem(self, error: PenchantError, base_path: str, receive: Receive, send: Send) -> None:
         """Answer an error, unless an answer has begun already: then the connection is cut short."""
         if self.status:
-            logger.warning("an answer was cut short", extra={"fields": {"request_id": self.request_id}})
+            logger.warning("an answer was cut short")
             raise error
         self.services.metrics.problems.labels(error.code).inc()
         headers: dict[str, str] = {"cache-control": "no-store"}
@@ -190,7 +191,6 @@ class _Exchange:
         self.services.metrics.count_request(self.template, self.method, self.status, seconds)
         if self.services.settings.log_requests:
             fields = {
-                "request_id": self.request_id,
                 "method": self.method,
                 "route": self.template,
                 "status": self.status,
