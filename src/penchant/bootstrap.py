@@ -42,6 +42,7 @@ from penchant.settings import (
 )
 from penchant.storage import SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
+from penchant.tracing import send_spans, tracing
 from penchant.web.application import Application
 from penchant.wire import decode_settings
 
@@ -133,6 +134,7 @@ async def open_services(current: CurrentSettings, *, has_builder: bool = False) 
         services.usage.close()
         rates.close()
         storage.close()
+        tracing.close()
 
 
 def wire(
@@ -257,7 +259,10 @@ def _application(current: CurrentSettings, *, has_builder: bool) -> Application:
 
 def worker_application(settings: Settings, parent: int) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
-    return _application(_start_process(settings, parent), has_builder=True)
+    current = _start_process(settings, parent)
+    if settings.tracing_endpoint is not None:
+        send_spans(settings.tracing_endpoint)
+    return _application(current, has_builder=True)
 
 
 def run_builder(settings: Settings, parent: int) -> None:

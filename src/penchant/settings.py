@@ -102,6 +102,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """``text`` for people, or ``json``: one object a line."""
     log_requests: bool = False
     """Whether every request is logged, with its route's template, never with ids or names."""
+    tracing_endpoint: str | None = None
+    """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
     plans: dict[str, PlanSettings] = {}
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
 

@@ -22,6 +22,7 @@ from penchant.cli.reloading import Reloading
 from penchant.live.compiling import forget_ready
 from penchant.settings import Settings
 from penchant.telemetry import logger, start_logging
+from penchant.tracing import send_spans, tracing
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
@@ -56,6 +57,9 @@ def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> No
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
     require_free_port(settings.host, settings.port)
+    if settings.tracing_endpoint is not None:
+        send_spans(settings.tracing_endpoint)
+        tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
     multiprocessing.set_start_method("spawn", force=True)

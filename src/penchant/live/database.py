@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from penchant.storage import AddUsage, Command, Outcome, RecordInteractions, Storage
 from penchant.telemetry import Metrics
+from penchant.tracing import tracing
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -58,7 +59,8 @@ class Database:
             PenchantError: as the command says, or `Overloaded`, `StorageUnavailable`.
         """
         started = time.perf_counter()
-        outcome = await asyncio.wrap_future(self.storage.submit(command))
+        with tracing.span("change"):
+            outcome = await asyncio.wrap_future(self.storage.submit(command))
         lane = "interactions" if isinstance(command, RecordInteractions | AddUsage) else "content"
         self._metrics.commit_seconds.labels(lane).observe(time.perf_counter() - started)
         return outcome

@@ -15,6 +15,7 @@ from penchant.live.segments import Segments
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.storage import Cursor, SourceHead
 from penchant.telemetry import Metrics, logger
+from penchant.tracing import tracing
 from penchant.wire import decode_settings
 
 WAIT_STEP_S = 0.02
@@ -206,7 +207,7 @@ class Views:
         async with self._lock(name):
             if held.popularity_view is not None and self._is_counted(held, view):
                 return held.popularity_view
-            with self._metrics.follow_seconds.labels("interactions").time():
+            with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
                 counted = await self._database.in_thread(self._count, held, view)
             self._keep_within_memory(name, held)
             return counted
@@ -219,7 +220,7 @@ class Views:
                 held.asked_version = head.version
                 if not _is_same(held.view, head):
                     await self._wait_for_file(head)
-                with self._metrics.follow_seconds.labels("content").time():
+                with tracing.span("catch-up"), self._metrics.follow_seconds.labels("content").time():
                     held.view = await self._database.in_thread(self._catch_up, held.view, name, head)
                 self._keep_within_memory(name, held)
             return held

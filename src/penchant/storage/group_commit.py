@@ -21,6 +21,7 @@ from penchant.storage.records import (
     SubmitPieces,
 )
 from penchant.telemetry import Metrics, logger
+from penchant.tracing import tracing
 
 MAX_QUEUED = 10_000
 """Commands that may wait in a lane: at 5,000 a second, two seconds."""
@@ -90,7 +91,9 @@ class Lane:
                 self._metrics.queue_seconds.labels(self._name).observe(time.monotonic() - first.queued_at)
                 self._metrics.group_changes.labels(self._name).observe(len(group))
             try:
-                outcomes = self._carry_out([waiting.command for waiting in group])
+                with tracing.span("commit") as tell:
+                    tell({"penchant.lane": self._name, "penchant.changes": len(group)})
+                    outcomes = self._carry_out([waiting.command for waiting in group])
             except Exception as error:  # noqa: BLE001  # the lane must outlive whatever a driver raises
                 logger.exception("a group of changes failed")
                 unavailable = error if isinstance(error, PenchantError) else _unavailable()
