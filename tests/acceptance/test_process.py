@@ -152,5 +152,5 @@ def test_the_demo_loads_once_and_keeps_its_key(tmp_path: Path) -> None:
 def test_help_names_every_command() -> None:
     helped = subprocess.run([sys.executable, "-m", "penchant", "--help"], capture_output=True, text=True, check=True)
 
-    for name in ("serve", "demo", "keys", "import", "export", "check"):
+    for name in ("serve", "demo", "keys", "import", "export", "check", "usage", "audit"):
         assert f"  {name} " in helped.stdout

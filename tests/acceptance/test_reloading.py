@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acceptance.servers import Server, command
+from acceptance.servers import KERNELS, Server, command, free_port
 
 pytestmark = [
     pytest.mark.slow,
@@ -170,3 +172,27 @@ def test_no_request_is_dropped_while_settings_change(server: Server, file: Path)
 
     assert len(found) > 500
     assert set(found) == {200}
+
+
+def test_a_terminal_that_is_closed_ends_the_demo(tmp_path: Path) -> None:
+    port = free_port()
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "penchant", "demo", "--data", str(tmp_path / "data"), "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PENCHANT_KERNEL_FOLDER": str(KERNELS)},
+    )
+
+    def is_ready() -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/-/health/ready").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    try:
+        wait_until(is_ready)
+        demo.send_signal(signal.SIGHUP)
+        assert demo.wait(timeout=30) == 0
+    finally:
+        demo.kill()
+        demo.wait()
