@@ -13,7 +13,7 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 LEVELS = (
     {"errors", "model"},
-    {"settings", "telemetry"},
+    {"settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "storage"},
     {"live"},
     {"service"},

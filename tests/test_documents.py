@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml  # type: ignore[import-untyped]
+from prometheus_client.metrics import MetricWrapperBase
 
 from conftest import Service
-from penchant.settings import PlanSettings, Settings, load_settings
+from penchant.settings import RELOADED, PlanSettings, Settings, load_settings
+from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +47,11 @@ def matches(found: Any, expected: Any) -> bool:
 
 
 def test_every_example_of_the_interface_is_answered_as_printed(service: Service) -> None:
-    for request, status, answer in examples():
+    texts = {"$ADMIN_KEY": service.new_key(admin=True)}
+    for printed_request, status, answer in examples():
+        request = printed_request
+        for name, text in texts.items():
+            request = request.replace(name, text)
         head, _, body = request.partition("\n\n")
         first, *lines = head.strip().splitlines()
         method, path = first.split(" ")
@@ -54,6 +61,8 @@ def test_every_example_of_the_interface_is_answered_as_printed(service: Service)
 
         assert found.status_code == status, (first, found.text)
         assert matches(found.json(), json.loads(answer)), (first, found.text)
+        if "keyId" in found.json():
+            texts["$KEY_ID"] = found.json()["keyId"]
 
 
 def test_every_operation_is_described_and_has_an_example() -> None:
@@ -89,6 +98,14 @@ def test_the_settings_page_has_every_setting_with_its_default() -> None:
         assert default == printed(getattr(Settings(), field.name)).replace("30.0", "30")
 
 
+def test_the_settings_page_names_those_that_may_change_while_it_runs() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    named = page.split("all workers go by", 1)[1].split("as they are then", 1)[0]
+
+    reloaded = {field.encode_name for field in msgspec.structs.fields(Settings) if field.name in RELOADED}
+    assert set(re.findall("`([^`]+)`", named)) == reloaded
+
+
 def test_the_settings_page_has_every_member_of_a_plan() -> None:
     described = rows("member")
 
@@ -107,6 +124,35 @@ def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
     assert tomllib.loads(example)["port"] == 8080
 
 
+def described_metrics() -> dict[str, tuple[str, ...]]:
+    """Return each metric of the page with its kind and labels."""
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `(penchant_\w+)` \| (\w+) \|([^|]*)\| ([^|]+) \|", page, re.MULTILINE)
+    assert len(found) == page.count("\n| `penchant_")
+    return {name: (kind, *re.findall(r"`(\w+)`", labels)) for name, kind, labels, _ in found}
+
+
+def test_the_metrics_page_has_every_metric_with_its_kind_and_labels() -> None:
+    kinds: dict[str, tuple[str, ...]] = {}
+    for collector in vars(Metrics()).values():
+        if not isinstance(collector, MetricWrapperBase):
+            continue
+        (metric,) = collector.describe()
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        kinds[name] = (metric.type, *collector._labelnames)
+
+    assert described_metrics() == kinds
+
+
+def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+    asked = [name for rule in rules for name in re.findall(r"penchant_\w+", rule["expr"])]
+
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 5
+    assert {name.removesuffix("_bucket") for name in asked} <= set(described_metrics())
+    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
+
+
 @pytest.mark.parametrize(
     "document",
     (
@@ -115,6 +161,7 @@ def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/decisions.md",
+        "docs/metrics.md",
         "docs/operations.md",
         "docs/scaling.md",
     ),

@@ -25,16 +25,26 @@ from penchant.live.views import Limits, Views
 from penchant.model import SourceSettings
 from penchant.service import Services
 from penchant.service.access import AccessControl
+from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.measuring import Measuring
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
-from penchant.settings import Settings, metrics_folder, set_metrics_folder
+from penchant.settings import (
+    CurrentSettings,
+    PublishedSettings,
+    Settings,
+    counting_alone,
+    metrics_folder,
+    set_metrics_folder,
+)
 from penchant.storage import Pooling, SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics, logger, start_logging
+from penchant.tracing import send_spans, tracing
 from penchant.web.application import Application
 from penchant.wire import decode_settings
 
@@ -52,7 +62,7 @@ INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
 BUILDER_NICENESS = 10
 PARENT_CHECK_S = 0.5
-"""How often a worker looks whether the process that started it is still there."""
+"""How often a worker looks whether the process that started it is still there, and for changed settings."""
 
 
 def retention_days(settings: bytes) -> int:
@@ -60,10 +70,10 @@ def retention_days(settings: bytes) -> int:
     return (decode_settings(settings) if settings else SourceSettings()).retention_days
 
 
-def storage_of(settings: Settings) -> Storage:
-    """Open the database that the settings name."""
+def storage_of(settings: Settings, metrics: Metrics | None = None) -> Storage:
+    """Open the database that the settings name; ``metrics`` tell of its queues and connections."""
     pooling = Pooling(connections=settings.database_connections, timeout_s=settings.database_timeout_s)
-    return open_storage(folder=Path(settings.data), database_url=settings.database, pooling=pooling)
+    return open_storage(folder=Path(settings.data), database_url=settings.database, pooling=pooling, metrics=metrics)
 
 
 def data_folder(settings: Settings) -> Path:
@@ -91,7 +101,7 @@ def kernel_folder(settings: Settings) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def open_services(settings: Settings, *, has_builder: bool = False) -> AsyncIterator[Services]:
+async def open_services(current: CurrentSettings, *, has_builder: bool = False) -> AsyncIterator[Services]:
     """Open everything that requests need, with housekeeping in the background, and close it at the end.
 
     With a builder beside it, segment files are mapped and its compiled kernels are used; without, all is built
@@ -100,18 +110,25 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
     Raises:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
-    storage = storage_of(settings)
+    settings = current.now
+    metrics = _metrics()
+    storage = storage_of(settings, metrics)
     folder = data_folder(settings)
     rates = SharedRates(folder / RATES_FILE)
-    metrics = _metrics()
     segments = Segments(metrics)
     compiling = None
     if has_builder:
         segments = Segments(metrics, segment_files(settings), builder_lock(folder))
         compiling = Compiling(kernel_folder(settings))
-    services = wire(settings, storage, rates, segments, metrics)
+    services = wire(current, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    endless = (services.admission.run(), services.usage.run(), services.views.run(), _keep_house(services, election))
+    endless = (
+        services.admission.run(),
+        services.usage.run(),
+        services.views.run(),
+        services.measuring.run(),
+        _keep_house(services, election),
+    )
     tasks = [asyncio.create_task(each) for each in endless]
     try:
         yield services
@@ -127,34 +144,47 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
         services.usage.close()
         rates.close()
         storage.close()
+        tracing.close()
 
 
-def wire(settings: Settings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics) -> Services:
+def wire(
+    current: CurrentSettings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics
+) -> Services:
     """Return the services over an open database."""
     database = Database(storage, metrics)
+    settings = current.now
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
-    views = Views(
-        database,
-        metrics,
-        segments,
-        Limits(
-            min_version_timeout_s=settings.min_version_timeout_s,
-            stale_reads_s=settings.stale_reads_s,
-            memory_bytes=settings.index_memory_bytes or _machine_memory() // 2 // settings.workers,
-        ),
-    )
+    views = Views(database, metrics, segments, _limits(settings))
+    admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
+
+    def adopt(changed: Settings) -> None:
+        views.limits = _limits(changed)
+        admission.delay_s = changed.longest_delay_s
+
+    current.on_change(adopt)
+    access = AccessControl(database, current, rates, node_rates=node_rates)
     return Services(
-        settings=settings,
+        current=current,
         metrics=metrics,
         database=database,
-        admission=Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s),
+        admission=admission,
         views=views,
-        access=AccessControl(database, settings, rates, node_rates=node_rates),
+        access=access,
         usage=Usage(database, data_folder(settings)),
         content=Content(database, views, metrics),
         people=People(database, views, metrics),
         curation=Curation(database),
         recommender=Recommender(database, views),
+        administration=Administration(database, current),
+        measuring=Measuring(storage, views, access, metrics),
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        min_version_timeout_s=settings.min_version_timeout_s,
+        stale_reads_s=settings.stale_reads_s,
+        memory_bytes=settings.index_memory_bytes or _machine_memory() // 2 // settings.workers,
     )
 
 
@@ -186,8 +216,8 @@ async def _keep_house(services: Services, election: Election) -> None:
 
 
 @contextlib.contextmanager
-def shared_metrics(settings: Settings) -> Iterator[None]:
-    """Let the workers that are started meanwhile count together, in a fresh folder inside the data folder.
+def shared_metrics(settings: Settings) -> Iterator[Path]:
+    """Let the workers that are started meanwhile count together, in a fresh folder inside the data folder: this one.
 
     Folders that killed services left behind are removed. Several services may share a data folder, so each holds
     a lock in its own.
@@ -205,7 +235,7 @@ def shared_metrics(settings: Settings) -> Iterator[None]:
         raise StorageUnavailable(f"The folder {home} cannot be written ({error.strerror}).") from error
     set_metrics_folder(folder)
     try:
-        yield
+        yield folder
     finally:
         lock.close()
         shutil.rmtree(folder, ignore_errors=True)
@@ -231,19 +261,23 @@ def _remove_if_left_behind(folder: Path) -> None:
 
 def web_application(settings: Settings, *, has_builder: bool = False) -> Application:
     """Return the ASGI application of these settings; it opens the database when the server starts it."""
+    return _application(CurrentSettings(settings), has_builder=has_builder)
+
+
+def _application(current: CurrentSettings, *, has_builder: bool) -> Application:
     return Application(
-        functools.partial(open_services, settings, has_builder=has_builder),
-        base_path=settings.base_path,
-        cors_origins=settings.cors_origins,
+        functools.partial(open_services, current, has_builder=has_builder),
+        base_path=current.now.base_path,
+        cors_origins=current.now.cors_origins,
     )
 
 
 def worker_application(settings: Settings, parent: int) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
-    os.umask(0o077)
-    start_logging(settings.log_level)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    return web_application(settings, has_builder=True)
+    current = _start_process(settings, parent)
+    if settings.tracing_endpoint is not None:
+        send_spans(settings.tracing_endpoint)
+    return _application(current, has_builder=True)
 
 
 def run_builder(settings: Settings, parent: int) -> None:
@@ -258,7 +292,8 @@ def run_builder(settings: Settings, parent: int) -> None:
 
         def build(head: SourceHead, published: Published | None) -> None:
             building = started.Process(target=_build, args=(settings, os.getpid(), head, published))
-            building.start()
+            with counting_alone():
+                building.start()
             building.join()
             if building.exitcode:
                 raise ChildProcessError(f"building ended with {building.exitcode}")
@@ -281,14 +316,32 @@ def _build(settings: Settings, parent: int, head: SourceHead, published: Publish
 
 
 def _start_helper(settings: Settings, parent: int) -> None:
-    os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    start_logging(settings.log_level)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    _start_process(settings, parent)
 
 
-def _end_with_parent(parent: int) -> None:
-    """End this process when the one that started it is gone, however it went."""
+def _start_process(settings: Settings, parent: int) -> CurrentSettings:
+    """Begin a process that another one has started: with logging, following its settings, ending with it."""
+    os.umask(0o077)
+    # Whoever hangs up on all processes means the one that started the others.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    published = PublishedSettings(settings, metrics_folder())
+    current = CurrentSettings(published.newer() or settings)
+    start_logging(current.now.log_level, current.now.log_format)
+    current.on_change(lambda changed: start_logging(changed.log_level, changed.log_format))
+    threading.Thread(target=_follow_parent, args=(parent, current, published), daemon=True).start()
+    return current
+
+
+def _follow_parent(parent: int, current: CurrentSettings, published: PublishedSettings) -> None:
+    """Go by what the parent publishes, and end when it is gone, however it went."""
     while os.getppid() == parent:
+        try:
+            settings = published.newer()
+        except (OSError, ValueError):
+            logger.exception("the changed settings cannot be read")
+            settings = None
+        if settings is not None:
+            current.change(settings)
         time.sleep(PARENT_CHECK_S)
     os._exit(1)

@@ -4,9 +4,10 @@ The only place that reads or sets the environment. Every setting says what it do
 only operation; ``docs/settings.md`` is checked against this file by a test.
 """
 
+import contextlib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,26 @@ MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By this, set before its import, prometheus-client keeps a process's metrics in files that others can sum up."""
+
+RELOADED = frozenset(
+    {
+        "body_limit_bytes",
+        "body_timeout_s",
+        "index_memory_bytes",
+        "log_format",
+        "log_level",
+        "log_requests",
+        "longest_delay_s",
+        "metrics_public",
+        "min_version_timeout_s",
+        "plans",
+        "send_timeout_s",
+        "stale_reads_s",
+    }
+)
+"""The settings that may change while the service runs; all others want a restart."""
+PUBLISHED_FILE = "settings.json"
+"""Where these stand for the processes of a service, in the folder where they count together."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
@@ -88,8 +109,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """PEM file of the certificate's private key."""
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
     """Least severity that is logged."""
+    log_format: Annotated[str, msgspec.Meta(pattern="^(text|json)$")] = "text"
+    """``text`` for people, or ``json``: one object a line."""
     log_requests: bool = False
     """Whether every request is logged, with its route's template, never with ids or names."""
+    tracing_endpoint: str | None = None
+    """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
     plans: dict[str, PlanSettings] = {}
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
 
@@ -110,6 +135,78 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def plan_names(self) -> list[str]:
         """Return the names of all plans, ascending."""
         return sorted({*BUILT_IN_PLANS, *self.plans})
+
+
+class CurrentSettings:
+    """The settings that a process goes by; those of `RELOADED` may be other ones the next time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.now = settings
+        self._told: list[Callable[[Settings], None]] = []
+
+    def on_change(self, tell: Callable[[Settings], None]) -> None:
+        """Have a function called with the new settings whenever they change, in the thread that changes them."""
+        self._told.append(tell)
+
+    def change(self, settings: Settings) -> None:
+        """Go by these settings from now on."""
+        self.now = settings
+        for tell in self._told:
+            tell(settings)
+
+
+def merge_settings(running: Settings, read: Settings) -> Settings:
+    """Return what is in force once settings were read anew: those of `RELOADED` as read, the others as they run."""
+    return msgspec.structs.replace(running, **{name: getattr(read, name) for name in RELOADED})
+
+
+def changed_settings(one: Settings, other: Settings) -> list[str]:
+    """Return the names, as in the file, of the settings that differ."""
+    fields = msgspec.structs.fields(Settings)
+    return [field.encode_name for field in fields if getattr(one, field.name) != getattr(other, field.name)]
+
+
+def publish_settings(folder: Path, settings: Settings) -> None:
+    """Let all processes that count together in a folder go by the settings of `RELOADED`; no other is written.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    fields = msgspec.structs.fields(Settings)
+    published = {field.encode_name: getattr(settings, field.name) for field in fields if field.name in RELOADED}
+    written = folder / f"{PUBLISHED_FILE}.new"
+    written.write_bytes(msgspec.json.encode(published))
+    written.replace(folder / PUBLISHED_FILE)
+
+
+class PublishedSettings:
+    """The settings of `RELOADED` as they were last published in a folder, over those of the start."""
+
+    def __init__(self, settings: Settings, folder: Path | None) -> None:
+        self._settings = settings
+        self._path = None if folder is None else folder / PUBLISHED_FILE
+        self._seen: tuple[int, int] | None = None
+
+    def newer(self) -> Settings | None:
+        """Return what was published since the last look, if anything was; in some microseconds.
+
+        Raises:
+            OSError, ValueError: it cannot be read.
+        """
+        if self._path is None:
+            return None
+        try:
+            status = self._path.stat()
+            # Of two files one after the other the number may be the same, the time of the change is not.
+            seen = status.st_ino, status.st_mtime_ns
+            if seen == self._seen:
+                return None
+            published = msgspec.json.decode(self._path.read_bytes())
+        except FileNotFoundError:
+            return None
+        self._seen = seen
+        settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, Settings)
+        return merge_settings(self._settings, settings)
 
 
 def load_settings(
@@ -150,6 +247,17 @@ def metrics_folder() -> Path | None:
 def set_metrics_folder(folder: Path) -> None:
     """Let the processes that this one starts from now on count together in a folder."""
     os.environ[METRICS_VARIABLE] = str(folder)
+
+
+@contextlib.contextmanager
+def counting_alone() -> Iterator[None]:
+    """Let a process that is started meanwhile count alone: one that lives for a build would leave its files behind."""
+    named = os.environ.pop(METRICS_VARIABLE, None)
+    try:
+        yield
+    finally:
+        if named is not None:
+            os.environ[METRICS_VARIABLE] = named
 
 
 def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:

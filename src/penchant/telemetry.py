@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,22 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the latency histograms: from a list out of the index to a full submission."""
 
+GROUP_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""Upper bounds of the histogram of how many changes share a commit."""
+
+BUILD_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+"""Upper bounds of the histogram of builds: from 5,000 pieces to many millions."""
+
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 """Methods that are counted by name; a client may invent others without end."""
 FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
-_FILES = ("counter", "histogram", "gauge_livesum")
+_FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
 """How prometheus-client begins the names of a process's files."""
 
 logger = logging.getLogger("penchant")
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the request that is being answered, for the log lines that it leads to."""
 
 
 class Metrics:
@@ -86,26 +95,74 @@ class Metrics:
             registry=self.registry,
         )
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
+        self._add_storage_metrics()
         self._add_index_metrics()
 
+    def _add_storage_metrics(self) -> None:
+        self.queued_changes = self._gauge("penchant_queued_changes", "Changes that wait for their commit.", "lane")
+        self.queued_bytes = self._gauge("penchant_queued_bytes", "Bodies of changes that wait.", "lane")
+        self.group_changes = Histogram(
+            "penchant_group_changes",
+            "Changes that share a commit.",
+            ["lane"],
+            buckets=GROUP_BUCKETS,
+            registry=self.registry,
+        )
+        self.queue_seconds = Histogram(
+            "penchant_queue_seconds",
+            "How long the first change of a group waited.",
+            ["lane"],
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.connections = self._gauge("penchant_database_connections", "Database connections in use.")
+        self.connections_opened = Counter(
+            "penchant_database_connections_opened", "Database connections made.", registry=self.registry
+        )
+        self.read_wait_seconds = Histogram(
+            "penchant_read_wait_seconds",
+            "How long reads waited for a thread.",
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.key_checks = Counter(
+            "penchant_key_checks", "Keys looked up, remembered or read.", ["cache"], registry=self.registry
+        )
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        """Return a gauge whose values of all live processes are added up."""
+        return Gauge(name, text, labels, registry=self.registry, multiprocess_mode="livesum")
+
     def _add_index_metrics(self) -> None:
-        self.loaded_sources = Gauge(
-            "penchant_loaded_sources",
-            "Sources with a snapshot in memory, counted in each worker.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
+        self.loaded_sources = self._gauge(
+            "penchant_loaded_sources", "Sources with a snapshot in memory, counted in each worker."
         )
-        self.loaded_pieces = Gauge(
-            "penchant_loaded_pieces",
-            "Pieces in the snapshots in memory, counted in each worker.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
+        self.loaded_pieces = self._gauge(
+            "penchant_loaded_pieces", "Pieces in the snapshots in memory, counted in each worker."
         )
-        self.loaded_bytes = Gauge(
-            "penchant_loaded_bytes",
-            "Memory of the snapshots, mapped files included, counted in each worker.",
+        self.loaded_bytes = self._gauge(
+            "penchant_loaded_bytes", "Memory of the snapshots, mapped files included, counted in each worker."
+        )
+        self.index_lag = self._gauge(
+            "penchant_index_lag_versions", "Versions that loaded sources stood behind the database when last asked for."
+        )
+        self.merge_seconds = Histogram(
+            "penchant_merge_seconds",
+            "Merges of index segments within a worker.",
+            buckets=SECONDS_BUCKETS,
             registry=self.registry,
-            multiprocess_mode="livesum",
+        )
+        self.build_seconds = Histogram(
+            "penchant_build_seconds",
+            "How long builds of segment files took.",
+            buckets=BUILD_BUCKETS,
+            registry=self.registry,
+        )
+        self.last_build = Gauge(
+            "penchant_last_build_timestamp_seconds",
+            "When a segment file was last built.",
+            registry=self.registry,
+            multiprocess_mode="max",
         )
         self.sources_unloaded = Counter(
             "penchant_sources_unloaded", "Snapshots let go to keep within the memory budget.", registry=self.registry
@@ -153,25 +210,56 @@ def _forget_gauges_of_the_dead(folder: Path) -> None:
                 mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]
 
 
+class _PeopleFormatter(logging.Formatter):
+    """One line for people: time, level, message, then names with values; a traceback on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = [_moment(record), record.levelname, record.getMessage()]
+        fields = _fields(record)
+        if fields["request_id"] is None:
+            del fields["request_id"]
+        told += [f"{name}={_shown(value)}" for name, value in fields.items()]
+        if record.exc_info:
+            told.append("\n" + self.formatException(record.exc_info))
+        return " ".join(told)
+
+
 class _JsonFormatter(logging.Formatter):
-    """One JSON object per line: time, level, message, and what the caller put in ``extra={"fields": …}``."""
+    """One JSON object a line, all of which have time, level, message and request_id."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": _moment(record),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
-        line |= getattr(record, "fields", {})
+        line |= _fields(record)
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
 
 
-def start_logging(level: str) -> None:
-    """Send the project's log lines to standard error, as JSON, from this severity on."""
+_FORMATTERS = {"text": _PeopleFormatter, "json": _JsonFormatter}
+
+
+def _moment(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    """Return the request that the line belongs to, ``None`` where to none, and what ``extra={"fields": …}`` holds."""
+    return {"request_id": request_id.get(), **getattr(record, "fields", {})}
+
+
+def _shown(value: Any) -> str:
+    plain = isinstance(value, str) and value.isprintable() and " " not in value
+    return str(value) if plain else msgspec.json.encode(value).decode()
+
+
+def start_logging(level: str, form: str) -> None:
+    """Send the project's log lines to standard error from this severity on, as ``text`` or ``json``; again is fine."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter())
+    handler.setFormatter(_FORMATTERS[form]())
     logger.handlers = [handler]
     logger.setLevel(level.upper())
     logger.propagate = False

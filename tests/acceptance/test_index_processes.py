@@ -181,3 +181,16 @@ def test_where_no_kernel_can_be_kept_the_service_answers_all_the_same(data: Path
 
     assert (answer.status_code, len(answer.json()["content"])) == (200, 30)
     assert server.stop() == 0
+
+
+def test_builds_are_measured_and_leave_no_files_of_metrics(server: Server, data: Path) -> None:
+    def told(name: str) -> float:
+        found = re.search(rf"^{name} (\S+)$", server.client.get("/-/metrics").text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    wait_until(lambda: told("penchant_build_seconds_count") >= 1)
+
+    assert told("penchant_segments_built_total") >= 1
+    assert time.time() - PATIENCE_S < told("penchant_last_build_timestamp_seconds") <= time.time()
+    counting = {int(path.stem.rpartition("_")[2]) for path in data.glob("metrics/*/*.db")}
+    assert [process for process in counting if not Path(f"/proc/{process}").exists()] == []

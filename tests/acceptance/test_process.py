@@ -152,5 +152,6 @@ def test_the_demo_loads_once_and_keeps_its_key(tmp_path: Path) -> None:
 def test_help_names_every_command() -> None:
     helped = subprocess.run([sys.executable, "-m", "penchant", "--help"], capture_output=True, text=True, check=True)
 
-    for name in ("serve", "demo", "keys", "import", "export", "backup", "restore", "move", "check"):
+    names = ("serve", "demo", "keys", "import", "export", "backup", "restore", "move", "check", "usage", "audit")
+    for name in names:
         assert f"  {name} " in helped.stdout

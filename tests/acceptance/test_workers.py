@@ -166,6 +166,17 @@ def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> N
     assert metric(server, 'penchant_request_seconds_count{method="GET",route="/{source}/ids"}') == 100
 
 
+def test_what_is_measured_once_a_second_is_the_sum_of_all_workers(server: Server) -> None:
+    def checks() -> float:
+        return sum(metric(server, f'penchant_key_checks_total{{cache="{cache}"}}') for cache in ("hit", "miss"))
+
+    statuses(server, "/s/ids", times=100)
+
+    wait_until(lambda: checks() == 101)  # and the submission that all tests begin with
+    assert metric(server, 'penchant_group_changes_sum{lane="content"}') == 1
+    assert metric(server, 'penchant_queued_changes{lane="content"}') == 0
+
+
 def test_a_killed_worker_is_replaced_while_the_others_answer(server: Server) -> None:
     name = 'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
     statuses(server, "/s/content/a/similar", times=40)

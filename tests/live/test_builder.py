@@ -238,6 +238,20 @@ def test_a_file_from_before_a_restore_is_replaced(
     restored.storage.close()
 
 
+def test_builds_are_timed_failed_ones_too(sources: Sources, files: SegmentFiles, metrics: Metrics) -> None:
+    def fail(*_: object) -> None:
+        raise OSError
+
+    sources.submit(*range(10))
+    Builder(sources.storage, files, metrics, fail).build_due()
+    assert metrics.registry.get_sample_value("penchant_last_build_timestamp_seconds") == 0
+    Builder(sources.storage, files, metrics).build_due()
+
+    assert metrics.registry.get_sample_value("penchant_build_seconds_count") == 2
+    assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "builder"}) == 1
+    assert (metrics.registry.get_sample_value("penchant_last_build_timestamp_seconds") or 0) > time.time() - 60
+
+
 def test_one_source_that_cannot_be_built_does_not_hold_up_the_others(
     builder: Builder, files: SegmentFiles, sources: Sources, metrics: Metrics
 ) -> None:

@@ -1,13 +1,15 @@
 """Views follow their sources, start from files where there are any, and stay within their memory."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from live.conftest import Sources
-from penchant.errors import IndexNotReady, UnknownSource
+from penchant.errors import IndexNotReady, StorageUnavailable, UnknownSource
 from penchant.index import Filter
 from penchant.live import builder as building
 from penchant.live import segments
@@ -70,6 +72,28 @@ def expected(sources: Sources, source: str = "s", piece: str = "p1") -> list[tup
         piece, Filter(moment=LATER), algorithm=Algorithm.COSINE, category_weights={}, take=30
     )
     return [(each.id, each.distance) for each in nearest]
+
+
+def renamed(sources: Sources, table: str, name: str) -> None:
+    with closing(sqlite3.connect(sources.folder / "penchant.db")) as connection:
+        connection.execute(f"ALTER TABLE {table} RENAME TO {name}")
+
+
+def test_the_lag_is_what_was_asked_for_and_is_not_there_yet(sources: Sources) -> None:
+    sources.submit(1, 2, 3)
+    following = Following(sources, None)
+    first = following.view()
+    sources.submit(4, 5)
+
+    renamed(sources, "pieces", "away")
+    with pytest.raises(StorageUnavailable):
+        following.view()
+    assert following.views.lag == sources.head().version - first.head.version == 2
+
+    renamed(sources, "away", "pieces")
+    following.view()
+    assert following.views.lag == 0
+    assert following.metric("penchant_merge_seconds_count") == 1
 
 
 def test_many_who_ask_at_once_share_one_catch_up(sources: Sources) -> None:

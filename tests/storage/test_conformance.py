@@ -1,13 +1,15 @@
 """What every database must do, the same on SQLite and on PostgreSQL."""
 
 import threading
+import traceback
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 
-from penchant.errors import PenchantError, TooManyPieces, TooManySources, UnknownSource
+from penchant.errors import PenchantError, StorageUnavailable, TooManyPieces, TooManySources, UnknownSource
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
 from penchant.storage import (
     AddUsage,
@@ -334,12 +336,46 @@ def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> No
     assert [entry.action for entry in storage.audit_log(account_id=account)] == ["key.revoke", "key.create"]
 
 
+def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(storage: Storage, account: int) -> None:
+    person, event = "very-secret-person", "very-secret-event"
+    done(storage, submitting(account, "a"))
+    with storage._database.writing_engine.begin() as connection:
+        connection.execute(text("ALTER TABLE interactions RENAME TO taken_away"))
+
+    with pytest.raises(StorageUnavailable) as caught:
+        done(storage, watching(account, person, event=event))
+
+    told = "".join(traceback.format_exception(caught.value))
+    assert "interactions" in told
+    assert "secret" not in told
+
+
 def test_usage_adds_up(storage: Storage, account: int) -> None:
     for answers in (2, 3):
         done(storage, AddUsage(account_id=account, month="2026-11", answers=answers))
 
     assert storage.usage(account, "2026-11") == 5
     assert storage.usage(account, "2026-12") == 0
+
+
+def test_usage_of_accounts_tells_what_each_has_now_by_name(storage: Storage, account: int) -> None:
+    done(storage, AddUsage(account_id=account, month="2026-11", answers=2))
+    done(storage, submitting(account, "a", "b"))
+    done(storage, submitting(account, "c", source="t"))
+    done(storage, submitting(account, "d", source="gone"))
+    done(storage, DeleteSource(account_id=account, source="gone"))
+    storage.account_id("zz-idle")
+
+    rows = storage.accounts_usage("2026-11")
+
+    assert [(row.answers, row.sources, row.pieces) for row in rows] == [(2, 2, 3), (0, 0, 0)]
+    assert [row.account_id for row in rows] == [account, storage.find_account("zz-idle")]
+    assert [row.answers for row in storage.accounts_usage("2026-12", account_id=account)] == [0]
+
+
+def test_an_account_is_found_only_once_it_was_made(storage: Storage) -> None:
+    assert storage.find_account("later") is None
+    assert storage.account_id("later") == storage.find_account("later")
 
 
 def test_what_is_stored_survives_a_restart(opening: Opening) -> None:

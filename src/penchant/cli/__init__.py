@@ -1,4 +1,4 @@
-"""The command line: serve, demo, keys, import, export, backup, restore, move, check, reindex, bench."""
+"""The command line: serve, demo, keys, import, export, backup, restore, move, check, reindex, usage, audit, bench."""
 
 import sys
 
@@ -10,6 +10,7 @@ from penchant.cli.catalogue import export_source, import_files
 from penchant.cli.demo import demo
 from penchant.cli.keys import keys
 from penchant.cli.moving import backup, move, restore
+from penchant.cli.reports import audit, usage
 from penchant.cli.serve import serve
 from penchant.cli.upkeep import check, reindex
 from penchant.errors import PenchantError
@@ -21,7 +22,22 @@ def commands() -> None:
     """A content recommendation service that you run yourself."""
 
 
-for command in (serve, demo, keys, import_files, export_source, backup, restore, move, check, reindex, bench):
+COMMANDS = (
+    serve,
+    demo,
+    keys,
+    import_files,
+    export_source,
+    backup,
+    restore,
+    move,
+    check,
+    reindex,
+    usage,
+    audit,
+    bench,
+)
+for command in COMMANDS:
     commands.add_command(command)
 
 

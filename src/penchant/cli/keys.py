@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -11,10 +10,10 @@ import click
 from penchant.bootstrap import storage_of
 from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.model import FULL_PLAN
-from penchant.service.access import new_key
+from penchant.service import administration
 from penchant.settings import Settings
 from penchant.storage import KeyRecord, Storage
-from penchant.wire import encode, format_timestamp
+from penchant.wire import MAX_KEY_DAYS, KeyWish, encode
 
 
 @click.group()
@@ -34,7 +33,7 @@ def _opened(data: str | None, database: str | None, settings_file: Path | None) 
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account; made if missing.")
 @click.option("--plan", default=FULL_PLAN.name, show_default=True, help="Plan of the key.")
 @click.option("--admin", is_flag=True, help="A key that manages accounts and has no sources.")
-@click.option("--expires-in-days", type=click.IntRange(min=1), help="Days until the key stops working.")
+@click.option("--expires-in-days", type=click.IntRange(1, MAX_KEY_DAYS), help="Days until the key stops working.")
 def create(
     *,
     data: str | None,
@@ -61,20 +60,8 @@ def make_key(
     storage: Storage, *, account: str, plan: str, admin: bool = False, days: int | None = None
 ) -> tuple[KeyRecord, str]:
     """Store a new key and return its record with the key itself."""
-    now = datetime.now(UTC)
-    key_id, key, secret_hash = new_key()
-    record = KeyRecord(
-        key_id=key_id,
-        account_id=storage.account_id(account),
-        account=account,
-        plan=plan,
-        admin=admin,
-        secret_hash=secret_hash,
-        created_at=int(now.timestamp() * 1000),
-        expires_at=None if days is None else int((now + timedelta(days=days)).timestamp() * 1000),
-    )
-    storage.create_key(record, actor=COMMAND_LINE)
-    return record, key
+    wish = KeyWish(account=account, plan=plan, admin=admin, expires_in_days=days)
+    return administration.make_key(storage, wish, actor=COMMAND_LINE)
 
 
 @keys.command(name="list")
@@ -84,22 +71,9 @@ def list_keys(*, data: str | None, database: str | None, settings_file: Path | N
     """List every key by its id, with its state; revoked ones stay listed."""
     with _opened(data, database, settings_file) as (_, storage):
         for record in storage.list_keys():
-            fields = {
-                "keyId": record.key_id,
-                "account": record.account,
-                "plan": record.plan,
-                "role": "admin" if record.admin else "tenant",
-                "state": _state(record),
-                "createdAt": format_timestamp(record.created_at),
-            }
-            click.echo(encode(fields).decode() if as_json else "\t".join(fields.values()))
-
-
-def _state(record: KeyRecord) -> str:
-    if record.revoked_at is not None:
-        return "revoked"
-    expired = record.expires_at is not None and record.expires_at <= datetime.now(UTC).timestamp() * 1000
-    return "expired" if expired else "active"
+            told = administration.key_answer(record)
+            columns = (told.key_id, told.account, told.plan, told.role, told.state, told.created_at)
+            click.echo(encode(told).decode() if as_json else "\t".join(columns))
 
 
 @keys.command()

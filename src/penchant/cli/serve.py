@@ -4,10 +4,11 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -17,8 +18,11 @@ from granian.http import HTTP1Settings
 
 from penchant.bootstrap import kernel_folder, run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import database_options, listening_options, read_settings
+from penchant.cli.reloading import Reloading
 from penchant.live.compiling import forget_ready
 from penchant.settings import Settings
+from penchant.telemetry import logger, start_logging
+from penchant.tracing import send_spans, tracing
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
@@ -41,16 +45,30 @@ def serve(
     workers: int | None,
 ) -> None:
     """Serve the interface over HTTP; ready when /-/health/ready answers 200."""
-    run(read_settings(settings_file, data=data, database=database, host=host, port=port, workers=workers))
+    reading = functools.partial(
+        read_settings, settings_file, data=data, database=database, host=host, port=port, workers=workers
+    )
+    run(reading(), reading)
 
 
-def run(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; requests under way are finished."""
+def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; requests under way are finished.
+
+    On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
+    """
     require_free_port(settings.host, settings.port)
+    if settings.tracing_endpoint is not None:
+        send_spans(settings.tracing_endpoint)
+        tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
     multiprocessing.set_start_method("spawn", force=True)
-    click.echo(f"penchant listens on http://{settings.host}:{settings.port}{settings.base_path}", err=True)
+    start_logging(settings.log_level, settings.log_format)
+    address = f"http://{settings.host}:{settings.port}{settings.base_path}"
+    if settings.log_format == "json":
+        logger.info("penchant listens", extra={"fields": {"address": address}})
+    else:
+        click.echo(f"penchant listens on {address}", err=True)
     server = Granian(
         "penchant",
         address=settings.host,
@@ -67,7 +85,10 @@ def run(settings: Settings) -> None:
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
     forget_ready(kernel_folder(settings))
-    with shared_metrics(settings), builder_process(settings):
+    with shared_metrics(settings) as folder, builder_process(settings):
+        hang_up = server.signal_handler_interrupt if reading is None else Reloading(reading, settings, folder).ask
+        # By then the server has set a handler of its own, which would start all workers anew.
+        server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
         server.serve(target_loader=functools.partial(worker_application, settings, os.getpid()), wrap_loader=False)
 
 

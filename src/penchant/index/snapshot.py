@@ -6,7 +6,7 @@ of day: moments are arguments.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from penchant.index.layout import (
     Choice,
     FloatArray,
     IntArray,
+    Mask,
     Norms,
     Query,
     Values,
@@ -44,6 +45,8 @@ MERGE_RATIO = 4
 """A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic."""
 SMALL_SEGMENT = 1_000
 """Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
+
+Merge = Callable[[Sequence[tuple[Segment, Mask]]], Segment]
 
 
 class Neighbour(NamedTuple):
@@ -72,11 +75,13 @@ class Snapshot:
         """Return the snapshot of a source whose live pieces are those of one segment."""
         return cls((Part.whole(segment),))
 
-    def apply(self, changes: Mapping[str, Piece | None], *, max_merged: int | None = None) -> "Snapshot":
+    def apply(
+        self, changes: Mapping[str, Piece | None], *, max_merged: int | None = None, merge: Merge = merge_segments
+    ) -> "Snapshot":
         """Return the snapshot after pieces were stored or, where ``None``, deleted.
 
         Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments
-        whose merge would be of more than ``max_merged`` pieces stay apart.
+        whose merge would be of more than ``max_merged`` pieces stay apart. ``merge`` is for those who time it.
         """
         parts = self.parts
         if parts:
@@ -85,7 +90,7 @@ class Snapshot:
         stored = [piece for piece in changes.values() if piece is not None]
         if stored:
             parts = (*parts, Part.whole(build_segment(stored)))
-        return Snapshot(_compacted(parts, max_merged))
+        return Snapshot(_compacted(parts, max_merged, merge))
 
     def merged(self) -> Segment:
         """Return one segment of all live pieces."""
@@ -284,7 +289,7 @@ def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> Float
     return roots if not category_weights else roots * (factor_unit(category_weights) / FACTOR_SCALE)
 
 
-def _compacted(parts: Iterable[Part], max_merged: int | None) -> list[Part]:
+def _compacted(parts: Iterable[Part], max_merged: int | None, merge: Merge) -> list[Part]:
     """Return the parts with small neighbours merged, and without those that have no live piece left."""
     kept: list[Part] = []
     for part in parts:
@@ -293,7 +298,7 @@ def _compacted(parts: Iterable[Part], max_merged: int | None) -> list[Part]:
         kept.append(part)
         while len(kept) > 1 and _belong_together(kept[-2], kept[-1], max_merged):
             last = [kept.pop(-2), kept.pop()]
-            kept.append(Part.whole(merge_segments([(each.segment, each.live) for each in last])))
+            kept.append(Part.whole(merge([(each.segment, each.live) for each in last])))
     return kept
 
 

@@ -18,7 +18,7 @@ class Admission:
 
     def __init__(self, *, body_bytes: int, delay_s: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._free = body_bytes
-        self._delay_s = delay_s
+        self.delay_s = delay_s
         self._monotonic = monotonic
         self._due_at = 0.0
 
@@ -30,7 +30,7 @@ class Admission:
 
     def require_time(self) -> None:
         """Raise `Overloaded` where what came before is so much that an answer would come late."""
-        if self._delay_s and self._due_at and self._monotonic() - self._due_at > self._delay_s:
+        if self.delay_s and self._due_at and self._monotonic() - self._due_at > self.delay_s:
             raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
 
     def take(self, size: int) -> None:

@@ -88,7 +88,8 @@ class Builder:
         """Return whether a file was built; what is wrong with one source holds up no other."""
         started = time.monotonic()
         try:
-            self._build(head, published)
+            with self._metrics.build_seconds.time():
+                self._build(head, published)
         except UnknownSource:
             return False
         except Exception:  # noqa: BLE001  # whatever it is, it is tried again
@@ -100,6 +101,7 @@ class Builder:
         self._rested_at[head.source_id] = ended + (ended - started) * REST_RATIO
         self._tried_again_at.pop(head.source_id, None)
         self._metrics.segments_built.inc()
+        self._metrics.last_build.set(time.time())
         return True
 
     def build(self, head: SourceHead, published: Published | None) -> None:

@@ -1,6 +1,7 @@
 """How do asynchronous callers use storage, which is synchronous? Quick reads inline, all else in threads."""
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from penchant.storage import AddUsage, Command, Outcome, RecordInteractions, Storage
 from penchant.telemetry import Metrics
+from penchant.tracing import tracing
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -40,8 +42,15 @@ class Database:
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """Return ``function(…)``, run in a thread so that other requests go on meanwhile."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))
+        asked_at = time.perf_counter()
+        context = contextvars.copy_context()
+
+        def run() -> Result:
+            self._metrics.read_wait_seconds.observe(time.perf_counter() - asked_at)
+            # So that what is logged there has the request's id.
+            return context.run(function, *args, **kwargs)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
     async def change(self, command: Command) -> Outcome:
         """Carry out a command; returns after its group's commit.
@@ -50,7 +59,8 @@ class Database:
             PenchantError: as the command says, or `Overloaded`, `StorageUnavailable`.
         """
         started = time.perf_counter()
-        outcome = await asyncio.wrap_future(self.storage.submit(command))
+        with tracing.span("change"):
+            outcome = await asyncio.wrap_future(self.storage.submit(command))
         lane = "interactions" if isinstance(command, RecordInteractions | AddUsage) else "content"
         self._metrics.commit_seconds.labels(lane).observe(time.perf_counter() - started)
         return outcome

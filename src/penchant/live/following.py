@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Callable
 
-from penchant.index import Snapshot
+from penchant.index import Merge, Snapshot, merge_segments
 from penchant.model import Piece
 from penchant.storage import ContentFeed
 from penchant.wire import decode_stored_piece
@@ -12,7 +12,9 @@ APPLY_PIECES = 20_000
 """Decoded pieces held at a time while a large source is loaded: some 60 MB."""
 
 
-def apply_feed(snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None = None) -> Snapshot:
+def apply_feed(
+    snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None = None, merge: Merge = merge_segments
+) -> Snapshot:
     """Return the snapshot after all changes of a feed; a complete feed starts from nothing."""
     if feed.complete:
         snapshot = Snapshot.empty()
@@ -22,8 +24,9 @@ def apply_feed(snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None 
         for row in batch:
             changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
         if len(changes) >= APPLY_PIECES:
-            snapshot, changes, was_large = snapshot.apply(changes, max_merged=max_merged), {}, True
-    snapshot = snapshot.apply(changes, max_merged=max_merged) if changes else snapshot
+            snapshot, changes = snapshot.apply(changes, max_merged=max_merged, merge=merge), {}
+            was_large = True
+    snapshot = snapshot.apply(changes, max_merged=max_merged, merge=merge) if changes else snapshot
     if was_large:
         _give_memory_back()
     return snapshot

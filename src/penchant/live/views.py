@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
-from penchant.index import Popularity, PopularityView, Snapshot
+from penchant.index import Mask, Popularity, PopularityView, Segment, Snapshot, merge_segments
 from penchant.live.database import Database
 from penchant.live.following import apply_feed
 from penchant.live.heads import Heads, SourceName
@@ -16,6 +16,7 @@ from penchant.live.segments import Segments
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.storage import Cursor, SourceHead
 from penchant.telemetry import Metrics, logger
+from penchant.tracing import tracing
 from penchant.wire import decode_settings
 
 WAIT_STEP_S = 0.02
@@ -58,11 +59,17 @@ class _Held:
     """What is kept of a source between requests."""
 
     view: View | None = None
+    asked_version: int = 0
     confirmed_at: float = 0.0
     popularity: Popularity | None = None
     popularity_view: PopularityView | None = None
     popularity_cursor: Cursor | None = None
     positive: frozenset[InteractionType] = frozenset()
+
+    @property
+    def lag(self) -> int:
+        """How many versions the view stands behind what it was last asked for."""
+        return 0 if self.view is None else max(0, self.asked_version - self.view.head.version)
 
     @property
     def nbytes(self) -> int:
@@ -74,7 +81,8 @@ class _Held:
 class Views:
     """The views of sources that were asked for, each followed by one catch-up at a time.
 
-    Those asked for least recently are let go when all together pass the memory that they may take.
+    Those asked for least recently are let go when all together pass the memory that they may take. ``limits`` may be
+    replaced at any time.
     """
 
     def __init__(
@@ -90,7 +98,7 @@ class Views:
         self._heads = Heads(database)
         self._metrics = metrics
         self._segments = segments
-        self._limits = limits
+        self.limits = limits
         self._monotonic = monotonic
         self._held: OrderedDict[SourceName, _Held] = OrderedDict()
         self._sizes: dict[SourceName, int] = {}
@@ -119,6 +127,11 @@ class Views:
                     held.view = await self._database.in_thread(self._catch_up, held.view, name, view.head)
                 self._keep_within_memory(name, held)
 
+    @property
+    def lag(self) -> int:
+        """How many versions the loaded sources stand behind what they were last asked for, all together."""
+        return sum(held.lag for held in self._held.values())
+
     async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
         """Return where the source stands, once it has reached ``min_version``.
 
@@ -127,7 +140,7 @@ class Views:
             NotYetVisible: the version was not reached in time.
             StorageUnavailable: the database is away.
         """
-        deadline = self._monotonic() + self._limits.min_version_timeout_s
+        deadline = self._monotonic() + self.limits.min_version_timeout_s
         while True:
             head = await self._heads.read((account_id, source))
             if head is None:
@@ -194,7 +207,7 @@ class Views:
         async with self._lock(name):
             if held.popularity_view is not None and self._is_counted(held, view):
                 return held.popularity_view
-            with self._metrics.follow_seconds.labels("interactions").time():
+            with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
                 counted = await self._database.in_thread(self._count, held, view)
             self._keep_within_memory(name, held)
             return counted
@@ -204,16 +217,17 @@ class Views:
             held = self._held.setdefault(name, _Held())
             self._held.move_to_end(name)
             if not _is_current(held.view, head):
+                held.asked_version = head.version
                 if not _is_same(held.view, head):
                     await self._wait_for_file(head)
-                with self._metrics.follow_seconds.labels("content").time():
+                with tracing.span("catch-up"), self._metrics.follow_seconds.labels("content").time():
                     held.view = await self._database.in_thread(self._catch_up, held.view, name, head)
                 self._keep_within_memory(name, held)
             return held
 
     async def _wait_for_file(self, head: SourceHead) -> None:
         """Wait while the builder builds what would take this process too long."""
-        deadline = self._monotonic() + self._limits.min_version_timeout_s
+        deadline = self._monotonic() + self.limits.min_version_timeout_s
         while await self._database.in_thread(self._segments.is_awaited, head):
             if self._monotonic() >= deadline:
                 raise IndexNotReady("The index of this source is being built.", retry_after_s=1)
@@ -231,7 +245,7 @@ class Views:
         with self._database.storage.content_feed(*name, cursor) as feed:
             if feed.complete:
                 base_version = 0
-            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged())
+            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merged)
             curation = feed.curation
             settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
             snapshot.prepare(settings.category_weights)
@@ -245,6 +259,10 @@ class Views:
                 hidden=view.hidden if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
             )
+
+    def _merged(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
+        with self._metrics.merge_seconds.time():
+            return merge_segments(parts)
 
     def _is_counted(self, held: _Held, view: View) -> bool:
         cursor = held.popularity_cursor
@@ -285,7 +303,7 @@ class Views:
     def _stale(self, held: _Held | None, min_version: int) -> View:
         if held is not None and held.view is not None and not min_version:
             age = self._monotonic() - held.confirmed_at
-            if self._limits.stale_reads_s and age <= self._limits.stale_reads_s:
+            if self.limits.stale_reads_s and age <= self.limits.stale_reads_s:
                 return replace(held.view, stale=True)
         raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
 
@@ -301,7 +319,7 @@ class Views:
         """Let go what was asked for least recently, but never what is asked for now."""
         if self._held.get(name) is held:
             self._sizes[name] = held.nbytes
-        most = self._limits.memory_bytes
+        most = self.limits.memory_bytes
         while most and sum(self._sizes.values()) > most and len(self._held) > 1:
             oldest = next(iter(self._held))
             if oldest == name:

@@ -6,12 +6,14 @@ from penchant.live.admission import Admission
 from penchant.live.database import Database
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
+from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.measuring import Measuring
 from penchant.service.people import People
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
-from penchant.settings import Settings
+from penchant.settings import CurrentSettings, Settings
 from penchant.telemetry import Metrics
 
 
@@ -19,7 +21,7 @@ from penchant.telemetry import Metrics
 class Services:
     """Everything that handlers may use, wired together once."""
 
-    settings: Settings
+    current: CurrentSettings
     metrics: Metrics
     database: Database
     admission: Admission
@@ -30,3 +32,10 @@ class Services:
     people: People
     curation: Curation
     recommender: Recommender
+    administration: Administration
+    measuring: Measuring
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of now."""
+        return self.current.now

@@ -14,6 +14,7 @@ from limits.strategies import FixedWindowRateLimiter
 
 from penchant.errors import (
     FeatureNotInPlan,
+    NotAnAdmin,
     NotATenant,
     StorageUnavailable,
     Unauthenticated,
@@ -21,7 +22,7 @@ from penchant.errors import (
 from penchant.live.database import Database
 from penchant.model import Feature, Plan
 from penchant.service.node_rates import NodeRates
-from penchant.settings import Settings
+from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord
 
 KEY_LIFE_S = 0.5
@@ -72,13 +73,13 @@ class AccessControl:
     """Authenticates keys and holds their plans' features and limits.
 
     ``rates`` is what the limiter remembers, ``node_rates`` what it counts with all nodes, where they have something
-    to do that with.
+    to do that with. ``hits`` and ``misses`` count keys that were remembered and those that were looked up.
     """
 
     def __init__(
         self,
         database: Database,
-        settings: Settings,
+        settings: CurrentSettings,
         rates: RateStorage,
         *,
         node_rates: NodeRates | None = None,
@@ -91,6 +92,8 @@ class AccessControl:
         self._monotonic = monotonic
         self._accepted: dict[bytes, tuple[float, Access]] = {}
         self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
+        self.hits = 0
+        self.misses = 0
         self._rates = FixedWindowRateLimiter(rates)
         self._node_rates = node_rates
 
@@ -109,6 +112,7 @@ class AccessControl:
             # By a hash, so that how long the look-up takes tells nothing of a key.
             known = self._accepted.get(hash_secret(keys[0]))
             if known is not None and self._monotonic() - known[0] <= KEY_LIFE_S:
+                self.hits += 1
                 return known[1]
         else:
             found = "is missing" if not keys else "is given more than once"
@@ -116,6 +120,7 @@ class AccessControl:
         parts = keys[0].split("_") if keys[0].isascii() and len(keys[0]) <= MAX_KEY_LENGTH else []
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
             raise Unauthenticated("The API key does not look like one (pk_<id>_<secret>).")
+        self.misses += 1
         record = await self._find(parts[1])
         expected = record.secret_hash if record is not None else b"\0" * 32
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
@@ -159,6 +164,12 @@ class AccessControl:
         if access.admin:
             raise NotATenant("A key with the admin role has no sources; use a key of the account.")
 
+    @staticmethod
+    def require_admin(access: Access) -> None:
+        """Raise `NotAnAdmin` for a key without the admin role."""
+        if not access.admin:
+            raise NotAnAdmin("This is for keys with the admin role (`penchant keys create --admin`).")
+
     async def _find(self, key_id: str) -> KeyRecord | None:
         now = self._monotonic()
         looked_up = self._looked_up.get(key_id)
@@ -167,7 +178,7 @@ class AccessControl:
         try:
             record = await self._database.read(self._database.storage.find_key, key_id)
         except StorageUnavailable:
-            if looked_up is not None and now - looked_up[0] <= self._settings.stale_reads_s:
+            if looked_up is not None and now - looked_up[0] <= self._settings.now.stale_reads_s:
                 return looked_up[1]
             raise
         if record is None:
@@ -177,7 +188,7 @@ class AccessControl:
         return record
 
     def _plan(self, record: KeyRecord) -> Plan:
-        plan = self._settings.plan(record.plan)
+        plan = self._settings.now.plan(record.plan)
         if plan is None:
             # A key outlives the settings file: without its plan it may do nothing rather than everything.
             raise FeatureNotInPlan(f"The key's plan {record.plan!r} is not configured on this server.")

@@ -23,6 +23,7 @@ from penchant.profiles import seen, taste
 from penchant.ranking import Ranked
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery
+from penchant.tracing import tracing
 from penchant.wire import Profile, RecommendationResult, RecommendedPiece
 
 MINIMUM_POOL = 2
@@ -81,13 +82,14 @@ class Recommender:
                 raise UnknownPiece("The source has no piece with this id.")
             raise TooFewPieces("The source has one piece only; similar content needs at least two.")
         shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=view.hidden)
-        nearest = view.snapshot.nearest(
-            query.piece_id,
-            shown,
-            algorithm=query.algorithm,
-            category_weights=view.settings.category_weights,
-            take=MAX_TAKE,
-        )
+        with tracing.span("search"):
+            nearest = view.snapshot.nearest(
+                query.piece_id,
+                shown,
+                algorithm=query.algorithm,
+                category_weights=view.settings.category_weights,
+                take=MAX_TAKE,
+            )
         if view.whitelist:
             by_id = {neighbour.id: neighbour for neighbour in nearest}
             nearest = [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
@@ -125,7 +127,8 @@ class Recommender:
         )
         if query.algorithm is Algorithm.JACCARD:
             liked = [term for term, score in person.profile.items() if score > 0]
-            found = view.snapshot.overlapping(liked, shown, take=MAX_TAKE, fill=query.fill)
+            with tracing.span("search"):
+                found = view.snapshot.overlapping(liked, shown, take=MAX_TAKE, fill=query.fill)
         else:
             popular = popularity.popular(view.snapshot.parts, now // DAY_MS, oldest_kept(view, now) // DAY_MS)
             wanted = Wanted(
@@ -135,7 +138,8 @@ class Recommender:
                 take=MAX_TAKE,
                 fill=query.fill,
             )
-            found = recommended(view.snapshot, _weighted(view, person.profile), popular, wanted)
+            with tracing.span("search"):
+                found = recommended(view.snapshot, _weighted(view, person.profile), popular, wanted)
         return [Ranked(piece_id, units) for units, piece_id in found]
 
     def _person(self, view: View, user_id: str, at: int | None) -> _History:

@@ -8,6 +8,7 @@ from penchant.storage.comparing import Comparison
 from penchant.storage.moving import Side, compare_sides, move
 from penchant.storage.postgresql import Pooling
 from penchant.storage.records import (
+    AccountUsage,
     AddUsage,
     AuditEntry,
     ClearPieces,
@@ -35,6 +36,7 @@ from penchant.storage.records import (
 from penchant.storage.storage import Storage, open_storage
 
 __all__ = [
+    "AccountUsage",
     "AddUsage",
     "AuditEntry",
     "ClearPieces",

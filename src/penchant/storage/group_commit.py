@@ -20,7 +20,8 @@ from penchant.storage.records import (
     RecordInteractions,
     SubmitPieces,
 )
-from penchant.telemetry import logger
+from penchant.telemetry import Metrics, logger
+from penchant.tracing import tracing
 
 MAX_QUEUED = 10_000
 """Commands that may wait in a lane: at 5,000 a second, two seconds."""
@@ -41,14 +42,17 @@ class _Waiting:
 
     command: Command
     size_bytes: int
+    queued_at: float
     future: Future[Outcome] = field(default_factory=Future)
 
 
 class Lane:
     """One queue with one writer thread; commands of a source keep their order."""
 
-    def __init__(self, name: str, carry_out: CarryOut) -> None:
+    def __init__(self, name: str, carry_out: CarryOut, metrics: Metrics | None = None) -> None:
+        self._name = name
         self._carry_out = carry_out
+        self._metrics = metrics
         self._queue: queue.Queue[_Waiting | None] = queue.Queue()
         self._bytes = 0
         self._guard = threading.Lock()
@@ -61,7 +65,7 @@ class Lane:
         Raises:
             Overloaded: the queue is full.
         """
-        waiting = _Waiting(command, _size(command))
+        waiting = _Waiting(command, _size(command), time.monotonic())
         with self._guard:
             full = self._queue.qsize() >= MAX_QUEUED
             if full or (self._bytes and self._bytes + waiting.size_bytes > MAX_QUEUED_BYTES):
@@ -69,6 +73,11 @@ class Lane:
             self._bytes += waiting.size_bytes
         self._queue.put(waiting)
         return waiting.future
+
+    @property
+    def queued(self) -> tuple[int, int]:
+        """How many changes wait, and the size of their bodies; one that is being committed waits no more."""
+        return self._queue.qsize(), self._bytes
 
     def close(self) -> None:
         """Commit what is queued and end the thread."""
@@ -78,8 +87,13 @@ class Lane:
     def _run(self) -> None:
         while (first := self._queue.get()) is not None:
             group = self._gather(first)
+            if self._metrics is not None:
+                self._metrics.queue_seconds.labels(self._name).observe(time.monotonic() - first.queued_at)
+                self._metrics.group_changes.labels(self._name).observe(len(group))
             try:
-                outcomes = self._carry_out([waiting.command for waiting in group])
+                with tracing.span("commit") as tell:
+                    tell({"penchant.lane": self._name, "penchant.changes": len(group)})
+                    outcomes = self._carry_out([waiting.command for waiting in group])
             except Exception as error:  # noqa: BLE001  # the lane must outlive whatever a driver raises
                 logger.exception("a group of changes failed")
                 unavailable = error if isinstance(error, PenchantError) else _unavailable()

@@ -4,15 +4,22 @@ from pathlib import Path
 
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.storage import migrations
+from penchant.storage.connections import count_connections
 from penchant.storage.postgresql import Pooling, PostgresqlDatabase
 from penchant.storage.sqlite import SqliteDatabase
 from penchant.storage.translation import driver_errors
+from penchant.telemetry import Metrics
 
 AnyDatabase = SqliteDatabase | PostgresqlDatabase
 
 
 def open_database(
-    folder: Path, url: str | None, *, pooling: Pooling | None = None, moving: bool = False
+    folder: Path,
+    url: str | None,
+    *,
+    pooling: Pooling | None = None,
+    metrics: Metrics | None = None,
+    moving: bool = False,
 ) -> AnyDatabase:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
@@ -23,6 +30,8 @@ def open_database(
         StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
     """
     database = _database(folder, url, pooling or Pooling())
+    if metrics is not None:
+        count_connections(database.engines, metrics)
     try:
         with driver_errors():
             with database.reading_engine.connect() as connection:

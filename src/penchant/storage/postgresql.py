@@ -111,8 +111,11 @@ class PostgresqlDatabase:
             max_overflow=0,
             pool_timeout=pooling.timeout_s,
             isolation_level="READ COMMITTED",
+            # What is bound holds people's ids, and errors are logged.
+            hide_parameters=True,
             connect_args={"connect_timeout": max(2, round(pooling.timeout_s / 2))} | given,
         )
+        self.engines = (self.writing_engine,)
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
         self._lineage = ""

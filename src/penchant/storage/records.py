@@ -249,11 +249,23 @@ class KeyRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AccountUsage:
+    """What an account has, and its recommendation answers of a month."""
+
+    account_id: int
+    account: str
+    answers: int
+    sources: int
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """Who changed what: ``actor`` is a key id, or ``command-line``."""
+    """Who changed what of which account: ``actor`` is a key id, or ``command-line``."""
 
     recorded_at: int
     account_id: int
+    account: str
     actor: str
     action: str
     subject: str

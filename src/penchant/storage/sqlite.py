@@ -40,6 +40,7 @@ class SqliteDatabase:
         self._prepare(folder)
         self.reading_engine = self._engine("BEGIN")
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
+        self.engines = (self.reading_engine, self.writing_engine)
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
         upsert = statements.upsert(self.insert, statements.PIECES_KEY)
         self._upsert_sql = str(upsert.compile(dialect=dialect.dialect()))
@@ -66,6 +67,8 @@ class SqliteDatabase:
             f"sqlite+pysqlite:///{self.path}",
             poolclass=QueuePool,
             max_overflow=-1,
+            # What is bound holds people's ids, and errors are logged.
+            hide_parameters=True,
             connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_S},
         )
 

@@ -14,11 +14,13 @@ from penchant.errors import PenchantError, StorageUnavailable
 from penchant.model import Interaction
 from penchant.storage import access, maintenance, reads
 from penchant.storage.bodies import Dictionaries
+from penchant.storage.connections import connections_in_use
 from penchant.storage.group_commit import Grouping, Lane, in_source_order, is_interactions, now_ms
 from penchant.storage.hashing import source_id
 from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.postgresql import Pooling
 from penchant.storage.records import (
+    AccountUsage,
     AuditEntry,
     Command,
     ContentFeed,
@@ -35,6 +37,7 @@ from penchant.storage.records import (
 )
 from penchant.storage.translation import driver_errors
 from penchant.storage.writes import Writing
+from penchant.telemetry import Metrics
 
 PURGE_CHUNK = 1_000
 """Rows of a kind and source that one step of housekeeping removes."""
@@ -43,17 +46,27 @@ PURGE_CHUNK = 1_000
 class Storage:
     """An open database."""
 
-    def __init__(self, database: AnyDatabase) -> None:
+    def __init__(self, database: AnyDatabase, metrics: Metrics | None = None) -> None:
         self._database = database
         self._dictionaries = Dictionaries()
         grouping = Grouping(self._transact)
-        self._content = Lane("content", grouping.carry_out)
-        self._interactions = Lane("interactions", grouping.carry_out)
+        self._content = Lane("content", grouping.carry_out, metrics)
+        self._interactions = Lane("interactions", grouping.carry_out, metrics)
 
     @property
     def quick_reads(self) -> bool:
         """Whether a read takes microseconds, so that an event loop may do it itself."""
         return self._database.quick_reads
+
+    @property
+    def queued(self) -> dict[str, tuple[int, int]]:
+        """How many changes wait in each lane, and the size of their bodies."""
+        return {"content": self._content.queued, "interactions": self._interactions.queued}
+
+    @property
+    def connections(self) -> int:
+        """How many connections are in use."""
+        return connections_in_use(self._database.engines)
 
     def close(self) -> None:
         """Commit what is queued and close every connection."""
@@ -169,6 +182,11 @@ class Storage:
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
             return access.ensure_account(connection, self._database.insert, name)
 
+    def find_account(self, name: str) -> int | None:
+        """Return the number of an account; ``None`` for one that was never made."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.find_account(connection, name)
+
     def create_key(self, record: KeyRecord, *, actor: str) -> None:
         """Store a key, making its account if it is missing."""
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
@@ -204,8 +222,13 @@ class Storage:
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return access.answers(connection, account_id, month)
 
+    def accounts_usage(self, month: str, *, account_id: int | None = None) -> list[AccountUsage]:
+        """Return what accounts have and their answers of a month (``YYYY-MM``), ascending by name."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return access.accounts_usage(connection, month, account_id)
+
     def audit_log(self, *, account_id: int | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Return the newest entries of the audit log."""
+        """Return the newest entries of the audit log, newest first."""
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return access.audit_entries(connection, account_id, limit)
 
@@ -252,11 +275,17 @@ def _carried_out(writing: Writing, commands: Sequence[Command]) -> Sequence[Outc
         return [error] * len(commands)
 
 
-def open_storage(*, folder: Path, database_url: str | None = None, pooling: Pooling | None = None) -> Storage:
+def open_storage(
+    *,
+    folder: Path,
+    database_url: str | None = None,
+    pooling: Pooling | None = None,
+    metrics: Metrics | None = None,
+) -> Storage:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
     Raises:
         StorageUnavailable: it cannot be reached or written.
         StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
     """
-    return Storage(open_database(folder, database_url, pooling=pooling))
+    return Storage(open_database(folder, database_url, pooling=pooling, metrics=metrics), metrics)

@@ -1,11 +1,17 @@
 """What does a caller see when the database's driver raises? One place turns its errors into ours."""
 
 import sqlite3
+import time
 from types import TracebackType
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import StorageUnavailable
+from penchant.telemetry import logger
+
+LOGGED_EVERY_S = 1.0
+"""A database that is away fails every request; one line a second tells as much."""
+_logged_at = [0.0]
 
 
 class driver_errors:  # noqa: N801  # it is used as a function is
@@ -22,7 +28,18 @@ class driver_errors:  # noqa: N801  # it is used as a function is
     ) -> None:
         """Translate what the driver raised."""
         if isinstance(error, SQLAlchemyError | sqlite3.Error | OSError):
+            _log(error)
             raise StorageUnavailable(
                 "The database cannot be reached or refused the request; try again in a moment.",
                 retry_after_s=1,
             ) from error
+
+
+def _log(error: BaseException) -> None:
+    """Log what the driver said: its first line, since further ones may hold what was to be stored."""
+    now = time.monotonic()
+    if now - _logged_at[0] >= LOGGED_EVERY_S:
+        _logged_at[0] = now
+        said = str(getattr(error, "orig", error)).partition("\n")[0]
+        fields = {"error": type(error).__name__, "said": said}
+        logger.warning("the database cannot be reached or refused a request", extra={"fields": fields})

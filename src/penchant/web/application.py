@@ -23,7 +23,8 @@ from penchant.errors import PenchantError, RateExceeded, UnknownRoute, WrongMeth
 from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import RateState
-from penchant.telemetry import logger
+from penchant.telemetry import METHODS, logger, request_id
+from penchant.tracing import tracing
 from penchant.web.bodies import read_body, require_media_type
 from penchant.web.compression import Compression
 from penchant.web.documents import document_operations
@@ -104,26 +105,34 @@ class Application:
             if services is None:
                 raise RuntimeError("a request came before the start")
             exchange = _Exchange(scope, services)
-            try:
-                # Matched while it is encoded: a %2F inside an id is no separator.
-                raw_path = scope["raw_path"].partition(b"?")[0].decode("latin-1")
-                for segment in raw_path.split("/"):
-                    decode_component(segment)
-                query = parse_query(scope["query_string"])
-                resource, path = _found(routes, raw_path)
-                await resource.answer(exchange, path, query, receive, send)
-            except ClientDisconnect:
-                exchange.status = 499  # nobody is there to read an answer
-            except PenchantError as error:
-                await exchange.problem(error, self._base_path, receive, send)
-            except Exception:  # noqa: BLE001  # the process must outlive any request
-                services.metrics.failures.labels("request").inc()
-                logger.exception("request failed", extra={"fields": {"request_id": exchange.request_id}})
-                await exchange.problem(PenchantError("Something failed inside."), self._base_path, receive, send)
-            finally:
-                exchange.finish()
+            with tracing.span("request", exchange.headers) as tell:
+                try:
+                    await self._answered(routes, exchange, receive, send)
+                finally:
+                    exchange.finish()
+                    tell(exchange.attributes())
 
         return app
+
+    async def _answered(self, routes: Routes["Resource"], exchange: "_Exchange", receive: Receive, send: Send) -> None:
+        """Answer a request, with a problem where it fails."""
+        scope = exchange.scope
+        try:
+            # Matched while it is encoded: a %2F inside an id is no separator.
+            raw_path = scope["raw_path"].partition(b"?")[0].decode("latin-1")
+            for segment in raw_path.split("/"):
+                decode_component(segment)
+            query = parse_query(scope["query_string"])
+            resource, path = _found(routes, raw_path)
+            await resource.answer(exchange, path, query, receive, send)
+        except ClientDisconnect:
+            exchange.status = 499  # nobody is there to read an answer
+        except PenchantError as error:
+            await exchange.problem(error, self._base_path, receive, send)
+        except Exception:  # noqa: BLE001  # the process must outlive any request
+            exchange.services.metrics.failures.labels("request").inc()
+            logger.exception("request failed")
+            await exchange.problem(PenchantError("Something failed inside."), self._base_path, receive, send)
 
 
 class _Exchange:
@@ -134,6 +143,7 @@ class _Exchange:
         self.headers = Headers(scope=scope)
         given = self.headers.get(REQUEST_ID_HEADER, "")
         self.request_id = given if _REQUEST_ID.match(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
+        request_id.set(self.request_id)
         self.method: str = scope["method"]
         self.template = "(none)"
         self.status = 0
@@ -171,7 +181,7 @@ class _Exchange:
     async def problem(self, error: PenchantError, base_path: str, receive: Receive, send: Send) -> None:
         """Answer an error, unless an answer has begun already: then the connection is cut short."""
         if self.status:
-            logger.warning("an answer was cut short", extra={"fields": {"request_id": self.request_id}})
+            logger.warning("an answer was cut short")
             raise error
         self.services.metrics.problems.labels(error.code).inc()
         headers: dict[str, str] = {"cache-control": "no-store"}
@@ -198,13 +208,24 @@ class _Exchange:
         self.services.metrics.count_request(self.template, self.method, self.status, seconds)
         if self.services.settings.log_requests:
             fields = {
-                "request_id": self.request_id,
                 "method": self.method,
                 "route": self.template,
                 "status": self.status,
                 "ms": round(seconds * 1000, 3),
             }
             logger.info("request", extra={"fields": fields})
+
+    def attributes(self) -> dict[str, str | int]:
+        """Return what a trace tells of the request."""
+        method = self.method if self.method in METHODS else "_OTHER"
+        told: dict[str, str | int] = {
+            "http.route": self.template,
+            "http.request.method": method,
+            "http.response.status_code": self.status,
+        }
+        if self.status >= 500:
+            told["error.type"] = str(self.status)
+        return told
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
         headers = [(REQUEST_ID_HEADER.encode(), self.request_id.encode())]
@@ -271,13 +292,16 @@ class Resource:
         return await operation.handler(call)
 
     async def _admit(self, call: Call, exchange: _Exchange) -> None:
-        """Check key, rate, plan, and that the source exists."""
+        """Check key, rate, role, plan, and that the source exists."""
         services = call.services
         access = await services.access.authenticate(call.headers.getlist("x-api-key"))
         call.caller = access
         exchange.rate = await services.access.count_request(access)
         if exchange.rate is not None and exchange.rate.exceeded:
             raise RateExceeded(f"The key's plan allows {exchange.rate.limit} requests a second.", retry_after_s=1)
+        if call.operation.admin:
+            services.access.require_admin(access)
+            return
         if call.operation.counted:
             exchange.uncount = await services.usage.reserve(access)
         services.access.require_tenant(access)

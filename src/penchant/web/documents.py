@@ -12,14 +12,16 @@ from penchant.web.problems import KINDS
 from penchant.wire import components, encode
 
 _PROBLEM_MEDIA_TYPE = "application/problem+json"
+_DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}
 _PATH_TEXTS = {
     "source": "The source: a catalogue of the key's account.",
     "contentID": "The id of a piece; percent-encoded once (`/` as `%2F`).",
     "userID": "The id of a person; percent-encoded once.",
     "type": "One of Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike.",
     "code": "The code of an error.",
+    "keyID": "The id of a key, the part between its underscores.",
 }
-_KEY_ERRORS = ("unauthenticated", "rate-exceeded", "not-a-tenant")
+_KEY_ERRORS = ("unauthenticated", "rate-exceeded")
 
 
 def openapi(operations: Sequence[Operation], base_path: str) -> dict[str, Any]:
@@ -84,6 +86,8 @@ def _describe(operation: Operation) -> dict[str, Any]:
             "required": not operation.optional_body,
             "content": dict.fromkeys(types, schema),
         }
+    if operation.admin:
+        described["description"] = "Needs a key with the admin role."
     if operation.feature is not None:
         described["description"] = f"Needs the plan feature `{operation.feature.value}`."
     return described
@@ -135,10 +139,10 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": "Done." if operation.status == 200 else "Accepted and stored."}
+    answer: dict[str, Any] = {"description": _DESCRIPTIONS[operation.status]}
     if operation.answer is not None:
         answer["content"] = {operation.answer_media_type: {"schema": _reference(operation.answer)}}
-    if not operation.public:
+    if not operation.public and not operation.admin:
         answer["headers"] = {
             "x-penchant-version": {
                 "description": "The version of the source that was read, or that the change made.",
@@ -164,7 +168,8 @@ def _error_codes(operation: Operation) -> list[str]:
         codes += ["invalid-input", "storage-unavailable"]
         if operation.feature is not None or any(p.name == "catalogs" for p in operation.parameters):
             codes.append("feature-not-in-plan")
-        if not operation.creates_source:
+        codes.append("not-an-admin" if operation.admin else "not-a-tenant")
+        if not operation.creates_source and not operation.admin:
             codes.append("unknown-source")
         if MIN_VERSION in operation.parameters:
             codes.append("not-yet-visible")

@@ -129,6 +129,7 @@ class Operation:
     ``body`` and ``answer`` name schema components. ``creates_source`` tells that the source need not exist,
     ``finds_source`` that the handler itself finds out whether it does: it is looked for apart only to tell which of
     two errors goes first.
+    ``admin`` ones need a key with that role, and are about no source.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
     """
 
@@ -142,6 +143,7 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     feature: Feature | None = None
     public: bool = False
+    admin: bool = False
     creates_source: bool = False
     finds_source: bool = False
     counted: bool = False

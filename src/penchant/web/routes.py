@@ -2,6 +2,7 @@
 
 from penchant.model import Feature, ListKind
 from penchant.web import content, curation, people, recommendations, system
+from penchant.web.administration import ADMINISTRATION
 from penchant.web.bodies import JSON, NDJSON
 from penchant.web.operations import Operation
 from penchant.web.parameters import (
@@ -356,5 +357,5 @@ _SYSTEM = (
     ),
 )
 
-OPERATIONS: tuple[Operation, ...] = (*_SYSTEM, *_CONTENT, *_PEOPLE, *_CURATION)
+OPERATIONS: tuple[Operation, ...] = (*_SYSTEM, *ADMINISTRATION, *_CONTENT, *_PEOPLE, *_CURATION)
 """Every operation but the two that are made from this table: the OpenAPI document and its page."""

@@ -28,6 +28,7 @@ async def metrics(call: Call) -> Answer:
         access = await call.services.access.authenticate(call.headers.getlist("x-api-key"))
         if not access.admin:
             raise NotAnAdmin("The metrics are closed; use a key with the admin role.")
+    call.services.measuring.measure()
     # In a thread, since it may read the files of all workers.
     return Answer(body=await asyncio.to_thread(call.services.metrics.render), media_type=_METRICS)
 

@@ -1,5 +1,18 @@
 """The interface's JSON: what comes in is checked to the last member, what goes out is spelt here alone."""
 
+from penchant.wire.administration import (
+    MAX_KEY_DAYS,
+    AccountUsageAnswer,
+    AuditEntryAnswer,
+    AuditLog,
+    KeyAnswer,
+    KeyList,
+    KeyWish,
+    NewKeyAnswer,
+    UsageReport,
+    decode_key_wish,
+    parse_month,
+)
 from penchant.wire.answers import (
     BulkReceipt,
     InteractionAnswer,
@@ -24,9 +37,17 @@ from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
 __all__ = [
+    "MAX_KEY_DAYS",
+    "AccountUsageAnswer",
+    "AuditEntryAnswer",
+    "AuditLog",
     "BulkReceipt",
     "InteractionAnswer",
     "InteractionKey",
+    "KeyAnswer",
+    "KeyList",
+    "KeyWish",
+    "NewKeyAnswer",
     "Problem",
     "ProblemFault",
     "Profile",
@@ -35,11 +56,13 @@ __all__ = [
     "RecommendedPiece",
     "SourceStatus",
     "Submission",
+    "UsageReport",
     "UserExport",
     "components",
     "decode_ids",
     "decode_interaction_lines",
     "decode_interactions",
+    "decode_key_wish",
     "decode_list",
     "decode_settings",
     "decode_stored_piece",
@@ -51,6 +74,7 @@ __all__ = [
     "name_problem",
     "parse_date",
     "parse_interaction_timestamp",
+    "parse_month",
     "parse_timestamp",
     "source_problem",
 ]

@@ -11,7 +11,7 @@ from penchant.model import (
     MAX_WEIGHT,
     InteractionType,
 )
-from penchant.wire import answers
+from penchant.wire import administration, answers
 from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
 
 _ANSWERS = (
@@ -23,6 +23,10 @@ _ANSWERS = (
     answers.BulkReceipt,
     answers.UserExport,
     answers.Problem,
+    administration.AuditLog,
+    administration.KeyList,
+    administration.NewKeyAnswer,
+    administration.UsageReport,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -32,7 +36,14 @@ _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
     _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
-    return {**generated, **_pieces(), **_lists(), "Settings": _settings(), "InteractionInput": _interaction()}
+    return {
+        **generated,
+        **_pieces(),
+        **_lists(),
+        "Settings": _settings(),
+        "InteractionInput": _interaction(),
+        "KeyWish": _key_wish(),
+    }
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -145,6 +156,22 @@ def _settings() -> dict[str, Any]:
             },
             "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
         },
+    }
+
+
+def _key_wish() -> dict[str, Any]:
+    name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
+    days = {"type": ["integer", "null"], "minimum": 1, "maximum": administration.MAX_KEY_DAYS}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "account": name,
+            "plan": name | {"default": "full"},
+            "admin": {"type": "boolean", "default": False},
+            "expiresInDays": days,
+        },
+        "required": ["account"],
     }
 
 

@@ -1,0 +1,150 @@
+"""What may those do who run the service? Make, list and revoke keys, and see usage and the audit log.
+
+Used by keys with the admin role and by the command line alike. Never the data of a source.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from penchant.errors import Fault, InvalidInput, invalid_parameter
+from penchant.live.database import Database
+from penchant.service.access import Access, new_key
+from penchant.settings import CurrentSettings
+from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
+from penchant.wire import (
+    AccountUsageAnswer,
+    AuditEntryAnswer,
+    KeyAnswer,
+    KeyWish,
+    NewKeyAnswer,
+    format_timestamp,
+)
+
+MAX_AUDIT_ENTRIES = 1_000
+"""Entries of the audit log in one answer."""
+
+
+def make_key(storage: Storage, wish: KeyWish, *, actor: str) -> tuple[KeyRecord, str]:
+    """Store a new key, and its account where that is missing; return its record with the key itself."""
+    now = datetime.now(UTC)
+    days = wish.expires_in_days
+    key_id, key, secret_hash = new_key()
+    record = KeyRecord(
+        key_id=key_id,
+        account_id=storage.account_id(wish.account),
+        account=wish.account,
+        plan=wish.plan,
+        admin=wish.admin,
+        secret_hash=secret_hash,
+        created_at=_milliseconds(now),
+        expires_at=None if days is None else _milliseconds(now + timedelta(days=days)),
+    )
+    storage.create_key(record, actor=actor)
+    return record, key
+
+
+def current_month() -> str:
+    """Return the present UTC month as ``YYYY-MM``."""
+    return datetime.now(UTC).strftime("%Y-%m")
+
+
+def key_answer(record: KeyRecord) -> KeyAnswer:
+    """Return what is told of a key, with its state of now."""
+    return KeyAnswer(
+        key_id=record.key_id,
+        account=record.account,
+        plan=record.plan,
+        role="admin" if record.admin else "tenant",
+        state=_state(record),
+        created_at=format_timestamp(record.created_at),
+        expires_at=_moment(record.expires_at),
+        revoked_at=_moment(record.revoked_at),
+    )
+
+
+def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
+    """Return the usage of accounts as it is told."""
+    return [
+        AccountUsageAnswer(account=row.account, answers=row.answers, sources=row.sources, pieces=row.pieces)
+        for row in rows
+    ]
+
+
+def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer]:
+    """Return entries of the audit log as they are told."""
+    return [
+        AuditEntryAnswer(
+            recorded_at=format_timestamp(entry.recorded_at),
+            account=entry.account,
+            actor=entry.actor,
+            action=entry.action,
+            subject=entry.subject,
+        )
+        for entry in entries
+    ]
+
+
+class Administration:
+    """Keys of all accounts, their usage, and who changed what."""
+
+    def __init__(self, database: Database, settings: CurrentSettings) -> None:
+        self._database = database
+        self._settings = settings
+
+    async def usage(self, month: str) -> list[AccountUsageAnswer]:
+        """Return the usage of every account in a month (``YYYY-MM``)."""
+        storage = self._database.storage
+        return usage_answers(await self._database.in_thread(storage.accounts_usage, month))
+
+    async def audit(self, limit: int) -> list[AuditEntryAnswer]:
+        """Return the newest entries of the audit log, newest first."""
+        storage = self._database.storage
+        return audit_answers(await self._database.in_thread(storage.audit_log, limit=limit))
+
+    async def keys(self) -> list[KeyAnswer]:
+        """Return every key, oldest first; revoked ones stay listed."""
+        records = await self._database.in_thread(self._database.storage.list_keys)
+        return [key_answer(record) for record in records]
+
+    async def create(self, access: Access, wish: KeyWish) -> NewKeyAnswer:
+        """Make a key, and its account where that is missing.
+
+        Raises:
+            InvalidInput: no plan has this name.
+        """
+        settings = self._settings.now
+        if settings.plan(wish.plan) is None:
+            detail = f"Found an unknown plan; accepted are {', '.join(settings.plan_names())}."
+            raise InvalidInput(f"/plan: {detail}", faults=[Fault(pointer="/plan", detail=detail)])
+        storage = self._database.storage
+        record, key = await self._database.in_thread(make_key, storage, wish, actor=access.key_id)
+        told = key_answer(record)
+        return NewKeyAnswer(key=key, **{name: getattr(told, name) for name in KeyAnswer.__struct_fields__})
+
+    async def revoke(self, access: Access, key_id: str) -> KeyAnswer:
+        """Revoke a key, which may be revoked already; it stops working within a second everywhere.
+
+        Raises:
+            InvalidInput: no key has this id.
+        """
+        storage = self._database.storage
+        await self._database.in_thread(storage.revoke_key, key_id, actor=access.key_id)
+        record = await self._database.in_thread(storage.find_key, key_id)
+        if record is None:
+            raise invalid_parameter("keyID", "Found the id of no key; GET /-/admin/keys lists them.")
+        return key_answer(record)
+
+
+def _state(record: KeyRecord) -> str:
+    if record.revoked_at is not None:
+        return "revoked"
+    expired = record.expires_at is not None and record.expires_at <= _milliseconds(datetime.now(UTC))
+    return "expired" if expired else "active"
+
+
+def _moment(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else format_timestamp(milliseconds)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,99 @@
+"""What a running service logs: to be read by people or programs, and nothing of those who use it."""
+
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from acceptance.servers import Server
+
+pytestmark = pytest.mark.slow
+
+PERSON = "very-secret-person"
+EVENT = "very-secret-event"
+_FIELD = re.compile(r"""(\w+)=("(?:[^"\\]|\\.)*"|\S+)""")
+
+
+@pytest.fixture(params=("text", "json"))
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'log-format = "{request.param}"\nlog-requests = true\n')
+    running = Server(tmp_path / "data", "--settings", str(settings))
+    running.client.post("/s/content", json=[{"id": "a", "categories": {}}])
+    yield running
+    if running.process.poll() is None:
+        assert running.stop() == 0
+
+
+def lines_of(server: Server) -> list[dict[str, Any]]:
+    """Return the lines of the log, read as its format says."""
+    lines = server.log().splitlines()
+    if lines[0].startswith("{"):
+        return [json.loads(line) for line in lines]
+    found = (re.fullmatch(rf"\S+Z [A-Z]+ (.*?)((?: {_FIELD.pattern})*)", line) for line in lines)
+    return [{"message": line[1]} | dict(_FIELD.findall(line[2])) for line in found if line]
+
+
+def spoil(server: Server, table: str) -> None:
+    """Take a table away, so that what needs it fails inside."""
+    with closing(sqlite3.connect(server.data / "penchant.db")) as connection:
+        connection.execute(f"ALTER TABLE {table} RENAME TO taken_away")
+
+
+def test_lines_of_a_request_have_its_id_whoever_asks_meanwhile(server: Server) -> None:
+    def ask(name: str) -> None:
+        with httpx.Client(base_url=server.url, headers={"x-api-key": server.key}) as client:
+            for number in range(20):
+                client.get(f"/s/users/{name}/interactions", headers={"x-request-id": f"{name}-{number}"})
+
+    askers = [threading.Thread(target=ask, args=(f"asker{number}",)) for number in range(4)]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+
+    # A line is written after its answer was sent.
+    assert server.stop() == 0
+    asked = {f"asker{name}-{number}" for name in range(4) for number in range(20)}
+    answered = [line for line in lines_of(server) if line["message"] == "request" and line["request_id"] in asked]
+    assert sorted(line["request_id"] for line in answered) == sorted(asked)
+    assert {line["route"] for line in answered} == {"/{source}/users/{userID}/interactions"}
+
+
+def test_nothing_of_a_person_or_key_is_logged_even_when_it_fails(server: Server) -> None:
+    recorded = f"/s/users/{PERSON}/interactions/Watch/content/a?event-id={EVENT}"
+    assert server.client.post(recorded).status_code == 200
+    spoil(server, "interactions")
+
+    listed = server.client.get(f"/s/users/{PERSON}/interactions", headers={"x-request-id": "mine"})
+    failed = server.client.post(recorded.replace(EVENT, "other-secret"))
+
+    assert (failed.status_code, listed.status_code) == (503, 503)
+    assert server.stop() == 0
+    (told,) = [line for line in lines_of(server) if line["message"].startswith("the database")]
+    assert told["request_id"] == "mine"
+    assert "no such table: interactions" in server.log()
+    for secret in (PERSON, EVENT, "other-secret", server.key, server.key.split("_")[2]):
+        assert secret not in server.log()
+
+
+def test_every_line_of_json_has_the_same_beginning(server: Server) -> None:
+    server.client.get("/s/ids")
+    spoil(server, "interactions")
+    server.client.post(f"/s/users/{PERSON}/interactions/Watch/content/a")
+    assert server.stop() == 0
+
+    log = server.log().splitlines()
+    if not log[0].startswith("{"):
+        assert log[0].startswith("penchant listens on http://")
+        return
+    for line in map(json.loads, log):
+        assert list(line)[:4] == ["time", "level", "message", "request_id"]
+    assert {line["request_id"] is None for line in map(json.loads, log)} == {True, False}

@@ -1,0 +1,73 @@
+"""Workers send spans to whoever collects them, where the extra is installed."""
+
+import importlib.util
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server, command
+
+pytestmark = pytest.mark.slow
+HAS_SDK = importlib.util.find_spec("opentelemetry") is not None
+
+
+class Collector(HTTPServer):
+    """Takes what is sent to it, as it is."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Taking)
+        self.taken: list[bytes] = []
+
+
+class _Taking(BaseHTTPRequestHandler):
+    server: Collector
+
+    def do_POST(self) -> None:  # the base class finds it by this name
+        self.server.taken.append(self.rfile.read(int(self.headers["content-length"])))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    collecting = Collector()
+    thread = threading.Thread(target=collecting.serve_forever)
+    thread.start()
+    yield collecting
+    collecting.shutdown()
+    thread.join()
+    collecting.server_close()
+
+
+def settings(folder: Path, port: int) -> Path:
+    path = folder / "settings.toml"
+    path.write_text(f'tracing-endpoint = "http://127.0.0.1:{port}/v1/traces"\n')
+    return path
+
+
+@pytest.mark.skipif(not HAS_SDK, reason="OpenTelemetry is not installed")
+def test_spans_arrive_at_the_latest_when_the_service_ends(tmp_path: Path, collector: Collector) -> None:
+    server = Server(tmp_path / "data", "--settings", str(settings(tmp_path, collector.server_port)))
+    server.client.post("/secret-source/content", json=[{"id": "secret-piece", "categories": {}}])
+    server.client.get("/secret-source/users/secret-person/recommendation")
+
+    assert server.stop() == 0
+
+    sent = b"".join(collector.taken)
+    for name in (b"request", b"commit", b"change", b"search", b"/{source}/users/{userID}/recommendation"):
+        assert name in sent
+    assert b"secret" not in sent
+
+
+@pytest.mark.skipif(HAS_SDK, reason="OpenTelemetry is installed")
+def test_an_endpoint_without_the_extra_ends_the_start_with_a_clear_message(tmp_path: Path) -> None:
+    failed = command("serve", "--data", str(tmp_path / "data"), "--settings", str(settings(tmp_path, 1)))
+
+    assert failed.returncode == 1
+    assert "penchant[tracing]" in failed.stderr

@@ -1,0 +1,106 @@
+"""What the metrics tell of queues, connections, the index and its builder."""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from conftest import Service
+from factories import piece
+from penchant.model import EncodedPiece
+from penchant.settings import METRICS_VARIABLE, counting_alone
+from penchant.storage import Command, Outcome, SubmitPieces, open_storage
+from penchant.storage.group_commit import Lane
+from penchant.telemetry import Metrics
+from storage.conftest import new_database
+
+
+def value(registry: CollectorRegistry, name: str, **labels: str) -> float:
+    found = registry.get_sample_value(name, labels)
+    assert found is not None, name
+    return found
+
+
+def submission(account: int = 1, name: str = "a", body: bytes = b"{}") -> SubmitPieces:
+    return SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id=name, body=body)])
+
+
+def test_a_lane_tells_what_waits_and_how_long_it_did() -> None:
+    metrics = Metrics()
+    held, may_go_on = threading.Event(), threading.Event()
+
+    def carry_out(commands: Sequence[Command]) -> list[Outcome]:
+        held.set()
+        assert may_go_on.wait(10)
+        return [Outcome() for _ in commands]
+
+    lane = Lane("content", carry_out, metrics)  # type: ignore[arg-type]
+    futures = [lane.submit(submission())]
+    assert held.wait(10)
+    futures += [lane.submit(submission(body=b"x" * 100)) for _ in range(3)]
+
+    assert lane.queued == (3, 300)
+    time.sleep(0.05)
+    may_go_on.set()
+    for future in futures:
+        future.result(10)
+    lane.close()
+
+    assert lane.queued == (0, 0)
+    assert value(metrics.registry, "penchant_group_changes_count", lane="content") == 2
+    assert value(metrics.registry, "penchant_group_changes_sum", lane="content") == 4
+    assert value(metrics.registry, "penchant_queue_seconds_sum", lane="content") >= 0.05
+
+
+def test_connections_in_use_are_counted_and_those_made(tmp_path: Path, postgresql: str) -> None:
+    metrics = Metrics()
+    opened = open_storage(folder=tmp_path, database_url=new_database(postgresql), metrics=metrics)
+    with closing(opened) as storage:
+        account = storage.account_id("one")
+        storage.submit(submission(account)).result(30)
+        listings = [storage.open_ids(account, "s") for _ in range(10)]
+        before = storage.connections
+
+        for listing in listings:
+            listing.__enter__()
+        taken = storage.connections
+        for listing in listings:
+            listing.__exit__(None, None, None)
+
+        assert (before, taken, storage.connections) == (0, 10, 0)
+        assert value(metrics.registry, "penchant_database_connections_opened_total") >= 9
+
+
+def test_a_request_is_measured_where_it_went(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    service.get("/s/content/a/similar")
+    service.submit("s", piece("c", "x"))
+    service.get("/s/content/a/similar")
+    service.get("/s/ids", key="pk_unknown_key")
+
+    told = service.client.get("/-/metrics").text.splitlines()
+
+    counted = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in told if not line.startswith("#")}
+    assert counted['penchant_group_changes_count{lane="content"}'] == 2
+    assert counted['penchant_queued_changes{lane="content"}'] == 0
+    assert counted["penchant_merge_seconds_count"] >= 1
+    assert counted["penchant_read_wait_seconds_count"] >= 1
+    assert counted["penchant_index_lag_versions"] == 0
+    assert counted["penchant_database_connections_opened_total"] >= 2
+    assert counted['penchant_key_checks_total{cache="hit"}'] + counted['penchant_key_checks_total{cache="miss"}'] == 5
+    assert counted['penchant_key_checks_total{cache="miss"}'] >= 2
+    assert counted['penchant_problems_total{code="unauthenticated"}'] == 1
+
+
+def test_a_process_that_is_started_to_count_alone_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(METRICS_VARIABLE, "somewhere")
+
+    with counting_alone():
+        assert METRICS_VARIABLE not in os.environ
+
+    assert os.environ[METRICS_VARIABLE] == "somewhere"

@@ -1,0 +1,207 @@
+"""What keys with the admin role may do, and others may not (interface, section 2)."""
+
+import time
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conftest import Service
+from factories import piece
+from penchant.settings import PlanSettings, Settings
+from penchant.web.administration import ADMINISTRATION
+
+ASKED = (
+    ("GET", "/-/admin/usage"),
+    ("GET", "/-/admin/audit"),
+    ("GET", "/-/admin/keys"),
+    ("POST", "/-/admin/keys"),
+    ("DELETE", "/-/admin/keys/someone"),
+)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return Settings(data=settings.data, plans={"slow": PlanSettings(requests_per_second=1)})
+
+
+@pytest.fixture
+def admin(service: Service) -> str:
+    return service.new_key(account="operators", admin=True)
+
+
+def created(service: Service, acting: str, **wish: Any) -> Any:
+    answer = service.post("/-/admin/keys", json=wish, key=acting)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def conforms(service: Service, answer: Any, method: str, template: str) -> bool:
+    """Return whether an answer has the form that the OpenAPI document promises."""
+    document = service.client.get("/-/openapi.json").json()
+    promised = document["paths"][template][method.lower()]["responses"][str(answer.status_code)]
+    media_type = answer.headers["content-type"].partition(";")[0]
+    schema = promised["content"][media_type]["schema"] | {"components": document["components"]}
+    jsonschema.Draft202012Validator(schema).validate(answer.json())
+    return True
+
+
+@pytest.mark.parametrize(("method", "path"), ASKED)
+def test_only_keys_with_the_admin_role_are_let_in(service: Service, method: str, path: str) -> None:
+    refused = service.request(method, path)
+    missing = service.client.request(method, path)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "not-an-admin")
+    assert (missing.status_code, missing.json()["code"]) == (401, "unauthenticated")
+    template = path.replace("someone", "{keyID}")
+    assert conforms(service, refused, method, template)
+    assert conforms(service, missing, method, template)
+
+
+def test_every_operation_is_for_admins_and_asked_here() -> None:
+    assert all(operation.admin and operation.personal for operation in ADMINISTRATION)
+    assert {(each.method, each.path.replace("{keyID}", "someone")) for each in ADMINISTRATION} == set(ASKED)
+
+
+def test_an_admin_key_is_held_to_its_rate(service: Service) -> None:
+    key = service.new_key(admin=True, plan="slow")
+
+    answers = [service.get("/-/admin/keys", key=key) for _ in range(4)]
+
+    assert 429 in {answer.status_code for answer in answers}
+    assert all("ratelimit" in answer.headers for answer in answers)
+
+
+def test_a_key_is_answered_once_works_and_is_listed(service: Service, admin: str) -> None:
+    made = created(service, admin, account="press", plan="basic", expiresInDays=2)
+
+    assert made["key"].split("_")[1] == made["keyId"]
+    assert service.submit("s", piece("a"), key=made["key"])["created"] == 1
+    answer = service.get("/-/admin/keys", key=admin)
+    assert conforms(service, answer, "GET", "/-/admin/keys")
+    (listed,) = [each for each in answer.json()["keys"] if each["keyId"] == made["keyId"]]
+    assert listed == {name: value for name, value in made.items() if name != "key"}
+    assert (listed["plan"], listed["role"], listed["state"]) == ("basic", "tenant", "active")
+    assert made["key"].split("_")[2] not in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_an_admin_key_can_make_another_one(service: Service, admin: str) -> None:
+    made = created(service, admin, account="operators", admin=True)
+
+    assert made["role"] == "admin"
+    assert service.get("/-/admin/keys", key=made["key"]).status_code == 200
+
+
+def test_a_revoked_key_stops_and_says_so_again(service: Service, admin: str) -> None:
+    made = created(service, admin, account="press")
+    path = f"/-/admin/keys/{made['keyId']}"
+
+    answers = [service.delete(path, key=admin) for _ in range(2)]
+    time.sleep(1)
+
+    assert conforms(service, answers[0], "DELETE", "/-/admin/keys/{keyID}")
+    assert [(answer.status_code, answer.json()["state"]) for answer in answers] == [(200, "revoked")] * 2
+    assert answers[0].json() == answers[1].json()
+    assert service.get("/s/ids", key=made["key"]).status_code == 401
+
+
+def test_an_id_of_no_key_is_told(service: Service, admin: str) -> None:
+    answer = service.delete("/-/admin/keys/nobody", key=admin)
+
+    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, "keyID")
+
+
+@pytest.mark.parametrize(
+    ("wish", "pointer"),
+    (
+        ({}, "/account"),
+        ({"account": ""}, "/account"),
+        ({"account": "a\n"}, "/account"),
+        ({"account": 1}, "/account"),
+        ({"account": "x" * 201}, "/account"),
+        ({"account": "a", "plan": "none"}, "/plan"),
+        ({"account": "a", "plan": None}, "/plan"),
+        ({"account": "a", "admin": 1}, "/admin"),
+        ({"account": "a", "expiresInDays": 0}, "/expiresInDays"),
+        ({"account": "a", "expiresInDays": 36_501}, "/expiresInDays"),
+        ({"account": "a", "expiresInDays": True}, "/expiresInDays"),
+        ({"account": "a", "expiresInDays": 1.5}, "/expiresInDays"),
+        ({"account": "a", "colour": "blue"}, "/colour"),
+        ([], ""),
+        ("a", ""),
+    ),
+)
+def test_an_unacceptable_wish_is_told_with_its_place(service: Service, admin: str, wish: Any, pointer: str) -> None:
+    before = len(service.get("/-/admin/keys", key=admin).json()["keys"])
+
+    answer = service.post("/-/admin/keys", json=wish, key=admin)
+
+    assert (answer.status_code, answer.json()["errors"][0].get("pointer")) == (422, pointer)
+    assert len(service.get("/-/admin/keys", key=admin).json()["keys"]) == before
+
+
+def test_a_wish_of_another_type_or_without_syntax_is_refused(service: Service, admin: str) -> None:
+    json_type = {"content-type": "application/json"}
+
+    assert service.post("/-/admin/keys", content=b"a", key=admin).status_code == 415
+    assert service.post("/-/admin/keys", content=b"{", headers=json_type, key=admin).status_code == 400
+
+
+def test_usage_counts_answers_sources_and_pieces_by_account(service: Service, admin: str) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    service.submit("t")
+    assert service.get("/s/content/a/similar").status_code == 200
+    deadline = time.monotonic() + 10
+
+    while (told := service.get("/-/admin/usage", key=admin)).json()["accounts"][0]["answers"] < 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    assert conforms(service, told, "GET", "/-/admin/usage")
+    assert told.json() == {
+        "month": time.strftime("%Y-%m", time.gmtime()),
+        "accounts": [
+            {"account": "default", "answers": 1, "sources": 2, "pieces": 2},
+            {"account": "operators", "answers": 0, "sources": 0, "pieces": 0},
+        ],
+    }
+    earlier = service.get("/-/admin/usage?month=2020-01", key=admin).json()
+    assert (earlier["month"], {each["answers"] for each in earlier["accounts"]}) == ("2020-01", {0})
+
+
+@pytest.mark.parametrize(
+    "query", ("month=2026-13", "month=2026-1", "month=", "month=2026-01&month=2026-02", "month=no")
+)
+def test_a_month_is_written_in_one_way(service: Service, admin: str, query: str) -> None:
+    answer = service.get(f"/-/admin/usage?{query}", key=admin)
+
+    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, "month")
+
+
+def test_the_audit_log_names_the_acting_key_newest_first(service: Service, admin: str) -> None:
+    made = created(service, admin, account="press")
+    service.submit("s", piece("a"), key=made["key"])
+    service.delete(f"/-/admin/keys/{made['keyId']}", key=admin)
+    acting = admin.split("_")[1]
+
+    answer = service.get("/-/admin/audit?limit=3", key=admin)
+
+    assert conforms(service, answer, "GET", "/-/admin/audit")
+    found = [tuple(entry.values())[1:] for entry in answer.json()["entries"]]
+    assert found == [
+        ("press", acting, "key.revoke", made["keyId"]),
+        ("press", made["keyId"], "source.create", "s"),
+        ("press", acting, "key.create", made["keyId"]),
+    ]
+    assert service.get("/-/admin/audit?limit=0", key=admin).status_code == 422
+
+
+def test_revoking_again_is_no_further_change(service: Service, admin: str) -> None:
+    made = created(service, admin, account="press")
+    for _ in range(2):
+        service.delete(f"/-/admin/keys/{made['keyId']}", key=admin)
+
+    entries = service.get("/-/admin/audit", key=admin).json()["entries"]
+
+    assert [entry["action"] for entry in entries].count("key.revoke") == 1
