@@ -201,13 +201,21 @@ def test_paths_bodies_and_answers_pass_the_balancer_as_they_are(calm: Cluster) -
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers}) == 1
     assert calm.client.get("/s0/content/").json()["code"] == "unknown-route"
-    large = calm.client.post(
-        "/s0/content", content=b" " * (33 * 1024 * 1024), headers={"content-type": "application/json"}
-    )
-    assert large.json()["code"] == "body-too-large"
     assert calm.client.get("/s0", headers={"x-request-id": "mine"}).headers["x-request-id"] == "mine"
     assert len(calm.client.get("/s0").headers["x-request-id"]) >= 32
     assert calm.client.get("/-/metrics").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("size", "key", "code"), ((10_000_000, "wrong", "unauthenticated"), (34_000_000, "", "body-too-large"))
+)
+def test_what_is_refused_before_its_body_has_arrived_is_told_through_the_balancer(
+    calm: Cluster, size: int, key: str, code: str
+) -> None:
+    headers = {"content-type": "application/json", "x-api-key": key or calm.key}
+    for _ in range(10):
+        with httpx.Client(base_url=calm.balancer.url, headers=headers, timeout=30) as client:
+            assert client.post("/s0/content", content=b" " * size).json()["code"] == code
 
 
 def test_a_source_is_asked_of_one_node_and_sources_of_both(calm: Cluster) -> None:

@@ -24,7 +24,7 @@ from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import RateState
 from penchant.telemetry import logger
-from penchant.web.bodies import read_body, require_media_type
+from penchant.web.bodies import Receiving, read_body, require_media_type
 from penchant.web.compression import Compression
 from penchant.web.documents import document_operations
 from penchant.web.operations import Answer, Call, Operation
@@ -104,6 +104,7 @@ class Application:
             if services is None:
                 raise RuntimeError("a request came before the start")
             exchange = _Exchange(scope, services)
+            receive = receiving = Receiving(receive, exchange.headers)
             try:
                 # Matched while it is encoded: a %2F inside an id is no separator.
                 raw_path = scope["raw_path"].partition(b"?")[0].decode("latin-1")
@@ -122,6 +123,7 @@ class Application:
                 await exchange.problem(PenchantError("Something failed inside."), self._base_path, receive, send)
             finally:
                 exchange.finish()
+            await receiving.linger()
 
         return app
 
