@@ -86,22 +86,18 @@ def seen(answer: httpx.Response) -> str:
     return f"{whose} {answer.status_code}"
 
 
-@pytest.fixture(params=("nginx", "haproxy"))
-def cluster(
-    request: pytest.FixtureRequest, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Cluster]:
-    """Two nodes with two workers and a folder each, and a source with two pieces for every number."""
-    program(request.param)
-    # Clients, nodes, database and balancer share the machine: a node that runs late is not what is looked at.
-    monkeypatch.setenv("PENCHANT_LONGEST_DELAY_S", "0")
+@contextmanager
+def started(balancer_name: str, postgresql: str, folder: Path) -> Iterator[Cluster]:
+    """Start two nodes with two workers and a folder each, and eight sources with two pieces."""
+    program(balancer_name)
     database = new_database(postgresql)
     nodes: list[Server] = []
     balancer = None
     try:
         for number in (1, 2):
-            (tmp_path / f"node{number}").mkdir()
-            nodes.append(Server(tmp_path / f"node{number}" / "data", "--workers", "2", database=database))
-        balancer = Balancer(request.param, tmp_path / "balancer", [node.port for node in nodes])
+            (folder / f"node{number}").mkdir()
+            nodes.append(Server(folder / f"node{number}" / "data", "--workers", "2", database=database))
+        balancer = Balancer(balancer_name, folder / "balancer", [node.port for node in nodes])
         with httpx.Client(base_url=balancer.url, headers={"x-api-key": nodes[0].key}, timeout=30) as client:
             wait_until_balanced(client)
             for number in range(SOURCES):
@@ -113,6 +109,30 @@ def cluster(
         for node in nodes:
             if node.process.poll() is None:
                 node.kill()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience() -> Iterator[None]:
+    """Clients, nodes, database and balancer share the machine: a node that runs late is not what is looked at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PENCHANT_LONGEST_DELAY_S", "0")
+        yield
+
+
+@pytest.fixture(scope="module", params=("nginx", "haproxy"))
+def calm(
+    request: pytest.FixtureRequest, postgresql: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """Nodes for all tests that end none of them."""
+    with started(request.param, postgresql, tmp_path_factory.mktemp("calm")) as running:
+        yield running
+
+
+@pytest.fixture(params=("nginx", "haproxy"))
+def cluster(request: pytest.FixtureRequest, postgresql: str, tmp_path: Path) -> Iterator[Cluster]:
+    """Nodes of a test's own, which it may end."""
+    with started(request.param, postgresql, tmp_path) as running:
+        yield running
 
 
 def piece(name: str) -> dict[str, object]:
@@ -162,42 +182,50 @@ def assert_nothing_is_missing(cluster: Cluster, running: Load) -> None:
         assert {name for where, name in running.acknowledged if where == source} <= stored
 
 
-def test_what_one_node_has_taken_the_other_and_the_balancer_answer_next(cluster: Cluster) -> None:
+def test_what_one_node_has_taken_the_other_and_the_balancer_answer_next(calm: Cluster) -> None:
     for number in range(20):
-        writer, reader = cluster.nodes if number % 2 else reversed(cluster.nodes)
+        writer, reader = calm.nodes if number % 2 else reversed(calm.nodes)
         assert writer.client.post("/s0/content", json=[piece(f"new-{number}")]).status_code == 202
-        for client in (reader.client, cluster.client):
+        for client in (reader.client, calm.client):
             assert client.get(f"/s0/content/new-{number}/similar").status_code == 200
 
 
-def test_paths_bodies_and_answers_pass_the_balancer_as_they_are(cluster: Cluster) -> None:
+def test_paths_bodies_and_answers_pass_the_balancer_as_they_are(calm: Cluster) -> None:
     many = [piece(f"{'long' * 100}-{number}") for number in range(1_000)]
     odd = "a/b %41+ü"
-    assert cluster.client.post("/s0/content", json=[*many, piece(odd)]).json()["created"] == 1_001
+    assert calm.client.post("/s0/content", json=[*many, piece(odd)]).json()["created"] == 1_001
     raw = "/s0/content/a%2Fb%20%2541%2B%C3%BC"
 
     for path in (raw, f"{raw}/similar", "/s0/content", "/s0/ids?skip=5&limit=5"):
-        answers = [client.get(path) for client in (cluster.client, *(node.client for node in cluster.nodes))]
+        answers = [client.get(path) for client in (calm.client, *(node.client for node in calm.nodes))]
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers}) == 1
-    assert cluster.client.get("/s0/content/").json()["code"] == "unknown-route"
-    large = cluster.client.post(
-        "/s0/content", content=b" " * (33 * 1024 * 1024), headers={"content-type": "application/json"}
-    )
-    assert large.json()["code"] == "body-too-large"
-    assert cluster.client.get("/s0", headers={"x-request-id": "mine"}).headers["x-request-id"] == "mine"
-    assert len(cluster.client.get("/s0").headers["x-request-id"]) >= 32
-    assert cluster.client.get("/-/metrics").status_code == 404
+    assert calm.client.get("/s0/content/").json()["code"] == "unknown-route"
+    assert calm.client.get("/s0", headers={"x-request-id": "mine"}).headers["x-request-id"] == "mine"
+    assert len(calm.client.get("/s0").headers["x-request-id"]) >= 32
+    assert calm.client.get("/-/metrics").status_code == 404
 
 
-def test_a_source_is_asked_of_one_node_and_sources_of_both(cluster: Cluster) -> None:
+@pytest.mark.parametrize(
+    ("size", "key", "code"), ((10_000_000, "wrong", "unauthenticated"), (34_000_000, "", "body-too-large"))
+)
+def test_what_is_refused_before_its_body_has_arrived_is_told_through_the_balancer(
+    calm: Cluster, size: int, key: str, code: str
+) -> None:
+    headers = {"content-type": "application/json", "x-api-key": key or calm.key}
+    for _ in range(10):
+        with httpx.Client(base_url=calm.balancer.url, headers=headers, timeout=30) as client:
+            assert client.post("/s0/content", content=b" " * size).json()["code"] == code
+
+
+def test_a_source_is_asked_of_one_node_and_sources_of_both(calm: Cluster) -> None:
     owners = []
     for number in range(SOURCES):
-        before = [similar_answers(node) for node in cluster.nodes]
+        before = [similar_answers(node) for node in calm.nodes]
         for _ in range(6):
-            with httpx.Client(base_url=cluster.balancer.url, headers={"x-api-key": cluster.key}) as client:
+            with httpx.Client(base_url=calm.balancer.url, headers={"x-api-key": calm.key}) as client:
                 assert client.get(f"/s{number}/content/a/similar?n={number}").status_code == 200
-        grown = [similar_answers(node) - count for node, count in zip(cluster.nodes, before, strict=True)]
+        grown = [similar_answers(node) - count for node, count in zip(calm.nodes, before, strict=True)]
         assert sorted(grown) == [0, 6]
         owners.append(grown.index(6))
 
@@ -221,15 +249,16 @@ def test_when_a_node_goes_the_other_takes_over_and_nothing_is_missing(cluster: C
     assert_nothing_is_missing(cluster, running)
 
 
-def test_a_key_revoked_on_one_node_stops_on_all_within_a_second(cluster: Cluster) -> None:
-    first, second = cluster.nodes
-    headers = {"x-api-key": second.key}
-    clients = (cluster.client, first.client, second.client)
+def test_a_key_revoked_on_one_node_stops_on_all_within_a_second(calm: Cluster) -> None:
+    first, second = calm.nodes
+    words = ("--data", str(first.data), "--database", str(first.database))
+    key = command("keys", "create", *words).stdout.strip()
+    headers = {"x-api-key": key}
+    clients = (calm.client, first.client, second.client)
     for client in clients:
         assert client.get("/s0", headers=headers).status_code == 200
-    words = ("--data", str(first.data), "--database", str(first.database))
 
-    assert command("keys", "revoke", second.key.split("_")[1], *words).returncode == 0
+    assert command("keys", "revoke", key.split("_")[1], *words).returncode == 0
     time.sleep(1)
 
     for _ in range(8):

@@ -1,12 +1,13 @@
 """How does a request's body come in? Bounded in size and time, decompressed, of an accepted type."""
 
 import asyncio
+import contextlib
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive
+from starlette.types import Message, Receive
 
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
 
@@ -16,6 +17,9 @@ _ACCEPTED_CHARSETS = {"", "utf-8", "utf8"}
 _GZIP_WINDOW_BITS = 31
 _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
+LINGERING_S = 5.0
+LINGERING_BYTES = 64 * 1024 * 1024
+"""How much is still taken in of a body that was answered before its end, and for how long."""
 
 
 def media_type(headers: Headers) -> str:
@@ -78,6 +82,31 @@ async def read_body(
         take(len(chunk))
         parts.append(chunk)
     return b"".join(parts)
+
+
+class Receiving:
+    """The ``receive`` of a request, which knows whether the body has come to its end."""
+
+    def __init__(self, receive: Receive, headers: Headers) -> None:
+        self._receive = receive
+        self._ended = not has_body(headers)
+
+    async def __call__(self) -> Message:
+        """Return what comes next."""
+        message = await self._receive()
+        self._ended = not message.get("more_body")
+        return message
+
+    async def linger(self) -> None:
+        """Take in and forget what is left of the body, within bounds, after an answer that did not wait for it.
+
+        Closed with bytes unread, a connection is reset: a proxy that is still sending then loses the answer.
+        """
+        taken = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGERING_S):
+                while not self._ended and taken < LINGERING_BYTES:
+                    taken += len((await self()).get("body", b""))
 
 
 def _is_gzip(headers: Headers) -> bool:
