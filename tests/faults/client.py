@@ -39,13 +39,13 @@ class Answer:
 
 
 class Client:
-    """A connection to any of several nodes; for one thread."""
+    """A connection to each of several nodes, of which any is asked; for one thread."""
 
     def __init__(self, ports: Sequence[int], key: str, *, timeout_s: float = TIMEOUT_S) -> None:
         self._ports = ports
         self._key = key
         self._timeout_s = timeout_s
-        self._connection: http.client.HTTPConnection | None = None
+        self._connections: dict[int, http.client.HTTPConnection] = {}
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
         """Send a request.
@@ -58,20 +58,22 @@ class Client:
         if body is not None:
             content = json.dumps(body).encode()
             sent["content-type"] = "application/json"
-        if self._connection is None:
-            port = random.choice(self._ports)
-            self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=self._timeout_s)
+        port = random.choice(self._ports)
+        connection = self._connections.get(port)
+        if connection is None:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=self._timeout_s)
+            self._connections[port] = connection
         try:
-            self._connection.request(method, path, content, sent)
-            got = self._connection.getresponse()
+            connection.request(method, path, content, sent)
+            got = connection.getresponse()
             named = {name.lower(): value for name, value in got.getheaders()}
             return Answer(got.status, named, got.read())
         except (OSError, http.client.HTTPException) as error:
-            self.close()
+            self._connections.pop(port).close()
             raise Unanswered(f"{type(error).__name__}: {error}") from error
 
     def close(self) -> None:
-        """Close the connection; the next request makes another one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Close all connections; the next request makes another one."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()

@@ -35,6 +35,7 @@ class Node:
         self.where = ["--data", str(data), *(["--database", database] if database else [])]
         self._environment = {"PENCHANT_KERNEL_FOLDER": str(KERNELS), "PYTHONUNBUFFERED": "1"} | dict(environment or {})
         self._workers = workers
+        data.parent.mkdir(parents=True, exist_ok=True)
         self._log_path = data.parent / f"node-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
         if not key:

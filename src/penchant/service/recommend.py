@@ -80,7 +80,7 @@ class Recommender:
             if query.piece_id not in view.snapshot:
                 raise UnknownPiece("The source has no piece with this id.")
             raise TooFewPieces("The source has one piece only; similar content needs at least two.")
-        shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=view.hidden)
+        shown = Filter(moment=_moment(query.at, self._now(view)), catalogs=query.catalogs, hidden=view.hidden)
         nearest = view.snapshot.nearest(
             query.piece_id,
             shown,
@@ -116,7 +116,7 @@ class Recommender:
 
     def _ranked(self, view: View, query: PersonalQuery, popularity: PopularityView) -> list[Ranked]:
         person = self._person(view, query.user_id, query.at)
-        now = self._now()
+        now = self._now(view)
         shown = Filter(
             moment=_moment(query.at, now),
             catalogs=query.catalogs,
@@ -139,7 +139,7 @@ class Recommender:
         return [Ranked(piece_id, units) for units, piece_id in found]
 
     def _person(self, view: View, user_id: str, at: int | None) -> _History:
-        now = self._now()
+        now = self._now(view)
         moment = _moment(at, now)
         interactions = self._database.storage.user_interactions(
             view.head.source_id,
@@ -158,8 +158,9 @@ class Recommender:
         )
         return _History(interactions=interactions, profile=profile)
 
-    def _now(self) -> int:
-        return int(self._clock() * 1000)
+    def _now(self, view: View) -> int:
+        """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
+        return max(int(self._clock() * 1000), view.head.changed_at)
 
 
 def _moment(at: int | None, now: int) -> int:
