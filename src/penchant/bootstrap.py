@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from penchant.errors import StorageUnavailable
+from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.builder import Builder, builder_lock
 from penchant.live.compiling import Compiling, compile_kernels
 from penchant.live.database import Database
@@ -49,6 +49,8 @@ METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
 BUILDER_NICENESS = 10
+OPENING_PAUSE_S = 1.0
+"""Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
@@ -97,10 +99,14 @@ async def open_services(settings: Settings, *, has_builder: bool = False) -> Asy
     Raises:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
-    storage = storage_of(settings)
     folder = data_folder(settings)
-    rates = SharedRates(folder / RATES_FILE)
     metrics = _metrics()
+    rates = SharedRates(folder / RATES_FILE)
+    try:
+        storage = storage_of(settings)
+    except PenchantError:
+        rates.close()
+        raise
     segments = Segments(metrics)
     compiling = None
     if has_builder:
@@ -237,7 +243,29 @@ def worker_application(settings: Settings, parent: int) -> Application:
     os.umask(0o077)
     start_logging(settings.log_level)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    return web_application(settings, has_builder=True)
+    return Application(
+        functools.partial(_opened_when_possible, settings),
+        base_path=settings.base_path,
+        cors_origins=settings.cors_origins,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _opened_when_possible(settings: Settings) -> AsyncIterator[Services]:
+    """Open everything once it can be opened: a worker that ended instead would take the whole server with it.
+
+    The server opens the database itself before it starts workers, so that what is wrong from the start is told.
+    """
+    while True:
+        async with contextlib.AsyncExitStack() as opened:
+            try:
+                services = await opened.enter_async_context(open_services(settings, has_builder=True))
+            except StorageUnavailable as error:
+                logger.warning("cannot start yet: %s", error.detail)
+            else:
+                yield services
+                return
+        await asyncio.sleep(OPENING_PAUSE_S)
 
 
 def run_builder(settings: Settings, parent: int) -> None:
