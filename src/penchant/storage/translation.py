@@ -3,9 +3,12 @@
 import sqlite3
 from types import TracebackType
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from penchant.errors import StorageUnavailable
+from penchant.errors import ConnectionLost, StorageUnavailable
+
+LOST = ("08", "57P")
+"""How PostgreSQL's codes begin for a connection that is gone; errors of the network itself have no code."""
 
 
 class driver_errors:  # noqa: N801  # it is used as a function is
@@ -22,7 +25,16 @@ class driver_errors:  # noqa: N801  # it is used as a function is
     ) -> None:
         """Translate what the driver raised."""
         if isinstance(error, SQLAlchemyError | sqlite3.Error | OSError):
-            raise StorageUnavailable(
+            kind_of_error = ConnectionLost if _is_lost(error) else StorageUnavailable
+            raise kind_of_error(
                 "The database cannot be reached or refused the request; try again in a moment.",
                 retry_after_s=1,
             ) from error
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Return whether the connection is gone, rather than one statement refused."""
+    if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
+        return False
+    code: str | None = getattr(error.orig, "sqlstate", None)
+    return error.connection_invalidated or code is None or code.startswith(LOST)
