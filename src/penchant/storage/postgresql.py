@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, make_url, text
 from sqlalchemy.dialects import postgresql as dialect
 
 from penchant.storage import statements
@@ -17,6 +17,15 @@ COPY_FROM_ROWS = 32
 POOL_SIZE = 8
 POOL_OVERFLOW = 24
 """Connections per process: PostgreSQL's default is 100 in all."""
+
+NETWORK = {
+    "connect_timeout": 3,
+    "keepalives_idle": 3,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 7_000,
+}
+"""A network that drops everything is noticed within 7 seconds, instead of the system's quarter of an hour."""
 
 STAGE = text(
     "CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (source_id bigint, piece_id text, version bigint,"
@@ -45,7 +54,11 @@ class PostgresqlDatabase:
     def __init__(self, url: str) -> None:
         address = url.replace("postgresql://", "postgresql+psycopg://", 1)
         self.writing_engine = create_engine(
-            address, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, isolation_level="READ COMMITTED"
+            address,
+            pool_size=POOL_SIZE,
+            max_overflow=POOL_OVERFLOW,
+            isolation_level="READ COMMITTED",
+            connect_args={name: value for name, value in NETWORK.items() if name not in make_url(address).query},
         )
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
