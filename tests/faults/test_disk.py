@@ -123,7 +123,8 @@ def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> Non
 
     try:
         with under_load(Target([node.port], node.key)) as load:
-            try_fault(load, row, fault, (disk / BALLAST).unlink)
+            for _ in range(times()):
+                try_fault(load, row, fault, (disk / BALLAST).unlink)
             row.tell(load)
             require_clean(load)
         node.wait_for_workers()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Table, bindparam, literal_column, select
 
 from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, pieces, sources, usage
+from penchant.storage.timeline import TimelineEpoch
 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
@@ -16,7 +17,7 @@ _HEADS = (
         sources.c.account_id,
         sources.c.name,
         sources.c.incarnation,
-        sources.c.epoch,
+        (sources.c.epoch + TimelineEpoch()).label("epoch"),
         _content.c.version,
         _interacted.c.version.label("interactions_version"),
         _content.c.live,
