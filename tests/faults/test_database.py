@@ -84,6 +84,24 @@ def test_a_database_that_stops_at_once_loses_and_tears_nothing(setting: Setting)
     assert setting.node.stop() == 0
 
 
+def test_a_worker_that_dies_while_the_database_is_away_comes_back_with_it(setting: Setting) -> None:
+    row = Row("kill -9 of a worker while PostgreSQL is away")
+
+    def fault() -> None:
+        setting.cluster.stop()
+        setting.node.kill_worker()
+        time.sleep(2 * AWAY_S)
+
+    with under_load(setting.target) as load:
+        for _ in range(times()):
+            try_fault(load, row, fault, setting.cluster.start)
+            setting.node.wait_for_workers()
+            time.sleep(AWAY_S)
+        row.tell(load)
+        require_clean(load)
+    assert setting.node.stop() == 0
+
+
 @pytest.mark.parametrize("cut", ("hold", "close"))
 def test_a_cut_network_delays_no_answer_and_loses_nothing(setting: Setting, cut: str) -> None:
     row = Row(f"network cut for {CUT_S:g} s, " + ("silently" if cut == "hold" else "connections closed"))

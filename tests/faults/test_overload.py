@@ -19,7 +19,7 @@ from penchant.live.builder import SMALLEST_FILE
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
 OVERLOAD_S = 60.0 if is_full() else 6.0
-SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", 1_200 if is_full() else 20))
+SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20"))
 NORMAL = 8
 """Connections without pauses that two workers answer at once, about."""
 OVERLOAD = 10 * NORMAL
