@@ -205,8 +205,11 @@ class _Writer:
     def _check_own(self, person: Person, user: str, content: str) -> None:
         """A person's own interactions are seen in the very next request."""
         assert content in person.acknowledged
-        with contextlib.suppress(Unanswered):
+        try:
             answer = self._client.ask("GET", f"/{self._source}/users/{user}/interactions?content-id={content}")
+        except Unanswered:
+            self._findings.fail("unanswered")
+        else:
             if answer.status == 200 and [each["contentId"] for each in answer.json()] != [content]:
                 self._findings.note("wrong", f"the interaction with {content} is listed as {answer.body!r}")
 

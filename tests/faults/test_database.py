@@ -1,5 +1,6 @@
 """PostgreSQL stopped at once, cut off, and replaced by its standby, while the service runs."""
 
+import itertools
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,13 +57,17 @@ def standbys() -> Iterator[list[Cluster]]:
 
 
 def watched(load: Load, seconds: float) -> float:
-    """Wait, and return how long the slowest of some reads took meanwhile that need only the index."""
+    """Wait, and return how long the slowest of some reads took meanwhile."""
     thing = Thing(load.target.sources[0], "trio", f"{load.name}first")
     client = Client(load.target.ports, load.target.key, timeout_s=seconds + ANSWERED_S)
+    users = f"/{thing.source}/users/r0w0-0"
+    paths = itertools.cycle(
+        (f"/{thing.source}/content/{thing.ids()[0]}/similar", f"{users}/interactions", f"{users}/recommendation")
+    )
     slowest = 0.0
     ending = time.monotonic() + seconds
     while (began := time.monotonic()) < ending:
-        client.ask("GET", f"/{thing.source}/content/{thing.ids()[0]}/similar")
+        client.ask("GET", next(paths))
         slowest = max(slowest, time.monotonic() - began)
         time.sleep(0.1)
     client.close()

@@ -48,6 +48,18 @@ class Database:
         """
         if self.storage.quick_reads:
             return function(*args, **kwargs)
+        return await self.promptly(function, *args, **kwargs)
+
+    async def promptly(
+        self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Return ``function(…)``, run in a thread, which reads little: where it takes long, nobody answers it.
+
+        Raises:
+            StorageUnavailable: also where the database does not answer in time.
+        """
+        if self.storage.quick_reads:
+            return await self.in_thread(function, *args, **kwargs)
         if time.monotonic() < self._away_until:
             raise _away()
         try:

@@ -98,7 +98,7 @@ class Recommender:
         """Return the pieces that a person may like, best first; an unknown person gets popular ones."""
         popularity = await self._views.popularity(view)
         # In a thread: a person with thousands of interactions must not hold up everybody else.
-        ranked = await self._database.in_thread(self._ranked, view, query, popularity)
+        ranked = await self._database.promptly(self._ranked, view, query, popularity)
         scores = {each.id: each.score for each in ranked}
         eligible = {each.id for each in ranked if each.units > 0}
         order = ranking.promoted(list(scores), [each for each in view.whitelist if each in eligible])
@@ -106,7 +106,7 @@ class Recommender:
 
     async def profile(self, view: View, user_id: str) -> list[Profile]:
         """Return a person's taste: one profile, or none where no interaction counts."""
-        person = await self._database.in_thread(self._person, view, user_id, None)
+        person = await self._database.promptly(self._person, view, user_id, None)
         categories: dict[str, dict[str, int]] = {}
         for term, score in person.profile.items():
             categories.setdefault(term.category, {})[term.keyword] = score
