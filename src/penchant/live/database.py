@@ -32,11 +32,14 @@ class Database:
         self.storage = storage
         self._metrics = metrics
         self._threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-read")
+        # Apart, so that reads which nobody answers hold up nothing else.
+        self._prompt_threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-prompt")
         self._away_until = 0.0
 
     def close(self) -> None:
         """Wait for reads under way; storage itself belongs to whoever opened it."""
         self._threads.shutdown()
+        self._prompt_threads.shutdown()
 
     async def read(
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -64,7 +67,7 @@ class Database:
             raise _away()
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):
-                return await self.in_thread(function, *args, **kwargs)
+                return await self._run(self._prompt_threads, lambda: function(*args, **kwargs))
         except TimeoutError:
             self._away_until = time.monotonic() + AWAY_S
             raise _away() from None
@@ -73,8 +76,11 @@ class Database:
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """Return ``function(…)``, run in a thread so that other requests go on meanwhile."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))
+        return await self._run(self._threads, lambda: function(*args, **kwargs))
+
+    @staticmethod
+    async def _run(threads: ThreadPoolExecutor, function: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(threads, function)
 
     async def change(self, command: Command) -> Outcome:
         """Carry out a command; returns after its group's commit.
