@@ -13,8 +13,8 @@ from faults.load import Load, Size, Target
 
 TIMES = int(os.environ.get("PENCHANT_FAULTS_TIMES", "0"))
 """How often each fault is tried; 0 is the short form that all tests run in: once, for a few seconds."""
-WARMING_S = 1.0
-AFTERWARDS_S = 1.0
+WARMING_S = 1.0 if TIMES else 0.5
+AFTERWARDS_S = 1.0 if TIMES else 0.5
 """How long the load runs before a fault and after full service: long enough for a hundred changes."""
 RECOVERY_S = 90.0
 PROBED = "probe"

@@ -53,7 +53,7 @@ def test_a_clock_that_is_behind_hides_and_turns_back_nothing(cluster: Cluster, t
 
     try:
         with under_load(target) as load:
-            try_fault(load, row, run)
+            try_fault(load, row, run, lambda: None)
             row.tell(load)
             require_clean(load)
         assert changed == sorted(changed)

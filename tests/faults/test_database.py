@@ -17,7 +17,7 @@ from faults.proxy import Proxy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
-CUT_S = 12.0 if is_full() else 6.0
+CUT_S = 12.0 if is_full() else 5.0
 """How long the network is cut: longer than a request may wait."""
 AWAY_S = 2.0
 ANSWERED_S = 12.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.servers import command
-from faults.campaign import Row, require_clean, say, times, try_fault, under_load
+from faults.campaign import Row, is_full, require_clean, say, times, try_fault, under_load
 from faults.client import Client
 from faults.load import Load, Target
 from faults.node import Node
@@ -19,7 +19,7 @@ from faults.node import Node
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
 DISK_MB = 96
-FULL_S = 4.0
+FULL_S = 4.0 if is_full() else 2.0
 BALLAST = "ballast"
 READ_S = 1.0
 """How long a read may take on a full disk: it needs none of it."""
