@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from penchant.errors import StorageUnavailable
+from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import Builder, builder_lock
 from penchant.live.compiling import Compiling, compile_kernels
@@ -61,6 +61,8 @@ METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
 BUILDER_NICENESS = 10
+OPENING_PAUSE_S = 1.0
+"""Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there, and for changed settings."""
 
@@ -111,10 +113,14 @@ async def open_services(current: CurrentSettings, *, has_builder: bool = False) 
         StorageUnavailable, StorageIncompatible: the database cannot be used.
     """
     settings = current.now
-    metrics = _metrics()
-    storage = storage_of(settings, metrics)
     folder = data_folder(settings)
+    metrics = _metrics()
     rates = SharedRates(folder / RATES_FILE)
+    try:
+        storage = storage_of(settings, metrics)
+    except PenchantError:
+        rates.close()
+        raise
     segments = Segments(metrics)
     compiling = None
     if has_builder:
@@ -277,7 +283,29 @@ def worker_application(settings: Settings, parent: int) -> Application:
     current = _start_process(settings, parent)
     if settings.tracing_endpoint is not None:
         send_spans(settings.tracing_endpoint)
-    return _application(current, has_builder=True)
+    return Application(
+        functools.partial(_opened_when_possible, current),
+        base_path=settings.base_path,
+        cors_origins=settings.cors_origins,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Services]:
+    """Open everything once it can be opened: a worker that ended instead would take the whole server with it.
+
+    The server opens the database itself before it starts workers, so that what is wrong from the start is told.
+    """
+    while True:
+        async with contextlib.AsyncExitStack() as opened:
+            try:
+                services = await opened.enter_async_context(open_services(current, has_builder=True))
+            except StorageUnavailable as error:
+                logger.warning("cannot start yet: %s", error.detail)
+            else:
+                yield services
+                return
+        await asyncio.sleep(OPENING_PAUSE_S)
 
 
 def run_builder(settings: Settings, parent: int) -> None:

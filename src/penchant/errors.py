@@ -184,6 +184,10 @@ class StorageUnavailable(PenchantError):
     code = "storage-unavailable"
 
 
+class ConnectionLost(StorageUnavailable):
+    """The connection to the database broke or could not be made; a commit under way may have arrived or not."""
+
+
 class StorageIncompatible(PenchantError):
     """The database was written by a newer release, or is not ours."""
 

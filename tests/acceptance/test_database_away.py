@@ -42,6 +42,10 @@ def test_reads_go_on_marked_and_changes_are_refused(database: Any, tmp_path: Pat
     stale = client.get("/s/content/a/similar")
     assert (stale.status_code, stale.content) == (200, fresh.content)
     assert stale.headers["x-penchant-stale"] == "true"
+    for path in ("/s", "/s/whitelist", "/s/settings", "/s/content/unknown/similar"):
+        answer = client.get(path)
+        assert answer.status_code == (404 if "unknown" in path else 200)
+        assert answer.headers["x-penchant-stale"] == "true"
     for answer in (
         client.get("/s/content/a/similar?min-version=1"),
         client.post("/s/content", json=pieces),
@@ -51,6 +55,7 @@ def test_reads_go_on_marked_and_changes_are_refused(database: Any, tmp_path: Pat
         assert answer.status_code == 503
         assert answer.json()["code"] == "storage-unavailable"
         assert int(answer.headers["retry-after"]) >= 1
+        assert "x-penchant-stale" not in answer.headers
     assert client.get("/-/health/live").status_code == 200
 
     database.start()

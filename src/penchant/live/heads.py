@@ -42,7 +42,7 @@ class Heads:
             while self._waiting:
                 asked, self._waiting = self._waiting, {}
                 try:
-                    heads = await self._database.in_thread(self._database.storage.heads, list(asked))
+                    heads = await self._database.promptly(self._database.storage.heads, list(asked))
                 except Exception as error:  # noqa: BLE001  # it is theirs who wait
                     for future in asked.values():
                         future.set_exception(error)

@@ -204,6 +204,11 @@ class Views:
         held = self._held.setdefault(name, _Held())
         if held.popularity_view is not None and self._is_counted(held, view):
             return held.popularity_view
+        if view.stale:
+            # The database is away: what was counted last, or nothing.
+            if held.popularity_view is not None:
+                return held.popularity_view
+            raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
         async with self._lock(name):
             if held.popularity_view is not None and self._is_counted(held, view):
                 return held.popularity_view

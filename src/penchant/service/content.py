@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 from penchant.errors import Overloaded, UnknownPiece, invalid_parameter
 from penchant.live.database import Database
-from penchant.live.views import Views
+from penchant.live.views import View, Views
 from penchant.model import EncodedPiece
 from penchant.service.access import Access
 from penchant.storage import (
@@ -123,12 +123,12 @@ class Content:
             DeleteSource(account_id=access.account_id, source=source, actor=access.key_id)
         )
 
-    async def status(self, access: Access, source: str, *, min_version: int = 0) -> SourceStatus:
+    @staticmethod
+    def status(view: View) -> SourceStatus:
         """Return where a source and its index stand."""
-        view = await self._views.view(access.account_id, source, min_version=min_version)
         head = view.head
         return SourceStatus(
-            source=source,
+            source=head.name,
             pieces=head.piece_count,
             version=head.version,
             indexed_version=head.version,

@@ -93,7 +93,7 @@ class People:
     async def _read(
         self, view: View, user_id: str, selection: Selection, *, skip: int, limit: int
     ) -> list[Interaction]:
-        return await self._database.in_thread(
+        return await self._database.promptly(
             self._database.storage.user_interactions,
             view.head.source_id,
             InteractionQuery(

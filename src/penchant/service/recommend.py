@@ -81,7 +81,7 @@ class Recommender:
             if query.piece_id not in view.snapshot:
                 raise UnknownPiece("The source has no piece with this id.")
             raise TooFewPieces("The source has one piece only; similar content needs at least two.")
-        shown = Filter(moment=_moment(query.at, self._now()), catalogs=query.catalogs, hidden=view.hidden)
+        shown = Filter(moment=_moment(query.at, self._now(view)), catalogs=query.catalogs, hidden=view.hidden)
         with tracing.span("search"):
             nearest = view.snapshot.nearest(
                 query.piece_id,
@@ -100,7 +100,7 @@ class Recommender:
         """Return the pieces that a person may like, best first; an unknown person gets popular ones."""
         popularity = await self._views.popularity(view)
         # In a thread: a person with thousands of interactions must not hold up everybody else.
-        ranked = await self._database.in_thread(self._ranked, view, query, popularity)
+        ranked = await self._database.promptly(self._ranked, view, query, popularity)
         scores = {each.id: each.score for each in ranked}
         eligible = {each.id for each in ranked if each.units > 0}
         order = ranking.promoted(list(scores), [each for each in view.whitelist if each in eligible])
@@ -108,7 +108,7 @@ class Recommender:
 
     async def profile(self, view: View, user_id: str) -> list[Profile]:
         """Return a person's taste: one profile, or none where no interaction counts."""
-        person = await self._database.in_thread(self._person, view, user_id, None)
+        person = await self._database.promptly(self._person, view, user_id, None)
         categories: dict[str, dict[str, int]] = {}
         for term, score in person.profile.items():
             categories.setdefault(term.category, {})[term.keyword] = score
@@ -118,7 +118,7 @@ class Recommender:
 
     def _ranked(self, view: View, query: PersonalQuery, popularity: PopularityView) -> list[Ranked]:
         person = self._person(view, query.user_id, query.at)
-        now = self._now()
+        now = self._now(view)
         shown = Filter(
             moment=_moment(query.at, now),
             catalogs=query.catalogs,
@@ -143,7 +143,7 @@ class Recommender:
         return [Ranked(piece_id, units) for units, piece_id in found]
 
     def _person(self, view: View, user_id: str, at: int | None) -> _History:
-        now = self._now()
+        now = self._now(view)
         moment = _moment(at, now)
         interactions = self._database.storage.user_interactions(
             view.head.source_id,
@@ -162,8 +162,9 @@ class Recommender:
         )
         return _History(interactions=interactions, profile=profile)
 
-    def _now(self) -> int:
-        return int(self._clock() * 1000)
+    def _now(self, view: View) -> int:
+        """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
+        return max(int(self._clock() * 1000), view.head.changed_at)
 
 
 def _moment(at: int | None, now: int) -> int:

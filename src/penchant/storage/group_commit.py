@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from penchant.errors import Overloaded, PenchantError, StorageUnavailable
+from penchant.errors import ConnectionLost, Overloaded, PenchantError, StorageUnavailable
 from penchant.storage.hashing import source_id
 from penchant.storage.records import (
     AddUsage,
@@ -47,7 +47,10 @@ class _Waiting:
 
 
 class Lane:
-    """One queue with one writer thread; commands of a source keep their order."""
+    """One queue with one writer thread; commands of a source keep their order.
+
+    A command whose future was cancelled while it waited is not carried out.
+    """
 
     def __init__(self, name: str, carry_out: CarryOut, metrics: Metrics | None = None) -> None:
         self._name = name
@@ -86,7 +89,9 @@ class Lane:
 
     def _run(self) -> None:
         while (first := self._queue.get()) is not None:
-            group = self._gather(first)
+            group = [each for each in self._gather(first) if each.future.set_running_or_notify_cancel()]
+            if not group:
+                continue
             if self._metrics is not None:
                 self._metrics.queue_seconds.labels(self._name).observe(time.monotonic() - first.queued_at)
                 self._metrics.group_changes.labels(self._name).observe(len(group))
@@ -126,9 +131,14 @@ class Grouping:
         self._transact = transact
 
     def carry_out(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
-        """Return what became of each command."""
+        """Return what became of each command.
+
+        Where the connection was lost none is tried again: the group may be stored, and each try may take long.
+        """
         try:
             return self._transact(commands)
+        except ConnectionLost as error:
+            return [error] * len(commands)
         except Exception as error:
             if len(commands) == 1:
                 if isinstance(error, PenchantError):
@@ -188,8 +198,6 @@ def _size(command: Command) -> int:
 
 
 def _settle(future: Future[Outcome], outcome: Outcome | PenchantError) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
     if isinstance(outcome, PenchantError):
         future.set_exception(outcome)
     else:

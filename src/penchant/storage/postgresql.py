@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql as dialect
 from sqlalchemy.exc import DBAPIError
 
-from penchant.errors import StorageUnavailable
+from penchant.errors import ConnectionLost
 from penchant.storage import statements
 from penchant.storage.records import PieceRow
 from penchant.telemetry import logger
@@ -40,13 +40,13 @@ STATEMENT_TIMEOUT_S = 120
 """The longest that one statement may take: reading a batch of a feed takes milliseconds."""
 IDLE_TIMEOUT_S = 180
 """How long the server lets a transaction wait for us: longer than a slow reader may pause, and not for ever."""
-ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
-"""When each side takes a silent network for cut: after 11 s, where the default is two hours."""
+ALIVE = {"keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 2, "tcp_user_timeout": 7_000}
+"""When each side takes a silent network for cut: after 7 s, where the default is up to two hours."""
 SESSION = (
     f"SET statement_timeout = '{STATEMENT_TIMEOUT_S}s';"
     f" SET idle_in_transaction_session_timeout = '{IDLE_TIMEOUT_S}s';"
-    " SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;"
-    " SET tcp_user_timeout = 10000"
+    " SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 2;"
+    " SET tcp_user_timeout = 7000"
 )
 
 STAGE = text(
@@ -130,7 +130,7 @@ class PostgresqlDatabase:
             if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
                 # Its connections outlive its promotion, and would not see that the history is another one.
                 connection.close()
-                raise StorageUnavailable("The database is a standby, which takes no changes.", retry_after_s=1)
+                raise ConnectionLost("The database is a standby, which takes no changes.", retry_after_s=1)
             connection.execute(SESSION)
             connection.commit()
             try:
@@ -255,12 +255,12 @@ class Attempts:
         """Return a connection.
 
         Raises:
-            StorageUnavailable: it is too early after a failure.
+            ConnectionLost: it is too early after a failure.
         """
         with self._guard:
             if self._failures:
                 if self._monotonic() < self._next_at:
-                    raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
+                    raise ConnectionLost("The database cannot be reached at the moment.", retry_after_s=1)
                 # Whoever asks during this attempt is turned away.
                 self._next_at = self._monotonic() + self._longest_s
         try:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
-from penchant.errors import StorageIncompatible
+from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.records import PieceRow
 
@@ -50,9 +50,12 @@ class SqliteDatabase:
 
     def _prepare(self, folder: Path) -> None:
         """Make the files for the owner only, whatever the process's umask is."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in (self.path, folder / LOCK_NAME):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for path in (self.path, folder / LOCK_NAME):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise StorageUnavailable(f"The folder {folder} cannot be written ({error.strerror}).") from error
         # The change to WAL waits for nobody: of two processes that make it at once, one would fail.
         with self.exclusive(), contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S)) as connection:
             try:

@@ -4,11 +4,13 @@ import sqlite3
 import time
 from types import TracebackType
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from penchant.errors import StorageUnavailable
+from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.telemetry import logger
 
+LOST = ("08", "57P")
+"""How PostgreSQL's codes begin for a connection that is gone; errors of the network itself have no code."""
 LOGGED_EVERY_S = 1.0
 """A database that is away fails every request; one line a second tells as much."""
 _logged_at = [0.0]
@@ -29,7 +31,8 @@ class driver_errors:  # noqa: N801  # it is used as a function is
         """Translate what the driver raised."""
         if isinstance(error, SQLAlchemyError | sqlite3.Error | OSError):
             _log(error)
-            raise StorageUnavailable(
+            kind_of_error = ConnectionLost if _is_lost(error) else StorageUnavailable
+            raise kind_of_error(
                 "The database cannot be reached or refused the request; try again in a moment.",
                 retry_after_s=1,
             ) from error
@@ -43,3 +46,11 @@ def _log(error: BaseException) -> None:
         said = str(getattr(error, "orig", error)).partition("\n")[0]
         fields = {"error": type(error).__name__, "said": said}
         logger.warning("the database cannot be reached or refused a request", extra={"fields": fields})
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Return whether the connection is gone, rather than one statement refused."""
+    if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
+        return False
+    code: str | None = getattr(error.orig, "sqlstate", None)
+    return error.connection_invalidated or code is None or code.startswith(LOST)

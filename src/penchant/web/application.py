@@ -149,6 +149,7 @@ class _Exchange:
         self.method: str = scope["method"]
         self.template = "(none)"
         self.status = 0
+        self.is_stale = False
         self.rate: RateState | None = None
         self.uncount: Callable[[], None] | None = None
         self._held_bytes = 0
@@ -194,6 +195,8 @@ class _Exchange:
             headers["www-authenticate"] = 'ApiKey realm="penchant", header="x-api-key"'
         if isinstance(error, WrongMethod):
             headers["allow"] = error.allow
+        if self.is_stale and status < 500:
+            headers["x-penchant-stale"] = "true"
         response = Response(problem_body(error, base_path), status, headers=headers, media_type=_PROBLEM_MEDIA_TYPE)
         if self.method == "HEAD":
             response.body = b""
@@ -274,6 +277,7 @@ class Resource:
         try:
             answer = await self._handled(call)
         except PenchantError:
+            exchange.is_stale = call.is_stale
             if operation.finds_source:
                 await services.views.existing(call.access.account_id, call.source)
             raise
@@ -372,7 +376,7 @@ def _answer_headers(call: Call, answer: Answer) -> dict[str, str]:
     headers: dict[str, str] = {}
     if answer.version is not None:
         headers["x-penchant-version"] = str(answer.version)
-    if answer.stale:
+    if call.is_stale:
         headers["x-penchant-stale"] = "true"
     if call.operation.personal:
         headers["cache-control"] = "no-store"

@@ -22,7 +22,7 @@ async def submit(call: Call) -> Answer:
 
 async def status(call: Call) -> Answer:
     """Answer where the source stands."""
-    answer = await call.services.content.status(call.access, call.source, min_version=call.min_version())
+    answer = call.services.content.status(await call.view())
     return Answer(body=encode(answer), version=answer.version)
 
 

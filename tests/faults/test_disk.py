@@ -1,0 +1,148 @@
+"""A disk that is full or read-only: changes are refused, reads go on, and all is well with space again."""
+
+import contextlib
+import errno
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import command
+from faults.campaign import Row, is_full, require_clean, say, times, try_fault, under_load
+from faults.client import Client
+from faults.load import Load, Target
+from faults.node import Node
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+
+DISK_MB = 96
+FULL_S = 4.0 if is_full() else 2.0
+BALLAST = "ballast"
+READ_S = 1.0
+"""How long a read may take on a full disk: it needs none of it."""
+
+
+@contextlib.contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """Mount a disk in memory; skip where that is not allowed."""
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no disk can be mounted: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """The data folder on a small disk of its own."""
+    folder = tmp_path / "data"
+    with mounted(folder, f"size={DISK_MB}m,mode=700"):
+        yield folder
+
+
+def fill(folder: Path) -> None:
+    """Write until there is no space."""
+    descriptor = os.open(folder / BALLAST, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        for size in (1 << 20, 1 << 12):
+            with contextlib.suppress(OSError):
+                while os.write(descriptor, bytes(size)) == size:
+                    pass
+    finally:
+        os.close(descriptor)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        (folder / "more").write_bytes(bytes(1 << 14))
+    (folder / "more").unlink()
+
+
+def refused_and_read(load: Load, folder: Path) -> tuple[int, float]:
+    """Return how many changes were refused while the disk was full, and the slowest of the reads meanwhile."""
+    client = Client(load.target.ports, load.target.key)
+    slowest, refused = 0.0, 0
+    ending = time.monotonic() + FULL_S
+    large = [
+        {"id": f"large-{number}", "categories": {}, "extras": {"text": os.urandom(500).hex()}}
+        for number in range(1_000)
+    ]
+    while time.monotonic() < ending:
+        fill(folder)
+        answer = client.ask("POST", "/large/content", large)
+        assert answer.status in {202, 503}, answer.body
+        if answer.status == 503:
+            refused += 1
+            assert answer.json()["code"] == "storage-unavailable"
+            assert int(answer.headers["retry-after"]) >= 1
+        began = time.monotonic()
+        read = client.ask("GET", f"/{load.target.sources[0]}/content/{load.name}first-a/similar")
+        slowest = max(slowest, time.monotonic() - began)
+        assert (read.status, read.is_stale) == (200, False), read.body
+    client.close()
+    return refused, slowest
+
+
+def test_a_full_disk_refuses_changes_and_nothing_else(disk: Path) -> None:
+    node = Node(disk)
+    row = Row(f"disk full for {FULL_S:g} s")
+    seen: list[tuple[int, float]] = []
+
+    def mend() -> None:
+        seen.append(refused_and_read(load, disk))
+        (disk / BALLAST).unlink()
+
+    try:
+        with under_load(Target([node.port], node.key)) as load:
+            for _ in range(times()):
+                try_fault(load, row, lambda: fill(disk), mend)
+            row.tell(load)
+            say(f"on the full disk {sum(each[0] for each in seen)} large submissions were refused")
+            say(f"the slowest read meanwhile took {max(each[1] for each in seen):.2f} s")
+            require_clean(load)
+        assert all(refused for refused, _ in seen)
+        assert max(slowest for _, slowest in seen) < READ_S
+        node.check()
+        assert node.stop() == 0
+    finally:
+        node.kill()
+
+
+def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> None:
+    node = Node(disk)
+    row = Row("kill -9 of a worker on a full disk")
+
+    def fault() -> None:
+        fill(disk)
+        node.kill_worker()
+        time.sleep(FULL_S)
+
+    try:
+        with under_load(Target([node.port], node.key)) as load:
+            for _ in range(times()):
+                try_fault(load, row, fault, (disk / BALLAST).unlink)
+            row.tell(load)
+            require_clean(load)
+        node.wait_for_workers()
+        node.check()
+        assert node.stop() == 0
+    finally:
+        node.kill()
+
+
+def test_a_read_only_folder_is_one_clear_message(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with mounted(folder, "size=16m,mode=700"):
+        assert command("keys", "create", "--data", str(folder)).returncode == 0
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+
+        done = command("serve", "--data", str(folder), timeout_s=30)
+
+    say(f"on a read-only folder: {done.stderr.strip()}")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert str(folder) in done.stderr

@@ -1,0 +1,66 @@
+"""What a group does when its transaction fails, and what is not carried out at all."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+
+import pytest
+
+from penchant.errors import ConnectionLost, PenchantError, StorageUnavailable
+from penchant.storage.group_commit import Grouping, Lane
+from penchant.storage.records import AddUsage, Command, Outcome
+
+COMMANDS = [AddUsage(account_id=number, month="2026-11", answers=1) for number in (1, 2, 3)]
+
+
+class Transactions:
+    """Takes groups, and fails as it was told."""
+
+    def __init__(self, *failures: PenchantError) -> None:
+        self.failures = list(failures)
+        self.taken: list[Sequence[Command]] = []
+
+    def __call__(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
+        self.taken.append(list(commands))
+        if self.failures:
+            raise self.failures.pop(0)
+        return [Outcome() for _ in commands]
+
+
+def test_a_group_that_was_refused_is_tried_one_by_one() -> None:
+    transactions = Transactions(StorageUnavailable("refused"))
+
+    assert Grouping(transactions).carry_out(COMMANDS) == [Outcome(), Outcome(), Outcome()]
+    assert transactions.taken == [COMMANDS, *([command] for command in COMMANDS)]
+
+
+def test_a_group_whose_connection_was_lost_is_not_tried_again_since_it_may_be_stored() -> None:
+    transactions = Transactions(ConnectionLost("gone"))
+    outcomes = Grouping(transactions).carry_out(COMMANDS)
+
+    assert all(isinstance(outcome, ConnectionLost) for outcome in outcomes)
+    assert transactions.taken == [COMMANDS]
+
+
+def test_a_command_that_nobody_waits_for_any_more_is_not_carried_out() -> None:
+    held, began = threading.Event(), threading.Event()
+    taken: list[Command] = []
+
+    def carry_out(commands: Sequence[Command]) -> list[Outcome | PenchantError]:
+        began.set()
+        held.wait(10)
+        taken.extend(commands)
+        return [Outcome() for _ in commands]
+
+    lane = Lane("test", carry_out)
+    first = lane.submit(COMMANDS[0])
+    assert began.wait(10)
+    given_up, last = lane.submit(COMMANDS[1]), lane.submit(COMMANDS[2])
+    assert given_up.cancel()
+    held.set()
+
+    assert (first.result(10), last.result(10)) == (Outcome(), Outcome())
+    with pytest.raises(CancelledError):
+        given_up.result(10)
+    lane.close()
+    assert taken == [COMMANDS[0], COMMANDS[2]]
