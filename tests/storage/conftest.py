@@ -22,13 +22,13 @@ def new_database(postgresql: str) -> str:
     return f"{address.rpartition('/')[0]}/{name}?{options}"
 
 
-@pytest.fixture(params=("sqlite", "postgresql"))
+@pytest.fixture(params=("sqlite", "postgresql", "system_postgresql"))
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
     """A function that opens the same database each time."""
     folder = tmp_path / "data"
     if request.param == "sqlite":
         return lambda: open_storage(folder=folder)
-    url = new_database(request.getfixturevalue("postgresql"))
+    url = new_database(request.getfixturevalue(request.param))
     return lambda: open_storage(folder=folder, database_url=url)
 
 
