@@ -20,11 +20,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
 OVERLOAD_S = 60.0 if is_full() else 6.0
 SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20"))
-NORMAL = 8
-"""Connections without pauses that two workers answer at once, about."""
+NORMAL = 32
+"""Connections without pauses that keep two workers busy."""
 OVERLOAD = 10 * NORMAL
 GROWTH_BYTES = 512 << 20
-"""How much overload may add: the queues of changes, and 80 requests under way."""
+"""How much overload may add: the queues of changes, and 320 requests under way."""
 SOAK_GROWTH = 0.2
 SOAK_GROWTH_BYTES = 150 << 20
 """What a soak may grow by after its first third: the share, or this where it is more."""

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from penchant.errors import Overloaded
-from penchant.live.admission import TICK_S, Admission
+from penchant.live.admission import CROWD, TICK_S, Admission
 
 
 def test_requests_that_come_too_late_are_turned_away_until_the_loop_gets_round() -> None:
@@ -15,16 +15,16 @@ def test_requests_that_come_too_late_are_turned_away_until_the_loop_gets_round()
     async def scene() -> list[bool]:
         ticking = asyncio.create_task(admission.run())
         found = []
-        for blocked_s in (0.0, 0.5):
-            await asyncio.sleep(TICK_S)
+        for blocked_s, requests in ((0.0, 3 * CROWD), (0.5, 1), (0.5, CROWD + 1)):
+            await asyncio.sleep(2 * TICK_S)
             time.sleep(blocked_s)  # noqa: ASYNC251  # an event loop that is held up
-            found.append(is_let_in(admission))
+            found.append(sum(is_let_in(admission) for _ in range(requests)) == requests)
         await asyncio.sleep(3 * TICK_S)
         found.append(is_let_in(admission))
         ticking.cancel()
         return found
 
-    assert asyncio.run(scene()) == [True, False, True]
+    assert asyncio.run(scene()) == [True, True, False, True]
 
 
 def is_let_in(admission: Admission) -> bool:
@@ -44,7 +44,7 @@ def test_no_limit_lets_everything_in() -> None:
         await asyncio.sleep(0)
         now[0] += 1000
         ticking.cancel()
-        return is_let_in(admission)
+        return sum(is_let_in(admission) for _ in range(2 * CROWD)) == 2 * CROWD
 
     assert asyncio.run(scene())
 

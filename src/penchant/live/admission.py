@@ -8,6 +8,9 @@ from penchant.errors import Overloaded
 
 TICK_S = 0.02
 """How often the event loop shows that it keeps up: 50 wake-ups of some microseconds a second."""
+CROWD = 100
+"""Requests in one turn of the event loop from which it may be too many: fewer are late for another reason, such as a
+large submission that is being decoded, and are worth waiting for."""
 
 
 class Admission:
@@ -21,16 +24,19 @@ class Admission:
         self.delay_s = delay_s
         self._monotonic = monotonic
         self._due_at = 0.0
+        self._requests = 0
 
     async def run(self) -> None:
         """Note that the event loop gets round, for ever."""
         while True:
             self._due_at = self._monotonic() + TICK_S
+            self._requests = 0
             await asyncio.sleep(TICK_S)
 
     def require_time(self) -> None:
-        """Raise `Overloaded` where what came before is so much that an answer would come late."""
-        if self.delay_s and self._due_at and self._monotonic() - self._due_at > self.delay_s:
+        """Raise `Overloaded` where so many requests came before this one that its answer would come late."""
+        self._requests += 1
+        if self._requests > CROWD and self.delay_s and self._monotonic() - self._due_at > self.delay_s:
             raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
 
     def take(self, size: int) -> None:
