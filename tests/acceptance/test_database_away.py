@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 from acceptance.servers import Server
-from conftest import start_postgresql
+from conftest import started_postgresql
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def database() -> Iterator[Any]:
     """A PostgreSQL of this test's own, which it may stop."""
-    server = start_postgresql(tmp_path_factory.mktemp("away"))
-    yield server
-    server.cleanup()
+    with started_postgresql() as server:
+        yield server
 
 
 def until(condition: Any) -> None:
