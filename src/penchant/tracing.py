@@ -48,6 +48,11 @@ class Tracing:
         self._begin: Begin | None = None
         self._close: Callable[[], None] | None = None
 
+    @property
+    def collects(self) -> bool:
+        """Whether spans are made, and attributes worth gathering."""
+        return self._begin is not None
+
     def span(self, name: str, headers: Mapping[str, str] | None = None) -> AbstractContextManager[Tell]:
         """Return a span to enter; what it gives adds attributes."""
         return _NOTHING if self._begin is None else self._begin(name, headers)

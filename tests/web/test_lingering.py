@@ -3,13 +3,10 @@
 import asyncio
 
 import pytest
-from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
 from penchant.web import bodies
-from penchant.web.bodies import Receiving
-
-WITH_BODY = Headers({"content-length": "1000000"})
+from penchant.web.bodies import Receiving, announces_body
 
 
 def parts_of(*sizes: int) -> tuple[Receive, list[int]]:
@@ -28,26 +25,43 @@ def parts_of(*sizes: int) -> tuple[Receive, list[int]]:
 def test_a_body_that_was_not_read_is_taken_in_to_its_end() -> None:
     receive, given = parts_of(10, 20, 30)
 
-    asyncio.run(Receiving(receive, WITH_BODY).linger())
+    asyncio.run(Receiving(receive).linger())
 
     assert given == [10, 20, 30]
 
 
-def test_nothing_is_waited_for_where_the_body_has_ended_or_there_is_none() -> None:
+def test_nothing_is_waited_for_where_the_body_has_ended() -> None:
+    receive, given = parts_of(10)
+
     async def read_before() -> None:
-        receiving = Receiving(parts_of(10)[0], WITH_BODY)
+        receiving = Receiving(receive)
         await receiving()
         await receiving.linger()
 
     asyncio.run(asyncio.wait_for(read_before(), 1))
-    asyncio.run(asyncio.wait_for(Receiving(parts_of()[0], Headers()).linger(), 1))
+    assert given == [10]
+
+
+@pytest.mark.parametrize(
+    ("headers", "announced"),
+    (
+        ([], False),
+        ([(b"accept", b"*/*"), (b"content-length", b"0")], False),
+        ([(b"content-length", b"10")], True),
+        ([(b"transfer-encoding", b"chunked")], True),
+    ),
+)
+def test_a_body_is_announced_by_its_length_or_its_coding(
+    *, headers: list[tuple[bytes, bytes]], announced: bool
+) -> None:
+    assert announces_body({"headers": headers}) is announced
 
 
 def test_no_more_is_taken_in_than_is_bearable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "LINGERING_BYTES", 25)
     receive, given = parts_of(10, 10, 10, 10)
 
-    asyncio.run(Receiving(receive, WITH_BODY).linger())
+    asyncio.run(Receiving(receive).linger())
 
     assert given == [10, 10, 10]
 
@@ -61,6 +75,6 @@ def test_a_client_that_pauses_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
             await asyncio.Event().wait()
         return await receive()
 
-    asyncio.run(asyncio.wait_for(Receiving(stalled, WITH_BODY).linger(), 1))
+    asyncio.run(asyncio.wait_for(Receiving(stalled).linger(), 1))
 
     assert given == [10]

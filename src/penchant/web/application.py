@@ -25,7 +25,7 @@ from penchant.service import Services
 from penchant.service.access import RateState
 from penchant.telemetry import METHODS, logger, request_id
 from penchant.tracing import tracing
-from penchant.web.bodies import Receiving, read_body, require_media_type
+from penchant.web.bodies import Receiving, announces_body, read_body, require_media_type
 from penchant.web.compression import Compression
 from penchant.web.documents import document_operations
 from penchant.web.operations import Answer, Call, Operation
@@ -105,14 +105,16 @@ class Application:
             if services is None:
                 raise RuntimeError("a request came before the start")
             exchange = _Exchange(scope, services)
-            receive = receiving = Receiving(receive, exchange.headers)
+            receiving = Receiving(receive) if announces_body(scope) else None
             with tracing.span("request", exchange.headers) as tell:
                 try:
-                    await self._answered(routes, exchange, receive, send)
+                    await self._answered(routes, exchange, receiving or receive, send)
                 finally:
                     exchange.finish()
-                    tell(exchange.attributes())
-            await receiving.linger()
+                    if tracing.collects:
+                        tell(exchange.attributes())
+            if receiving is not None:
+                await receiving.linger()
 
         return app
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Scope
 
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
 
@@ -15,6 +15,7 @@ JSON = "application/json"
 NDJSON = "application/x-ndjson"
 _ACCEPTED_CHARSETS = {"", "utf-8", "utf8"}
 _GZIP_WINDOW_BITS = 31
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
 LINGERING_S = 5.0
@@ -48,6 +49,11 @@ def require_media_type(headers: Headers, accepted: Collection[str]) -> str:
         raise UnsupportedMediaType(f"{named}; accepted is {' or '.join(accepted)}.")
     _is_gzip(headers)
     return found
+
+
+def announces_body(scope: Scope) -> bool:
+    """Return whether a request may have a body; cheap, since most have none."""
+    return any(name in _BODY_HEADERS and value != b"0" for name, value in scope["headers"])
 
 
 def has_body(headers: Headers) -> bool:
@@ -85,11 +91,11 @@ async def read_body(
 
 
 class Receiving:
-    """The ``receive`` of a request, which knows whether the body has come to its end."""
+    """The ``receive`` of a request with a body, which knows whether that has come to its end."""
 
-    def __init__(self, receive: Receive, headers: Headers) -> None:
+    def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._ended = not has_body(headers)
+        self._ended = False
 
     async def __call__(self) -> Message:
         """Return what comes next."""
