@@ -4,13 +4,14 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from acceptance.processes import holders_of, wait_until
 from acceptance.servers import Server, command
 from penchant.index import Filter, Snapshot
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
@@ -50,22 +51,13 @@ def submit(server: Server, start: int, end: int) -> None:
         assert answer.status_code == 202, answer.text
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def segments(data: Path) -> list[Path]:
     return list(data.glob("index/*/*.segment"))
 
 
 def builder_of(data: Path) -> list[int]:
     """Return the processes that hold the builder's lock."""
-    number = (data / "builder.lock").stat().st_ino
-    held = re.findall(rf"FLOCK\s+ADVISORY\s+WRITE\s+(\d+)\s+\S+:{number} ", Path("/proc/locks").read_text())
-    return [int(process) for process in held]
+    return holders_of(data / "builder.lock")
 
 
 def answered(server: Server) -> dict[tuple[str, str], list[tuple[str, float]]]:
@@ -108,7 +100,7 @@ def server(data: Path) -> Iterator[Server]:
     """Two workers, and a source that has a file."""
     running = Server(data, "--workers", "2")
     submit(running, 0, SMALLEST_FILE + 1_000)
-    wait_until(lambda: len(segments(data)) == 1)
+    wait_until(lambda: len(segments(data)) == 1, patience_s=PATIENCE_S)
     yield running
     if running.process.poll() is None:
         assert running.stop() == 0
@@ -140,7 +132,10 @@ def test_a_file_that_is_damaged_between_starts_is_built_anew(server: Server, dat
 
     again = Server(data)
     assert answered(again) == wanted
-    wait_until(lambda: command("check", "--data", str(data)).returncode == 0 and len(segments(data)) == 1)
+    wait_until(
+        lambda: command("check", "--data", str(data)).returncode == 0 and len(segments(data)) == 1,
+        patience_s=PATIENCE_S,
+    )
 
     assert again.stop() == 0
     assert "cannot be used" in again.log()
@@ -154,8 +149,8 @@ def test_a_killed_builder_is_replaced_and_nothing_waits_for_it(server: Server, d
     submit(server, SMALLEST_FILE, SMALLEST_FILE + 2 * LEAST_CHANGES)
     assert answered(server) == expected(data)
 
-    wait_until(lambda: builder_of(data) not in ([], [killed]))
-    wait_until(lambda: segments(data) not in ([], [before]))
+    wait_until(lambda: builder_of(data) not in ([], [killed]), patience_s=PATIENCE_S)
+    wait_until(lambda: segments(data) not in ([], [before]), patience_s=PATIENCE_S)
     assert answered(server) == expected(data)
 
 
@@ -188,7 +183,7 @@ def test_builds_are_measured_and_leave_no_files_of_metrics(server: Server, data:
         found = re.search(rf"^{name} (\S+)$", server.client.get("/-/metrics").text, re.MULTILINE)
         return float(found[1]) if found else 0.0
 
-    wait_until(lambda: told("penchant_build_seconds_count") >= 1)
+    wait_until(lambda: told("penchant_build_seconds_count") >= 1, patience_s=PATIENCE_S)
 
     assert told("penchant_segments_built_total") >= 1
     assert time.time() - PATIENCE_S < told("penchant_last_build_timestamp_seconds") <= time.time()

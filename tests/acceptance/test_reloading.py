@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from acceptance.processes import wait_until, workers_of
 from acceptance.servers import KERNELS, Server, command, free_port
 
 pytestmark = [
@@ -19,7 +20,6 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="workers are found through /proc"),
 ]
 
-PATIENCE_S = 20
 FIRST = """
 log-format = "json"
 min-version-timeout-s = 0.2
@@ -63,19 +63,6 @@ def press(server: Server, file: Path) -> str:
     return created.stdout.strip()
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def workers_of(server: Server) -> list[int]:
-    process = server.process.pid
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
-
-
 def statuses(server: Server, path: str, key: str, times: int = 20) -> set[int]:
     """Ask over connections of their own, so that all workers answer."""
     headers = {"x-api-key": key}
@@ -90,7 +77,7 @@ def hang_up(server: Server, settled: str) -> None:
 
 
 def test_all_workers_go_by_the_new_settings_and_stay(server: Server, file: Path, press: str) -> None:
-    workers = workers_of(server)
+    workers = workers_of(server.process.pid)
     assert statuses(server, "/s/whitelist", press) == {403}
 
     file.write_text(SECOND)
@@ -104,7 +91,7 @@ def test_all_workers_go_by_the_new_settings_and_stay(server: Server, file: Path,
     ]
     assert {answer.status_code for answer in answers} == {413}
     assert '"route":"/{source}/whitelist"' in server.log().replace(" ", "")
-    assert workers_of(server) == workers
+    assert workers_of(server.process.pid) == workers
 
 
 def test_what_wants_a_restart_is_told(server: Server, file: Path) -> None:
@@ -138,9 +125,9 @@ def test_a_worker_that_is_replaced_goes_by_the_new_settings(server: Server, file
     file.write_text(SECOND)
     hang_up(server, "settings reloaded")
 
-    before = workers_of(server)
+    before = workers_of(server.process.pid)
     os.kill(before[0], signal.SIGKILL)
-    wait_until(lambda: len(set(workers_of(server)) - {before[0]}) == 2)
+    wait_until(lambda: len(set(workers_of(server.process.pid)) - {before[0]}) == 2)
     time.sleep(2)
 
     assert statuses(server, "/s/whitelist", press) <= {200, 429}

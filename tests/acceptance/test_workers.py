@@ -4,13 +4,14 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
+from acceptance.processes import holders_of, wait_until, workers_of
 from acceptance.servers import Server, command
 
 pytestmark = [
@@ -27,7 +28,6 @@ requests-per-second = {RATE}
 [plans.small]
 recommendations-per-month = {QUOTA}
 """
-PATIENCE_S = 20
 
 
 @pytest.fixture
@@ -68,19 +68,6 @@ def new_key(server: Server, *, plan: str = "full", account: str = "default") -> 
     return created.stdout.strip()
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def workers_of(process: int) -> list[int]:
-    """Return the workers that a service has started and that have not ended."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
-
-
 def answering(server: Server) -> set[int]:
     """Return the workers that have opened everything: they listen a moment later."""
     return {int(path.stem.split("_")[1]) for path in server.data.glob("metrics/*/counter_*.db")} & set(
@@ -108,9 +95,7 @@ def loaded_after_another_read(server: Server) -> float:
 
 def housekeepers(server: Server) -> list[int]:
     """Return the processes that hold the lock of housekeeping."""
-    number = (server.data / "housekeeping.lock").stat().st_ino
-    held = re.findall(rf"FLOCK\s+ADVISORY\s+WRITE\s+(\d+)\s+\S+:{number} ", Path("/proc/locks").read_text())
-    return [int(process) for process in held]
+    return holders_of(server.data / "housekeeping.lock")
 
 
 def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from acceptance.processes import holders_of, workers_of
 from acceptance.servers import KERNELS, command, free_port
 from faults.client import Client, Unanswered
 
@@ -85,16 +86,11 @@ class Node:
     def workers(self) -> list[int]:
         """Return the processes that answer requests."""
         assert self.process is not None
-        number = self.process.pid
-        children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
-        return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        return workers_of(self.process.pid)
 
     def builder(self) -> int | None:
         """Return the process that holds the builder's lock."""
-        lock = self.data / "builder.lock"
-        number = lock.stat().st_ino if lock.exists() else -1
-        held = re.findall(rf"FLOCK\s+ADVISORY\s+WRITE\s+(\d+)\s+\S+:{number} ", Path("/proc/locks").read_text())
-        return int(held[0]) if held else None
+        return next(iter(holders_of(self.data / "builder.lock")), None)
 
     def kill_worker(self) -> None:
         """End one worker without warning."""

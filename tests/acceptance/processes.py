@@ -1,0 +1,29 @@
+"""Looks at the processes of a service under test through /proc."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PATIENCE_S = 20.0
+
+
+def wait_until(is_so: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> None:
+    """Wait until something is so; fail after some patience."""
+    deadline = time.monotonic() + patience_s
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def workers_of(process: int) -> list[int]:
+    """Return the workers that a service has started and that have not ended."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def holders_of(lock: Path) -> list[int]:
+    """Return the processes that hold the lock on a file; none where there is no such file."""
+    number = lock.stat().st_ino if lock.exists() else -1
+    held = re.findall(rf"FLOCK\s+ADVISORY\s+WRITE\s+(\d+)\s+\S+:{number} ", Path("/proc/locks").read_text())
+    return [int(process) for process in held]
