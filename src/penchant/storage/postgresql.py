@@ -134,29 +134,30 @@ class PostgresqlDatabase:
             connection.execute(SESSION)
             connection.commit()
             try:
-                self._follow_lineage(connection)
+                lineage = self._follow_lineage(connection)
                 connection.commit()
+                self._lineage = lineage
             except self.writing_engine.dialect.loaded_dbapi.Error:
                 # Some servers tell nobody; then epochs are raised by hand (docs/operations.md).
                 connection.rollback()
                 logger.warning("the database does not tell its history", exc_info=True)
 
-    def _follow_lineage(self, connection: Any) -> None:
-        """Let every source begin a new epoch where the rows come from another history than they did.
+    def _follow_lineage(self, connection: Any) -> str:
+        """Let every source begin a new epoch where the rows come from another history than they did; return this one.
 
         After a promotion versions may have gone back, and be given a second time to other changes: whatever was built
         on them before must not go on. Looked at for each new connection, since none outlives its server.
         """
-        found = connection.execute(LINEAGE).fetchone()[0]
+        found: str = connection.execute(LINEAGE).fetchone()[0]
         if found == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
-            return
+            return self._lineage
         connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [found])
         known = connection.execute("SELECT name FROM lineage WHERE lineage_id = 1 FOR UPDATE").fetchone()[0]
         if known != found:
             connection.execute(NEW_EPOCH)
             connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [found])
             logger.warning("the database has another history than before; every source begins a new epoch")
-        self._lineage = found
+        return found
 
     @property
     def origin(self) -> str:
