@@ -6,6 +6,7 @@ stay right: a worker that finds no file, or an old one, follows the feed itself.
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from penchant.errors import UnknownSource
@@ -47,9 +48,7 @@ class Builder:
         self._files = files
         self._metrics = metrics
         self._build = build or self.build
-        self._rested_at: dict[int, float] = {}
-        self._moved: dict[int, tuple[int, float]] = {}
-        self._tried_again_at: dict[int, float] = {}
+        self._paces: dict[int, _Pace] = {}
 
     def run(self, election: Election) -> None:
         """Build for ever, while this process is the elected one."""
@@ -69,22 +68,14 @@ class Builder:
             built = 0
             for head in heads.values():
                 published = self._files.newest(head)
-                is_tried = self._tried_again_at.get(head.source_id, 0.0) <= time.monotonic()
-                if is_due(head, published, rested=self._is_rested(head)) and is_tried:
-                    built += self._try_build(head, published)
+                pace = self._paces.setdefault(head.source_id, _Pace())
+                rested = pace.is_rested(head.version)
+                if is_due(head, published, rested=rested) and pace.tried_again_at <= time.monotonic():
+                    built += self._try_build(head, published, pace)
             self._forget(heads)
             return built
 
-    def _is_rested(self, head: SourceHead) -> bool:
-        """Return whether a source is quiet, or its last build long ago."""
-        now = time.monotonic()
-        version, since = self._moved.get(head.source_id, (-1, now))
-        if version != head.version:
-            self._moved[head.source_id] = (head.version, now)
-            since = now
-        return now - since >= QUIET_S or self._rested_at.get(head.source_id, 0.0) <= now
-
-    def _try_build(self, head: SourceHead, published: Published | None) -> bool:
+    def _try_build(self, head: SourceHead, published: Published | None, pace: "_Pace") -> bool:
         """Return whether a file was built; what is wrong with one source holds up no other."""
         started = time.monotonic()
         try:
@@ -95,11 +86,10 @@ class Builder:
         except Exception:  # noqa: BLE001  # whatever it is, it is tried again
             self._metrics.failures.labels("builder").inc()
             logger.exception("a segment file could not be built")
-            self._tried_again_at[head.source_id] = time.monotonic() + RETRY_S
+            pace.tried_again_at = time.monotonic() + RETRY_S
             return False
         ended = time.monotonic()
-        self._rested_at[head.source_id] = ended + (ended - started) * REST_RATIO
-        self._tried_again_at.pop(head.source_id, None)
+        pace.rested_at = ended + (ended - started) * REST_RATIO
         self._metrics.segments_built.inc()
         self._metrics.last_build.set(time.time())
         return True
@@ -123,8 +113,24 @@ class Builder:
         for source_id in self._files.sources():
             if source_id not in heads:
                 self._files.forget(source_id)
-                self._moved.pop(source_id, None)
-                self._rested_at.pop(source_id, None)
+        self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in heads}
+
+
+@dataclass(slots=True)
+class _Pace:
+    """When a source moved last, and until when its file is left alone: moments of the monotonic clock."""
+
+    version: int = -1
+    moved_at: float = 0.0
+    rested_at: float = 0.0
+    tried_again_at: float = 0.0
+
+    def is_rested(self, version: int) -> bool:
+        """Note a source's version; return whether it is quiet, or its last build long ago."""
+        now = time.monotonic()
+        if self.version != version:
+            self.version, self.moved_at = version, now
+        return now - self.moved_at >= QUIET_S or self.rested_at <= now
 
 
 def cursor_of(published: Published | None, segment: Segment | None) -> Cursor | None:

@@ -17,8 +17,6 @@ Result = TypeVar("Result")
 
 READING_THREADS = 8
 """Reads in threads at once: more than cores, since most of their time is the database's."""
-
-
 READ_TIMEOUT_S = 3.0
 """How long a small read may take: a thousand times as long as usual. Then the database counts as away."""
 CHANGE_TIMEOUT_S = 10.0

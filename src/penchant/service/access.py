@@ -8,9 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from limits import RateLimitItemPerSecond
 from limits.storage import Storage as RateStorage
-from limits.strategies import FixedWindowRateLimiter
 
 from penchant.errors import (
     FeatureNotInPlan,
@@ -21,7 +19,7 @@ from penchant.errors import (
 )
 from penchant.live.database import Database
 from penchant.model import Feature, Plan
-from penchant.service.node_rates import NodeRates
+from penchant.service.node_rates import SECOND, NodeRates
 from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord
 
@@ -72,8 +70,8 @@ def hash_secret(secret: str) -> bytes:
 class AccessControl:
     """Authenticates keys and holds their plans' features and limits.
 
-    ``rates`` is what the limiter remembers, ``node_rates`` what it counts with all nodes, where they have something
-    to do that with. ``hits`` and ``misses`` count keys that were remembered and those that were looked up.
+    ``rates`` counts requests by second on this node, ``node_rates`` on all nodes, where they have something to do that
+    with. ``hits`` and ``misses`` count keys that were remembered and those that were looked up.
     """
 
     def __init__(
@@ -94,7 +92,7 @@ class AccessControl:
         self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
         self.hits = 0
         self.misses = 0
-        self._rates = FixedWindowRateLimiter(rates)
+        self._rates = rates
         self._node_rates = node_rates
 
     async def close(self) -> None:
@@ -141,14 +139,10 @@ class AccessControl:
         limit = access.plan.requests_per_second
         if limit is None:
             return None
-        if self._node_rates is not None:
-            count = await self._node_rates.count(access.key_id)
-            if count is not None:
-                return RateState(limit=limit, remaining=max(0, limit - count), reset_s=1, exceeded=count > limit)
-        item = RateLimitItemPerSecond(limit)
-        allowed = self._rates.hit(item, access.key_id)
-        window = self._rates.get_window_stats(item, access.key_id)
-        return RateState(limit=limit, remaining=window.remaining, reset_s=1, exceeded=not allowed)
+        count = None if self._node_rates is None else await self._node_rates.count(access.key_id)
+        if count is None:
+            count = self._rates.incr(SECOND.key_for(access.key_id), SECOND.get_expiry())
+        return RateState(limit=limit, remaining=max(0, limit - count), reset_s=1, exceeded=count > limit)
 
     @staticmethod
     def require(access: Access, feature: Feature) -> None:

@@ -19,6 +19,8 @@ PATIENCE_S = 0.25
 PAUSE_S = 2.0
 """How long Redis is left alone after it failed."""
 PREFIX = "penchant"
+SECOND = RateLimitItemPerSecond(1)
+"""The window that requests are counted in, whatever their limit."""
 
 
 class NodeRates:
@@ -45,7 +47,6 @@ class NodeRates:
         self._metrics = metrics
         self._monotonic = monotonic
         self._tried_again_at = 0.0
-        self._window = RateLimitItemPerSecond(1)
 
     async def count(self, key_id: str) -> int | None:
         """Count a request of a key; return how many it is in this second, or ``None`` while Redis is away."""
@@ -53,7 +54,7 @@ class NodeRates:
             return None
         try:
             async with asyncio.timeout(PATIENCE_S):
-                return await self._storage.incr(self._window.key_for(key_id), self._window.get_expiry())
+                return await self._storage.incr(SECOND.key_for(key_id), SECOND.get_expiry())
         except Exception as error:  # noqa: BLE001  # whatever its client raises, requests go on
             self._tried_again_at = self._monotonic() + PAUSE_S
             self._metrics.failures.labels("redis").inc()

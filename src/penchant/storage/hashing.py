@@ -10,7 +10,6 @@ KEY_BYTES = 16
 
 
 @functools.lru_cache(maxsize=65_536)
-@functools.lru_cache(maxsize=4_096)
 def source_id(account_id: int, name: str) -> int:
     """Return the number of an account's source of this name; equal on every node, so no sequence is needed."""
     digest = hashlib.blake2b(f"{account_id}\0{name}".encode(), digest_size=8, person=b"source").digest()
