@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from penchant.index import Blending, Filter, Person, Popularity, Snapshot, Wanted, recommended
-from penchant.model import Algorithm, Piece, Term
+from penchant.index import Blending, Filter, Person, Snapshot, Tally, Wanted, recommended
+from penchant.model import DAY_MS, Algorithm, Piece, Seed, Term
 from penchant.wire import decode_stored_piece
 
 EVERYTHING = Filter(moment=1)
@@ -50,10 +50,11 @@ def all_answers(snapshot: Snapshot, ids: list[str], weights: dict[str, float] | 
 
 
 def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fill: bool) -> list[tuple[int, str]]:
-    popularity = Popularity()
+    tally = Tally.empty(["Play"], 0)
     for user, piece_id in ((b"u1", "p1"), (b"u2", "p1"), (b"u2", "p2"), (b"u3", "é")):
-        popularity.record(user, piece_id, 1)
-    popular = popularity.view().popular(snapshot.parts, 1, 0)
+        tally.record(user.ljust(16), piece_id, DAY_MS, positive=True, rating=None)
+    audience = tally.audience(1, 0)
+    popular, alike = audience.popular(snapshot.parts), audience.liked_alike(snapshot.parts, [Seed("p1", 2.0)])
     person = Person(values={term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
     wanted = Wanted(shown=EVERYTHING, blending=BLENDING, category_weights=weights, take=take, fill=fill)
-    return recommended(snapshot, person, popular, wanted)
+    return recommended(snapshot, person, popular, alike, wanted)

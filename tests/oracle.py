@@ -118,6 +118,53 @@ def profile(
     return {term: value for term, value in rounded.items() if value}
 
 
+def likes(everyone: dict[str, list[dict[str, Any]]], settings: dict[str, Any] | None = None) -> dict[str, set[str]]:
+    """The pieces that each person likes; interactions are in the order of recording."""
+    weights = WEIGHTS | (settings or {}).get("interactionWeights", {})
+    found: dict[str, set[str]] = {}
+    for person, own in everyone.items():
+        positive = {each["contentId"] for each in own if weights[each["type"]] > 0}
+        ratings = sorted((e for e in own if e["type"].startswith("Rate")), key=lambda each: int(each["day"]))
+        latest = {each["contentId"]: each["type"] for each in ratings}
+        liked = {piece_id for piece_id in positive if latest.get(piece_id) != "RateDislike"}
+        if liked:
+            found[person] = liked
+    return found
+
+
+def seeds(
+    own: list[dict[str, Any]], existing: set[str], settings: dict[str, Any] | None = None
+) -> list[tuple[str, float]]:
+    """The last 100 pieces that a person likes, each with the highest weight of a type."""
+    weights = WEIGHTS | (settings or {}).get("interactionWeights", {})
+    liked = likes({"": own}, settings).get("", set()) & existing
+    latest = {piece_id: max(each["day"] for each in own if each["contentId"] == piece_id) for piece_id in liked}
+    ordered = sorted(liked, key=lambda piece_id: (-latest[piece_id], piece_id))[:100]
+    return [(piece_id, max(weights[e["type"]] for e in own if e["contentId"] == piece_id)) for piece_id in ordered]
+
+
+def audience(liked: dict[str, set[str]], chosen: list[tuple[str, float]]) -> dict[str, float]:
+    """Part a of every piece that anybody likes."""
+    vectors: dict[str, dict[str, float]] = {}
+    for person, own in liked.items():
+        for piece_id in own:
+            vectors.setdefault(piece_id, {})[person] = 1 / math.sqrt(len(own))
+
+    def norm(vector: dict[str, float]) -> float:
+        return math.sqrt(sum(value**2 for value in vector.values()))
+
+    user: dict[str, float] = {}
+    for piece_id, weight in chosen:
+        for person, value in vectors.get(piece_id, {}).items():
+            user[person] = user.get(person, 0) + weight * value / norm(vectors[piece_id])
+    damping = 10 * sum(1 / len(own) for own in liked.values()) / len(liked) if liked else 0.0
+    found = {}
+    for piece_id, vector in vectors.items():
+        dot = sum(value * user.get(person, 0) for person, value in vector.items())
+        found[piece_id] = dot / (norm(user) * math.sqrt(norm(vector) ** 2 + damping)) if norm(user) else 0.0
+    return found
+
+
 def recommend(
     pieces: list[Piece],
     everyone: dict[str, list[dict[str, Any]]],
@@ -162,6 +209,9 @@ def recommend(
     popularity = {each: math.log(1 + n) / math.log(1 + most) if most else 0.0 for each, n in count.items()}
     liked = sorted(popularity[each] for each, n in count.items() if n > 0)
     median = (liked[len(liked) // 2] + liked[(len(liked) - 1) // 2]) / 2 if liked else 0
+    alike = audience(
+        likes(everyone, settings), seeds(everyone.get(user, []), {piece["id"] for piece in pieces}, settings)
+    )
     half_life = settings.get("newPieceHalfLifeDays", 30)
     newness = {p["id"]: 2 ** (-(today - p["day"]) / half_life) if half_life else 0.0 for p in pieces}
     mean_newness = sum(newness.values()) / len(newness) if newness else 0
@@ -174,7 +224,7 @@ def recommend(
             return len(own & good) / len(own | good) if own | good else 0.0
         credit = newness[piece_id] * (1 - mean_newness)
         c = content(piece_id)
-        a = max(0.0, credit * 0.2 * c)
+        a = max(alike.get(piece_id, 0.0), credit * 0.2 * c)
         p = max(popularity[piece_id], credit * median)
         blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1} | settings.get("blend", {})
         parts = blend["content"] * c + blend["audience"] * a + blend["popularity"] * p

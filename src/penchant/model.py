@@ -27,6 +27,8 @@ MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
 MAX_PROFILE_INTERACTIONS = 10_000
 """How many of a person's latest interactions make the profile (interface, section 6)."""
+MAX_SEEDS = 100
+"""How many of the latest pieces that a person likes are compared with other people's (interface, section 6)."""
 DAY_MS = 86_400_000
 """Milliseconds in a UTC day."""
 
@@ -123,6 +125,13 @@ class NewInteraction:
     piece_id: str
     occurred_at: int | None = None
     event_id: str | None = None
+
+
+class Seed(NamedTuple):
+    """A piece that a person likes, and how much: the highest weight of the types of interaction with it."""
+
+    id: str
+    weight: float
 
 
 class ListKind(enum.Enum):

@@ -1,10 +1,21 @@
 """What does a person like? The taste profile: terms with integer scores, from that person's interactions."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from penchant.model import DAY_MS, RATINGS, SEEN_TYPES, Interaction, SourceSettings, Term
+from penchant.model import (
+    DAY_MS,
+    MAX_SEEDS,
+    RATINGS,
+    SEEN_TYPES,
+    Interaction,
+    InteractionType,
+    Seed,
+    SourceSettings,
+    Term,
+)
 
 GREATEST_SCORE = 1000
 """What the greatest score of a profile is scaled to (interface, section 6)."""
@@ -56,6 +67,27 @@ def piece_values(interactions: Sequence[Interaction], settings: SourceSettings, 
             weight * _remembered(interaction.occurred_at, settings.half_life_days, today)
         )
     return {piece_id: math.fsum(values) for piece_id, values in parts.items()}
+
+
+def seeds(interactions: Sequence[Interaction], settings: SourceSettings, exists: Callable[[str], bool]) -> list[Seed]:
+    """Return the last pieces that a person likes, latest first, those of one moment by id; `MAX_SEEDS` at most.
+
+    A piece is liked that has an interaction of positive weight, unless its latest rating is a dislike.
+    ``interactions`` are newest first. Pieces that do not exist count once they do.
+    """
+    latest: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    rated: dict[str, InteractionType] = {}
+    for interaction in interactions:
+        piece_id, weight = interaction.piece_id, settings.interaction_weights[interaction.type]
+        latest.setdefault(piece_id, interaction.occurred_at)
+        if interaction.type in RATINGS:
+            rated.setdefault(piece_id, interaction.type)
+        if weight > 0:
+            weights[piece_id] = max(weight, weights.get(piece_id, 0))
+    liked = [piece_id for piece_id in weights if rated.get(piece_id) is not InteractionType.RATE_DISLIKE]
+    liked.sort(key=lambda piece_id: (-latest[piece_id], piece_id))
+    return [Seed(piece_id, weights[piece_id]) for piece_id in itertools.islice(filter(exists, liked), MAX_SEEDS)]
 
 
 def seen(interactions: Sequence[Interaction]) -> frozenset[str]:

@@ -1,7 +1,6 @@
 """The compiled kernels against plain numpy: the same ids, in the same order, with the same bits."""
 
 import functools
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -15,18 +14,7 @@ from penchant.index.building import build_segment
 from penchant.index.layout import COUNT, DOT, FARTHEST, NOWHERE, SIZE, Blending, Choice, Figures, Query, Taste
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
-from penchant.live.compiling import load_kernels
 from penchant.model import Piece, Term
-
-KINDS = (*engine.KINDS, ("h", "H"), ("i", "H"), ("d", "H"))
-
-
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    compiled = load_kernels(tmp_path_factory.getbasetemp() / "kernels")
-    engine.use(compiled, set(KINDS))
-    yield compiled
-    engine.use(None, set())
 
 
 @functools.lru_cache(maxsize=200)
@@ -99,7 +87,7 @@ def test_recommendations_are_the_same_bits(
     content, audience, popularity = random.choice([0.0, 0.1, 0.8, 3.0], 3).tolist()
     total = content + audience + popularity or 1.0
     blending = Blending(content, audience, popularity, total, random.random(), credit, 5)
-    figures = Figures(segment.roots, segment.days, random.choice([0.0, 0.5, 1.0], n))
+    figures = Figures(segment.roots, segment.days, random.choice([0.0, 0.5, 1.0], n), random.choice([0.0, 0.3, 1.0], n))
     choice = chosen(n, seed, selectivity, limit)
 
     found = engine.best(taste, blending, segment.postings, figures, choice)

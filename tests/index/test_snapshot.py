@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 from penchant.errors import UnknownPiece
-from penchant.index import Filter, Popularity, Snapshot
+from penchant.index import Filter, Snapshot
 from penchant.model import Algorithm, Piece
 from penchant.wire import decode_stored_piece
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
@@ -115,34 +115,3 @@ def test_large_weights_stay_exact() -> None:
     ]
 
     assert answered(snapshot_of(pieces), "a", "cosine", {"tag": 99.99}) == [("b", 0.0)]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from([b"u1", b"u2", b"u3"]), st.sampled_from(["x", "y"]), st.integers(0, 99), st.booleans()
-        ),
-        max_size=30,
-    ),
-    st.integers(0, 120),
-)
-def test_popularity_step_by_step_is_popularity_at_once(events: list[tuple[bytes, str, int, bool]], today: int) -> None:
-    step_by_step = Popularity()
-    latest: dict[tuple[bytes, str], int] = {}
-    for user, piece_id, day, erase in events:
-        if erase:
-            step_by_step.erase(user)
-            latest = {pair: known for pair, known in latest.items() if pair[0] != user}
-        else:
-            step_by_step.record(user, piece_id, day)
-            latest[user, piece_id] = max(day, latest.get((user, piece_id), 0))
-        step_by_step.view().people(today, 20)
-
-    at_once = Popularity()
-    for (user, piece_id), day in latest.items():
-        at_once.record(user, piece_id, day)
-    found = {key: value for key, value in step_by_step.view().people(today, 20).items() if value}
-    assert found == {key: value for key, value in at_once.view().people(today, 20).items() if value}
-    for piece_id, value in found.items():
-        days = [day for (_, liked), day in latest.items() if liked == piece_id and day >= 20]
-        assert value == pytest.approx(sum(2 ** (-max(0, today - day) / 30) for day in days))

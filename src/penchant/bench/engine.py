@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant.bench.report import Report, alternated, median, p99
-from penchant.index import Blending, Filter, Person, Segment, Snapshot, Wanted, engine, recommended
-from penchant.index.popularity import Popular
+from penchant.index import Blending, Filter, Person, Popular, Segment, Snapshot, Wanted, engine, recommended
 from penchant.model import MAX_TAKE, Algorithm, Piece, Term
 from penchant.ranking import start_credits
 
@@ -117,13 +116,14 @@ def _measure_personal(report: Report, snapshot: Snapshot, seconds: float) -> Non
     popular = Popular(
         shares=(np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),), median=0.4
     )
+    alike = (np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),)
     today = 20_000
     credit = start_credits(snapshot.day_counts(), today, 30)
     blending = Blending(0.1, 0.8, 0.1, total=1.0, median=0.4, credits=credit, today=today)
     wanted = Wanted(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
 
     def ask(query: int) -> object:
-        return recommended(snapshot, people[query], popular, wanted)
+        return recommended(snapshot, people[query], popular, alike, wanted)
 
     times = alternated({"penchant": ask}, ROUNDS, len(people), seconds / 3)["penchant"]
     report.add(f"recommendation, profile of {PROFILE_TERMS} terms", median(times), "ms", p99=p99(times))

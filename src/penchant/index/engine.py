@@ -17,7 +17,9 @@ from penchant.index.layout import (
     DOT,
     Blending,
     Choice,
+    Crowd,
     Figures,
+    FloatArray,
     Frequent,
     IntArray,
     Norms,
@@ -53,7 +55,8 @@ class _Engine:
 
 _engine = _Engine()
 FINDING: Kind = ("find", "")
-KINDS: tuple[Kind, ...] = (FINDING, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
+OVERLAPPING: Kind = ("overlaps", "")
+KINDS: tuple[Kind, ...] = (FINDING, OVERLAPPING, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
 """The kinds that most catalogues need; those with weights of 16 bits are compiled when they are wanted."""
 
 
@@ -93,6 +96,15 @@ def best(taste: Taste, blending: Blending, postings: Postings, figures: Figures,
     return _sorted(keys, places, choice.limit)
 
 
+def overlaps(crowd: Crowd, seeds: IntArray, values: FloatArray, piece_count: int) -> tuple[IntArray, float]:
+    """Return the overlaps of a person's audience with each piece's; see `exact.overlaps`."""
+    kernel = _engine.kernel("overlaps", OVERLAPPING)
+    if kernel is None:
+        return exact.overlaps(crowd, seeds, values, piece_count)
+    found = np.zeros(piece_count, dtype=np.int64)
+    return found, float(kernel(crowd, seeds, values, np.zeros(len(crowd.inverse)), found))
+
+
 def find(
     starts: IntArray, text: Text, wanted_starts: IntArray, wanted_text: Text, numbers: IntArray
 ) -> IntArray | None:
@@ -120,12 +132,17 @@ def compile_kind(kernels: ModuleType, kind: Kind) -> None:
     if kind == FINDING:
         kernels.find(numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers[:0], numbers[:0].copy())
         return
+    if kind == OVERLAPPING:
+        people = np.zeros(0, dtype=np.uint32)
+        crowd = Crowd(numbers, numbers, people, numbers, people, numbers, people, numbers, people, numbers[:0])
+        kernels.overlaps(crowd, numbers[:0], none, none, numbers[:0].copy())
+        return
     sums_type, weights_type = (np.dtype(name) for name in kind)
     postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
     if sums_type == np.float64:
         taste = Taste(numbers[:0], none, none, 1.0, 1.0)
         blending = Blending(1.0, 1.0, 1.0, total=1.0, median=1.0, credits=np.zeros(1), today=0)
-        figures = Figures(none, np.zeros(0, dtype=np.int32), none)
+        figures = Figures(none, np.zeros(0, dtype=np.int32), none, none)
         kernels.best(taste, blending, postings, figures, choice, numbers, numbers.copy())
         return
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)

@@ -8,12 +8,17 @@ import numpy as np
 from penchant.index.layout import (
     DISTANCE_SCALE,
     DOT,
+    LIKE_SCALE,
     NEW_CONTENT_SHARE,
+    OVERLAP_SCALE,
     SCORE_SCALE,
+    SQUARE_SCALE,
     Blending,
     BoolArray,
     Choice,
+    Crowd,
     Figures,
+    FloatArray,
     IntArray,
     Norms,
     Postings,
@@ -48,7 +53,7 @@ def best(taste: Taste, blending: Blending, postings: Postings, figures: Figures,
     content = np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0)
     ages = np.clip(blending.today - figures.days.astype(np.int64), 0, len(blending.credits) - 1)
     credit = blending.credits[ages]
-    audience = np.maximum(0.0, credit * NEW_CONTENT_SHARE * content)
+    audience = np.maximum(figures.audience, credit * NEW_CONTENT_SHARE * content)
     popularity = np.maximum(figures.popular, credit * blending.median)
     mixed = blending.content * content + blending.audience * audience + blending.popularity * popularity
     places = _allowed(choice)
@@ -67,6 +72,29 @@ def overlapping(terms: IntArray, asked: int, starts: IntArray, postings: Posting
     similarity = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
     places = _allowed(choice)
     return smallest(-np.rint(similarity[places] * SCORE_SCALE).astype(np.int64), places, choice)
+
+
+def overlaps(crowd: Crowd, seeds: IntArray, values: FloatArray, piece_count: int) -> tuple[IntArray, float]:
+    """Return how a person's audience overlaps with each piece's, over its norm, in `OVERLAP_SCALE`, and the norm.
+
+    A person who likes several seeds adds up their values, in the order of the seeds.
+    """
+    sums, found = np.zeros(len(crowd.inverse)), np.zeros(piece_count, dtype=np.int64)
+    for seed, value in zip(seeds.tolist(), values.tolist(), strict=True):
+        sums[crowd.piece_people[crowd.piece_starts[seed] : crowd.piece_starts[seed + 1]]] += value
+        sums[crowd.more_people[crowd.more_piece_starts[seed] : crowd.more_piece_starts[seed + 1]]] += value
+    inverse = crowd.inverse / LIKE_SCALE
+    squares = sums * sums * inverse
+    greatest = float(squares.max(initial=0.0))
+    if not greatest:
+        return found, 0.0
+    total = int(np.rint(squares / greatest * SQUARE_SCALE).astype(np.int64).sum())
+    norm = float(np.sqrt(total / SQUARE_SCALE * greatest))
+    weights = np.rint(sums * inverse / norm * OVERLAP_SCALE).astype(np.int64)
+    for person in np.flatnonzero(weights).tolist():
+        found[crowd.pieces[crowd.starts[person] : crowd.ends[person]]] += weights[person]
+        found[crowd.more_pieces[crowd.more_starts[person] : crowd.more_starts[person + 1]]] += weights[person]
+    return found, norm
 
 
 def smallest(keys: IntArray, places: IntArray, choice: Choice) -> Best:

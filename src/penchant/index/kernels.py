@@ -1,7 +1,7 @@
 """How are postings searched at the speed of memory? The compiled kernels, and nothing else that numba sees.
 
-All jitted functions live in this one file: numba does not notice a change in a jitted function of another file
-and would serve a stale cache. Import it through `penchant.index.engine`, which says where that cache lies.
+All jitted functions of a search live in this one file: numba does not notice a change in a jitted function of
+another file and would serve a stale cache. Import it through `penchant.index.engine`, which says where that cache lies.
 
 A query runs block by block, in ascending order of pieces: add up the postings of its terms, zero what may not
 be shown, test whole chunks against a bound that no better piece can fail, and give what is left to a heap with
@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from penchant.index import layout
+from penchant.index import layout, people_kernels
 
 _jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
 
@@ -28,6 +28,7 @@ CHUNK = 32
 MARGIN = 1e-5
 """Slack of the chunk test against the rounding of the exact key: never tighter than it."""
 
+overlaps = people_kernels.overlaps
 COUNT, DOT, SIZE = layout.COUNT, layout.DOT, layout.SIZE
 UNIT = float(layout.DISTANCE_SCALE)
 SCORE_UNIT = float(layout.SCORE_SCALE)
@@ -287,13 +288,13 @@ def _add_roots(sums, pieces, weights, value, table, begin):
 
 
 @_jit
-def _blended(dot, taste, blending, root, day, popular):
+def _blended(dot, taste, blending, root, day, popular, liked):
     """Return a score, its parts added in the order of the definition."""
     divisor = taste.norm * (root + taste.mean_norm / 2)
     content = dot / divisor if divisor > 0 else 0.0
     age = min(max(0, blending.today - day), len(blending.credits) - 1)
     credit = blending.credits[age]
-    audience = max(0.0, credit * layout.NEW_CONTENT_SHARE * content)
+    audience = max(liked, credit * layout.NEW_CONTENT_SHARE * content)
     popularity = max(popular, credit * blending.median)
     mixed = blending.content * content + blending.audience * audience + blending.popularity * popularity
     return mixed / blending.total
@@ -305,16 +306,17 @@ def _score_bounds(taste, blending, worst):
     least = (-np.float64(worst) - 2.0) / SCORE_UNIT * blending.total
     credit = blending.credits.max()
     most = blending.content + blending.audience * credit * layout.NEW_CONTENT_SHARE
-    return least, blending.content, most, blending.popularity, credit * blending.median, taste.norm, taste.mean_norm / 2
+    half, median = taste.mean_norm / 2, credit * blending.median
+    return least, blending.content, most, blending.popularity, median, taste.norm, half, blending.audience
 
 
 @_jit
-def _any_scores(dots, bounds, roots, popular):
+def _any_scores(dots, bounds, roots, popular, liked):
     """Tell whether a piece of a chunk can score as much: no division, no branch (0.9 ms where scores took 3.9)."""
-    least, low, high, share, median, norm, half = bounds
+    least, low, high, share, median, norm, half, shared = bounds
     found = 0
     for i in range(len(dots)):
-        rest = least - share * max(popular[i], median)
+        rest = least - share * max(popular[i], median) - shared * liked[i]
         found |= max(dots[i] * low, dots[i] * high) >= rest * (norm * (roots[i] + half))
     return found != 0
 
@@ -323,7 +325,7 @@ def _any_scores(dots, bounds, roots, popular):
 def best(taste, blending, postings, figures, choice, keys, places):
     """Fill keys and places with the best recommendations, keys being minus the score in its unit; as `nearest`."""
     mask, skipped, limit = choice.mask, choice.skipped, choice.limit
-    roots, days, popular = figures.roots, figures.days, figures.popular
+    roots, days, popular, liked = figures.roots, figures.days, figures.popular, figures.audience
     keys[:] = limit
     places[:] = layout.NOWHERE
     cursors = np.empty(len(taste.terms), np.int64)
@@ -346,11 +348,11 @@ def best(taste, blending, postings, figures, choice, keys, places):
         for chunk in range(0, end - begin, CHUNK):
             last = min(chunk + CHUNK, end - begin)
             figures_of = slice(begin + chunk, begin + last)
-            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of]):
+            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of], liked[figures_of]):
                 continue
             for i in range(chunk, last):
                 place = begin + i
-                score = _blended(block[i], taste, blending, roots[place], days[place], popular[place])
+                score = _blended(block[i], taste, blending, roots[place], days[place], popular[place], liked[place])
                 # Rounding moves a score by half a unit at most.
                 if score * SCORE_UNIT + 1.0 <= -keys[0]:
                     continue

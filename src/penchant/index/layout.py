@@ -23,6 +23,12 @@ DISTANCE_SCALE = 10**12
 """Distances are rounded to 12 decimals (interface, section 5) and compared as integers of this unit."""
 SCORE_SCALE = 10**9
 """Scores of recommendations are rounded to nine decimals (interface, section 6) and compared likewise."""
+LIKE_SCALE = 1 << 42
+"""A person who likes n pieces counts 1/n, as an integer of this unit: a million people fit 64 bits."""
+OVERLAP_SCALE = 1 << 50
+"""The unit of overlaps between a person's audience and a piece's, which are below the root of its people."""
+SQUARE_SCALE = 1 << 38
+"""The unit of the squares that make the norm of a person's audience, as parts of the greatest."""
 NEW_CONTENT_SHARE = 0.2
 """How much of its content part a wholly new piece is credited as audience (interface, section 6)."""
 NOWHERE = 1 << 62
@@ -108,11 +114,31 @@ class Norms(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a recommendation needs of every piece beside its terms: norm, day and part p; shapes (n_pieces,)."""
+    """What a recommendation needs of every piece beside its terms: norm, day, parts p and a; shapes (n_pieces,)."""
 
     roots: FloatArray
     days: Days
     popular: FloatArray
+    audience: FloatArray
+
+
+class Crowd(NamedTuple):
+    """Who likes what: ``u`` people, ``n`` pieces, both by their numbers; what is ``more`` came later.
+
+    ``starts`` and ``ends`` (u,) cut ``pieces`` into what each person likes, ``piece_starts`` (n + 1,)
+    ``piece_people`` into who likes each piece. ``inverse`` (u,) is 1 / n_x in `LIKE_SCALE`, 0 for who is gone.
+    """
+
+    starts: IntArray
+    ends: IntArray
+    pieces: Numbers
+    piece_starts: IntArray
+    piece_people: Numbers
+    more_starts: IntArray
+    more_pieces: Numbers
+    more_piece_starts: IntArray
+    more_people: Numbers
+    inverse: IntArray
 
 
 class Choice(NamedTuple):

@@ -1,16 +1,16 @@
 """Which pieces suit a person best? The ranking of section 6 over a snapshot, from figures that others gather."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from penchant.index import engine
+from penchant.index.audience import Popular
 from penchant.index.building import term_key
 from penchant.index.layout import NOWHERE, Blending, Choice, Figures, FloatArray, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.popularity import Popular
 from penchant.index.snapshot import Snapshot, root_norms
 from penchant.index.strings import Strings
 from penchant.model import MAX_WEIGHT, Term
@@ -44,16 +44,21 @@ class Wanted:
     fill: bool
 
 
-def recommended(snapshot: Snapshot, person: Person, popular: Popular, wanted: Wanted) -> list[tuple[int, str]]:
-    """Return the best pieces: scores in their unit, descending, ties by ascending id."""
+def recommended(
+    snapshot: Snapshot, person: Person, popular: Popular, liked: Sequence[FloatArray], wanted: Wanted
+) -> list[tuple[int, str]]:
+    """Return the best pieces: scores in their unit, descending, ties by ascending id.
+
+    ``liked`` holds part a of all pieces, an array (n_pieces,) for each part of the snapshot.
+    """
     keys = Strings.of(map(term_key, person.values))
     values = np.fromiter(person.values.values(), np.float64, len(person.values))
     norms = (person.norm, snapshot.mean_norm(wanted.category_weights))
     best: list[tuple[int, str]] = []
     limit = NOWHERE if wanted.fill else 0
-    for part, shares in zip(snapshot.parts, popular.shares, strict=True):
+    for part, shares, alike in zip(snapshot.parts, popular.shares, liked, strict=True):
         segment = part.segment
-        figures = Figures(root_norms(segment, wanted.category_weights), segment.days, shares)
+        figures = Figures(root_norms(segment, wanted.category_weights), segment.days, shares, alike)
         choice = Choice(part.allowed(wanted.shown), part.skipped(wanted.shown), wanted.take, limit)
         taste = _taste(part, keys, values, norms)
         best += part.named(*engine.best(taste, wanted.blending, segment.postings, figures, choice))

@@ -5,15 +5,16 @@ import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
-from penchant.index import Mask, Popularity, PopularityView, Segment, Snapshot, merge_segments
+from penchant.index import Audience, Mask, Segment, Snapshot, merge_segments
+from penchant.live.audiences import Audiences, Counted, Wanted
 from penchant.live.database import Database
 from penchant.live.following import apply_feed
 from penchant.live.heads import Heads, SourceName
 from penchant.live.segments import Segments
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.model import SourceSettings
 from penchant.storage import Cursor, SourceHead
 from penchant.telemetry import Metrics, logger
 from penchant.tracing import tracing
@@ -61,10 +62,8 @@ class _Held:
     view: View | None = None
     asked_version: int = 0
     confirmed_at: float = 0.0
-    popularity: Popularity | None = None
-    popularity_view: PopularityView | None = None
-    popularity_cursor: Cursor | None = None
-    positive: frozenset[InteractionType] = frozenset()
+    counted: Counted | None = None
+    counting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def lag(self) -> int:
@@ -75,7 +74,7 @@ class _Held:
     def nbytes(self) -> int:
         """How much memory it takes, about."""
         snapshot = 0 if self.view is None else self.view.snapshot.nbytes
-        return snapshot + (0 if self.popularity is None else self.popularity.nbytes)
+        return snapshot + (0 if self.counted is None else self.counted.tally.nbytes)
 
 
 class Views:
@@ -96,6 +95,7 @@ class Views:
     ) -> None:
         self._database = database
         self._heads = Heads(database)
+        self._audiences = Audiences(database.storage, monotonic)
         self._metrics = metrics
         self._segments = segments
         self.limits = limits
@@ -198,24 +198,30 @@ class Views:
             view = held.view = replace(view, head=head)
         return view
 
-    async def popularity(self, view: View) -> PopularityView:
-        """Return how many people like each piece, every committed interaction included."""
+    async def audience(self, view: View, today: int, own_version: int) -> Audience:
+        """Return who likes what on a UTC day, what was committed half a second ago included.
+
+        So is an interaction of this version, the asking person's latest one.
+
+        Raises:
+            StorageUnavailable: the database is away, and nothing was counted before.
+        """
         name = (view.head.account_id, view.head.name)
         held = self._held.setdefault(name, _Held())
-        if held.popularity_view is not None and self._is_counted(held, view):
-            return held.popularity_view
+        wanted = Wanted(head=view.head, settings=view.settings, today=today, own_version=own_version)
+        counted = held.counted
+        if counted is not None and (view.stale or counted.serves(wanted, self._monotonic())):
+            return counted.audience
         if view.stale:
-            # The database is away: what was counted last, or nothing.
-            if held.popularity_view is not None:
-                return held.popularity_view
             raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
-        async with self._lock(name):
-            if held.popularity_view is not None and self._is_counted(held, view):
-                return held.popularity_view
-            with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
-                counted = await self._database.in_thread(self._count, held, view)
-            self._keep_within_memory(name, held)
-            return counted
+        async with held.counting:
+            counted = held.counted
+            if counted is None or not counted.serves(wanted, self._monotonic()):
+                with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
+                    counted = await self._database.in_thread(self._audiences.count, counted, wanted)
+                held.counted = counted
+                self._keep_within_memory(name, held)
+            return counted.audience
 
     async def _follow(self, name: SourceName, head: SourceHead) -> _Held:
         async with self._lock(name):
@@ -269,42 +275,6 @@ class Views:
         with self._metrics.merge_seconds.time():
             return merge_segments(parts)
 
-    def _is_counted(self, held: _Held, view: View) -> bool:
-        cursor = held.popularity_cursor
-        return (
-            cursor is not None
-            and (cursor.incarnation, cursor.epoch) == (view.head.incarnation, view.head.epoch)
-            and cursor.version >= view.head.interactions_version
-            and held.positive == positive_types(view.settings)
-        )
-
-    def _count(self, held: _Held, view: View) -> PopularityView:
-        """Apply the interactions feed from where the last count ended; all of it when weights changed sign."""
-        positive = positive_types(view.settings)
-        if held.positive != positive:
-            held.popularity_cursor = None
-        with self._database.storage.interactions_feed(
-            view.head.account_id, view.head.name, held.popularity_cursor
-        ) as feed:
-            popularity = held.popularity
-            if popularity is None or feed.complete or held.popularity_cursor is None:
-                popularity = Popularity()
-            for batch in feed.batches:
-                for row in batch:
-                    if row.type is None:
-                        popularity.erase(row.user_key)
-                    elif row.type in positive:
-                        popularity.record(row.user_key, row.piece_id, row.occurred_at // DAY_MS)
-            held.popularity = popularity
-            held.popularity_view = popularity.view()
-            held.positive = positive
-            held.popularity_cursor = Cursor(
-                incarnation=feed.head.incarnation,
-                epoch=feed.head.epoch,
-                version=feed.head.interactions_version,
-            )
-            return held.popularity_view
-
     def _stale(self, held: _Held | None, min_version: int) -> View:
         if held is not None and held.view is not None and not min_version:
             age = self._monotonic() - held.confirmed_at
@@ -342,11 +312,6 @@ class Views:
         self._metrics.loaded_sources.set(len(views))
         self._metrics.loaded_pieces.set(sum(view.snapshot.piece_count for view in views))
         self._metrics.loaded_bytes.set(sum(self._sizes.values()))
-
-
-def positive_types(settings: SourceSettings) -> frozenset[InteractionType]:
-    """Return the types of interaction that speak for a piece under these settings."""
-    return frozenset(kind for kind, weight in settings.interaction_weights.items() if weight > 0)
 
 
 def _is_same(view: View | None, head: SourceHead) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
-from penchant.index import Blending, Filter, Person, PopularityView, Wanted, recommended
+from penchant.index import Audience, Blending, Filter, FloatArray, Person, Wanted, recommended
 from penchant.live.database import Database
 from penchant.live.views import View, Views
 from penchant.model import (
@@ -19,7 +19,7 @@ from penchant.model import (
     SourceSettings,
     Term,
 )
-from penchant.profiles import seen, taste
+from penchant.profiles import seeds, seen, taste
 from penchant.ranking import Ranked
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery
@@ -98,9 +98,11 @@ class Recommender:
 
     async def recommend(self, view: View, query: PersonalQuery) -> RecommendationResult:
         """Return the pieces that a person may like, best first; an unknown person gets popular ones."""
-        popularity = await self._views.popularity(view)
         # In a thread: a person with thousands of interactions must not hold up everybody else.
-        ranked = await self._database.promptly(self._ranked, view, query, popularity)
+        person = await self._database.promptly(self._person, view, query.user_id, query.at)
+        own_version = max((each.version for each in person.interactions), default=0)
+        audience = await self._views.audience(view, self._now(view) // DAY_MS, own_version)
+        ranked = await self._database.promptly(self._ranked, view, query, person, audience)
         scores = {each.id: each.score for each in ranked}
         eligible = {each.id for each in ranked if each.units > 0}
         order = ranking.promoted(list(scores), [each for each in view.whitelist if each in eligible])
@@ -116,8 +118,7 @@ class Recommender:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
 
-    def _ranked(self, view: View, query: PersonalQuery, popularity: PopularityView) -> list[Ranked]:
-        person = self._person(view, query.user_id, query.at)
+    def _ranked(self, view: View, query: PersonalQuery, person: _History, audience: Audience) -> list[Ranked]:
         now = self._now(view)
         shown = Filter(
             moment=_moment(query.at, now),
@@ -130,7 +131,7 @@ class Recommender:
             with tracing.span("search"):
                 found = view.snapshot.overlapping(liked, shown, take=MAX_TAKE, fill=query.fill)
         else:
-            popular = popularity.popular(view.snapshot.parts, now // DAY_MS, oldest_kept(view, now) // DAY_MS)
+            popular = audience.popular(view.snapshot.parts)
             wanted = Wanted(
                 shown=shown,
                 blending=_blending(view, query.algorithm, popular.median, shown.moment // DAY_MS),
@@ -139,7 +140,8 @@ class Recommender:
                 fill=query.fill,
             )
             with tracing.span("search"):
-                found = recommended(view.snapshot, _weighted(view, person.profile), popular, wanted)
+                alike = _liked_alike(view, wanted.blending, audience, person)
+                found = recommended(view.snapshot, _weighted(view, person.profile), popular, alike, wanted)
         return [Ranked(piece_id, units) for units, piece_id in found]
 
     def _person(self, view: View, user_id: str, at: int | None) -> _History:
@@ -189,11 +191,14 @@ def _weighted(view: View, profile: Mapping[Term, int]) -> Person:
     )
 
 
-def _blending(view: View, algorithm: Algorithm | None, median: float, today: int) -> Blending:
-    """Return what the parts are mixed with; the content alone where cosine is asked for.
+def _liked_alike(view: View, blending: Blending, audience: Audience, person: _History) -> Sequence[FloatArray]:
+    """Return part a of all pieces; nothing where it does not count."""
+    chosen = seeds(person.interactions, view.settings, view.snapshot.__contains__) if blending.audience else ()
+    return audience.liked_alike(view.snapshot.parts, chosen)
 
-    The audience part counts as 0 for now, but for the credit of new pieces.
-    """
+
+def _blending(view: View, algorithm: Algorithm | None, median: float, today: int) -> Blending:
+    """Return what the parts are mixed with; the content alone where cosine is asked for."""
     if algorithm is not None:
         return Blending(1.0, 0.0, 0.0, total=1.0, median=0.0, credits=ranking.start_credits({}, today, 0), today=today)
     blend = view.settings.blend
