@@ -467,6 +467,7 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) 
     done(first, submitting(account, "a"))
     with first._database.writing_engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE lineage")
+        connection.exec_driver_sql("ALTER TABLE counters DROP COLUMN erased_at")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
     first.close()
 

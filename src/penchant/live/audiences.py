@@ -57,7 +57,8 @@ class Counted:
             return False
         if (self.positive, self.today, self.oldest_day) != (wanted.positive, wanted.today, wanted.oldest_day):
             return False
-        return cursor.version >= (wanted.own_version if now < self.rests_until else head.interactions_version)
+        needed = max(wanted.own_version, head.erased_at) if now < self.rests_until else head.interactions_version
+        return cursor.version >= needed
 
 
 class Audiences:

@@ -105,7 +105,7 @@ def erase(connection: Connection, row: Any, key: bytes, now: int) -> None:
         "piece_id": "",
     }
     connection.execute(insert(interactions), erasure)
-    _raise_version(connection, row.source_id, version, now)
+    _raise_version(connection, row.source_id, version, now, erased_at=version)
 
 
 def _clock(connection: Connection, source: int) -> int:
@@ -181,9 +181,9 @@ def _insert(connection: Connection, source: int, stored: Sequence[Interaction]) 
     connection.execute(insert(interactions), rows)
 
 
-def _raise_version(connection: Connection, source: int, version: int, now: int) -> None:
+def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
     connection.execute(
         update(counters)
         .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .values(version=version, clock=now)
+        .values(version=version, clock=now, **others)
     )

@@ -43,9 +43,9 @@ BODY_ROWS = 50
 
 def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead | None:
     """Return the head in a row of `statements.HEAD`; ``None`` for a deleted source or another one's row."""
-    if row is None or row[10] or (row[1], row[2]) != (account_id, name):
+    if row is None or row[11] or (row[1], row[2]) != (account_id, name):
         return None
-    return SourceHead(*row[:10])
+    return SourceHead(*row[:11])
 
 
 class Reading:

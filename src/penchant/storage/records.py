@@ -15,7 +15,8 @@ class SourceHead(NamedTuple):
     """Where a source stands: read before every answer.
 
     ``incarnation`` grows when a source is deleted and made again, ``epoch`` when history may have been lost
-    (a restore, a promotion): a cache built under another pair is worthless.
+    (a restore, a promotion): a cache built under another pair is worthless. ``erased_at`` is the interactions' version
+    at which a person was erased last.
     """
 
     source_id: int
@@ -28,6 +29,7 @@ class SourceHead(NamedTuple):
     piece_count: int
     created_at: int
     changed_at: int
+    erased_at: int = 0
 
 
 class PieceRow(NamedTuple):

@@ -106,7 +106,9 @@ counters = Table(
     Column("purged_below", BigInteger, nullable=False),
     Column("live", BigInteger, nullable=False),
     Column("clock", BigInteger, nullable=False),
+    Column("erased_at", BigInteger, nullable=False),
 )
+"""``erased_at`` is the version of the latest erasure of a person; 0 of content."""
 pieces = Table(
     "pieces",
     metadata,

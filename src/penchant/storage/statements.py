@@ -22,6 +22,7 @@ _HEADS = (
         _content.c.live,
         sources.c.created_at,
         sources.c.changed_at,
+        _interacted.c.erased_at,
         sources.c.deleted,
         _content.c.cleared_at,
         _content.c.purged_below,
@@ -39,7 +40,7 @@ _HEADS = (
     )
 )
 HEAD = _HEADS.where(sources.c.source_id == bindparam("source_id"))
-"""A source with both its counters; the first ten columns are those of a `SourceHead`, in its order."""
+"""A source with both its counters; the first eleven columns are those of a `SourceHead`, in its order."""
 HEADS_OF = _HEADS.where(sources.c.source_id.in_(bindparam("numbers", expanding=True)))
 """Several sources, as `HEAD`."""
 HEADS_FROM = _HEADS.where(_content.c.live >= bindparam("minimum"))

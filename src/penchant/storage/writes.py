@@ -204,7 +204,7 @@ class Writing:
             }
             self.connection.execute(statements.insert_missing(self.database.insert, sources), source)
             for kind in (CONTENT, INTERACTIONS):
-                counter = dict.fromkeys(("version", "cleared_at", "purged_below", "live", "clock"), 0)
+                counter = dict.fromkeys(("version", "cleared_at", "purged_below", "live", "clock", "erased_at"), 0)
                 counter |= {"source_id": number, "kind": kind}
                 self.connection.execute(statements.insert_missing(self.database.insert, counters), counter)
         self.note(command.account_id, command.actor, "source.create", command.source)
