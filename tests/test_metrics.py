@@ -1,6 +1,8 @@
 """What the metrics tell of queues, connections, the index and its builder."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -104,3 +106,27 @@ def test_a_process_that_is_started_to_count_alone_does(monkeypatch: pytest.Monke
         assert METRICS_VARIABLE not in os.environ
 
     assert os.environ[METRICS_VARIABLE] == "somewhere"
+
+
+@pytest.mark.slow
+def test_what_ended_processes_counted_stays_in_one_set_of_files(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from penchant.telemetry import Metrics
+metrics = Metrics(Path(sys.argv[1]))
+metrics.requests.labels("/{source}", "GET", "200").inc()
+metrics.loaded_sources.set(5)
+metrics.last_build.set(float(sys.argv[2]))
+print(metrics.render().decode())
+"""
+    for moment in ("7", "9", "8"):
+        words = [sys.executable, "-c", program, str(tmp_path), moment]
+        environment = os.environ | {METRICS_VARIABLE: str(tmp_path)}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=60)
+
+    lines = done.stdout.splitlines()
+    assert 'penchant_requests_total{method="GET",route="/{source}",status="200"} 3.0' in lines
+    assert "penchant_loaded_sources 5.0" in lines
+    assert any(line.startswith("penchant_last_build") and line.endswith(" 9.0") for line in lines)
+    assert len({path.stem.rpartition("_")[2] for path in tmp_path.glob("*.db")}) == 2

@@ -4,9 +4,12 @@ Labels hold route templates, methods, statuses and codes only: never a source, a
 """
 
 import contextlib
+import fcntl
 import logging
+import operator
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +17,8 @@ from typing import Any
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
 
 SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the latency histograms: from a list out of the index to a full submission."""
@@ -31,6 +35,10 @@ FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
 _FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
 """How prometheus-client begins the names of a process's files."""
+
+_ENDED = 0
+"""The number, no process's, under which the files of those that have ended are added up."""
+_LOCK = "adding-up.lock"
 
 logger = logging.getLogger("penchant")
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -52,7 +60,9 @@ class Metrics:
         self._folder = folder
         self._requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         if folder is not None:
-            _reserve_files(folder)
+            with _alone(folder):
+                _add_up_the_dead(folder)
+            _reserve_files(folder, os.getpid())
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "penchant_requests",
@@ -186,28 +196,68 @@ class Metrics:
         """Return all metrics in the Prometheus text form; in a few milliseconds where files are summed up."""
         if self._folder is None:
             return generate_latest(self.registry)
-        _forget_gauges_of_the_dead(self._folder)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, str(self._folder))  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        with _alone(self._folder):
+            _add_up_the_dead(self._folder)
+            return generate_latest(registry)
 
 
-def _reserve_files(folder: Path) -> None:
-    """Make this process's files at their whole size: on a full disk, growing a mapped one would be fatal."""
+def _reserve_files(folder: Path, process: int) -> None:
+    """Make a process's files at their whole size: on a full disk, growing a mapped one would be fatal."""
     for kind in _FILES:
-        with (folder / f"{kind}_{os.getpid()}.db").open("ab") as file:
-            file.write(bytes(FILE_BYTES - file.tell()))
-
-
-def _forget_gauges_of_the_dead(folder: Path) -> None:
-    for path in folder.glob("gauge_live*.db"):
-        process = int(path.stem.rpartition("_")[2])
+        path = folder / f"{kind}_{process}.db"
         try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            # Another worker may be faster.
-            with contextlib.suppress(FileNotFoundError):
-                mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]
+            with path.open("ab") as file:
+                file.write(bytes(FILE_BYTES - file.tell()))
+        except OSError:
+            # A file without a beginning is none that can be read.
+            path.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let no other process add up, or read, meanwhile."""
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _add_up_the_dead(folder: Path) -> None:
+    """Put what ended processes have counted into one set of files; else each that dies leaves 4 MB on the disk."""
+    ended = [path for path in folder.glob("*_*.db") if _has_ended(int(path.stem.rpartition("_")[2]))]
+    if not ended:
+        return
+    _reserve_files(folder, _ENDED)
+    for path in ended:
+        kind = path.stem.rpartition("_")[0]
+        if not kind.startswith("gauge_live"):
+            _add_file(path, folder / f"{kind}_{_ENDED}.db", max if kind == "gauge_max" else operator.add)
+        path.unlink()
+
+
+def _add_file(path: Path, total: Path, join: Callable[[float, float], float]) -> None:
+    totals = MmapedDict(str(total))  # type: ignore[no-untyped-call]
+    try:
+        for key, value, moment, _ in MmapedDict.read_all_values_from_file(str(path)):  # type: ignore[no-untyped-call]
+            known, _ = totals.read_value(key)  # type: ignore[no-untyped-call]
+            totals.write_value(key, join(known, value), moment)  # type: ignore[no-untyped-call]
+    finally:
+        totals.close()  # type: ignore[no-untyped-call]
+
+
+def _has_ended(process: int) -> bool:
+    if process == _ENDED:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 class _PeopleFormatter(logging.Formatter):
