@@ -15,7 +15,7 @@ LEVELS = (
     {"errors", "model"},
     {"settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "storage"},
-    {"live"},
+    {"live", "importing"},
     {"service"},
     {"web"},
     {"bootstrap"},

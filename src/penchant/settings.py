@@ -23,6 +23,8 @@ MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By this, set before its import, prometheus-client keeps a process's metrics in files that others can sum up."""
+CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
+"""Where a command that asks a server finds its key: arguments are seen by everybody on the machine."""
 
 RELOADED = frozenset(
     {
@@ -237,6 +239,11 @@ def load_settings(
 def environment_without_settings() -> dict[str, str]:
     """Return the environment for a service that must not know what is set for another one."""
     return {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
+
+
+def client_key() -> str | None:
+    """Return the key with which this process asks a server, as the environment has it."""
+    return os.environ.get(CLIENT_KEY_VARIABLE)
 
 
 def metrics_folder() -> Path | None:

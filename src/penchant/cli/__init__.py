@@ -6,8 +6,9 @@ import click
 
 from penchant import __version__
 from penchant.cli.bench import bench
-from penchant.cli.catalogue import export_source, import_files
 from penchant.cli.demo import demo
+from penchant.cli.exporting import export_source
+from penchant.cli.importing import import_files
 from penchant.cli.keys import keys
 from penchant.cli.moving import backup, move, restore
 from penchant.cli.reports import audit, usage

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from penchant.bootstrap import storage_of
-from penchant.cli.catalogue import has_source, load
+from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, listening_options, read_settings
 from penchant.cli.serve import require_free_port, run
@@ -71,17 +71,10 @@ def demo(
 
 def _load_catalogues(storage: Storage) -> None:
     for source, (pieces, interactions) in CATALOGUES.items():
-        if has_source(storage, DEFAULT_ACCOUNT, source):
+        if storage.head(storage.account_id(DEFAULT_ACCOUNT), source) is not None:
             continue
         folder = Path(str(files("penchant.demo"))) / source
-        load(
-            storage,
-            DEFAULT_ACCOUNT,
-            source,
-            pieces=folder / pieces,
-            interactions=folder / interactions,
-            shift_times=True,
-        )
+        load_ndjson(storage, DEFAULT_ACCOUNT, source, pieces=folder / pieces, interactions=folder / interactions)
 
 
 def _demo_key(storage: Storage, key_file: Path) -> str:

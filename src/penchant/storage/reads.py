@@ -16,6 +16,7 @@ from penchant.storage.records import (
     ContentFeed,
     Curation,
     Cursor,
+    Export,
     InteractionChange,
     InteractionQuery,
     InteractionsFeed,
@@ -163,6 +164,34 @@ class Reading:
                 ]
 
         return InteractionsFeed(head=self.head, complete=complete, batches=batches())
+
+    def export(self) -> Export:
+        """Return everything but what was erased or deleted."""
+        pieces = self.listing(skip=0, limit=None, bodies=True).batches
+        return Export(head=self.head, curation=self.curation(), pieces=pieces, interactions=self._interactions)
+
+    def _interactions(self, since: int) -> Iterator[Sequence[Interaction]]:
+        statement = (
+            select(
+                interactions.c.user_id,
+                interactions.c.type,
+                interactions.c.piece_id,
+                interactions.c.occurred_at,
+                interactions.c.version,
+            )
+            .where(
+                interactions.c.source_id == self.head.source_id,
+                interactions.c.version > self._row.interactions_cleared_at,
+                interactions.c.type != ERASURE_CODE,
+                interactions.c.occurred_at >= since,
+            )
+            .order_by(interactions.c.occurred_at, interactions.c.version)
+        )
+        for rows in self._stream(statement):
+            yield [
+                Interaction(user_id=row[0], type=TYPES[row[1]], piece_id=row[2], occurred_at=row[3], version=row[4])
+                for row in rows
+            ]
 
     def _leads_on(self, cursor: Cursor | None, version: int, cleared_at: int, purged_below: int) -> bool:
         return (

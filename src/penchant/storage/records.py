@@ -4,7 +4,7 @@ Records only. Times are milliseconds since 1970 UTC; versions are those of a sou
 name says otherwise.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -128,6 +128,19 @@ class Listing:
 
     head: SourceHead
     batches: Iterable[Sequence[EncodedPiece]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
+
+    Of one moment those recorded earlier come first. The streams are read one after the other.
+    """
+
+    head: SourceHead
+    curation: Curation
+    pieces: Iterable[Sequence[EncodedPiece]]
+    interactions: Callable[[int], Iterable[Sequence[Interaction]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

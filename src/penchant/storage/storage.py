@@ -27,6 +27,7 @@ from penchant.storage.records import (
     Curation,
     Cursor,
     EraseUser,
+    Export,
     InteractionQuery,
     InteractionsFeed,
     KeyRecord,
@@ -139,6 +140,12 @@ class Storage:
         """Open a page of ids, as `open_listing` but without bodies."""
         with self._reading(account_id, source) as reading:
             yield reading.listing(skip=skip, limit=limit, bodies=False)
+
+    @contextlib.contextmanager
+    def open_export(self, account_id: int, source: str) -> Iterator[Export]:
+        """Open all of a source, to be read batch by batch."""
+        with self._reading(account_id, source) as reading:
+            yield reading.export()
 
     @contextlib.contextmanager
     def content_feed(self, account_id: int, source: str, cursor: Cursor | None) -> Iterator[ContentFeed]:

@@ -1,0 +1,153 @@
+"""May drafts be stored? By the very checks of requests, a batch at a time, and row by row where one has a fault."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from penchant.errors import Fault, PenchantError
+from penchant.importing.drafts import Draft, Kind
+from penchant.importing.notes import Notes
+from penchant.model import EncodedPiece, NewInteraction, SourceSettings
+from penchant.wire import Submission, decode_interactions, decode_list, decode_settings, decode_submission
+
+Read = TypeVar("Read")
+
+MAX_NAMED_IGNORED = 100
+"""Left-out members that one submission names: from here on each piece is looked at by itself."""
+
+
+class Invalid(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that may not be stored: where, and what is accepted."""
+
+    file: str
+    line: int
+    pointer: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What of a batch may be stored; only the fields of its kind are filled."""
+
+    kind: Kind
+    pieces: tuple[EncodedPiece, ...] = ()
+    superseded: int = 0
+    interactions: tuple[NewInteraction, ...] = ()
+    ids: tuple[str, ...] = ()
+    settings: SourceSettings | None = None
+    invalid: tuple[Invalid, ...] = ()
+    invalid_rows: int = 0
+
+
+def check(drafts: Sequence[Draft], now: int, notes: Notes) -> Checked:
+    """Return what of drafts of one kind may be stored, and why the others may not; ``now`` in ms since 1970 UTC."""
+    kind = drafts[0].kind
+    good = [draft for draft in drafts if draft.problem is None]
+    invalid = [_invalid(draft, draft.problem.pointer, draft.problem.detail) for draft in drafts if draft.problem]
+    if kind is Kind.PIECE:
+        submission, faulty = _together(good, decode_submission)
+        if submission is None or len(submission.ignored) >= MAX_NAMED_IGNORED:
+            each = _one_by_one(good, decode_submission)
+            faulty = [found for _, found in each if isinstance(found, PenchantError)]
+            invalid += _faults_of(each)
+            submission = _joined([(draft, found) for draft, found in each if isinstance(found, Submission)], notes)
+        else:
+            _note_ignored(submission.ignored, good, notes)
+        return Checked(
+            kind=kind,
+            pieces=submission.pieces,
+            superseded=submission.superseded,
+            invalid=tuple(invalid),
+            invalid_rows=len(drafts) - len(good) + len(faulty),
+        )
+    if kind is Kind.INTERACTION:
+        return _check_interactions(drafts, good, invalid, now)
+    return _check_single(good[0] if good else None, kind, invalid)
+
+
+def _check_interactions(drafts: Sequence[Draft], good: Sequence[Draft], invalid: list[Invalid], now: int) -> Checked:
+    def decode(body: bytes) -> tuple[NewInteraction, ...]:
+        return decode_interactions(body, now)
+
+    interactions, _ = _together(good, decode)
+    failed = 0
+    if interactions is None:
+        each = _one_by_one(good, decode)
+        failed = sum(isinstance(found, PenchantError) for _, found in each)
+        invalid += _faults_of(each)
+        interactions = tuple(one for _, found in each if isinstance(found, tuple) for one in found)
+    return Checked(
+        kind=Kind.INTERACTION,
+        interactions=interactions,
+        invalid=tuple(invalid),
+        invalid_rows=len(drafts) - len(good) + failed,
+    )
+
+
+def _check_single(draft: Draft | None, kind: Kind, invalid: list[Invalid]) -> Checked:
+    if draft is None:
+        return Checked(kind=kind, invalid=tuple(invalid), invalid_rows=1)
+    try:
+        if kind is Kind.SETTINGS:
+            return Checked(kind=kind, settings=decode_settings(draft.body))
+        return Checked(kind=kind, ids=decode_list(draft.body))
+    except PenchantError as error:
+        return Checked(kind=kind, invalid=tuple(_faults(draft, error, 0)), invalid_rows=1)
+
+
+def _together(drafts: Sequence[Draft], decode: Callable[[bytes], Read]) -> tuple[Read | None, list[PenchantError]]:
+    try:
+        return decode(b"[" + b",".join([draft.body for draft in drafts]) + b"]"), []
+    except PenchantError:
+        return None, []
+
+
+def _one_by_one(drafts: Sequence[Draft], decode: Callable[[bytes], Read]) -> list[tuple[Draft, Read | PenchantError]]:
+    found: list[tuple[Draft, Read | PenchantError]] = []
+    for draft in drafts:
+        try:
+            found.append((draft, decode(b"[" + draft.body + b"]")))
+        except PenchantError as error:
+            found.append((draft, error))
+    return found
+
+
+def _faults_of(each: Sequence[tuple[Draft, object]]) -> list[Invalid]:
+    return [one for draft, error in each if isinstance(error, PenchantError) for one in _faults(draft, error, 1)]
+
+
+def _faults(draft: Draft, error: PenchantError, levels: int) -> list[Invalid]:
+    """Return the faults of a draft, without as many first parts of their pointers as ``levels``."""
+    faults = error.faults or (Fault(pointer="", detail=error.detail),)
+    return [
+        _invalid(draft, "".join(f"/{part}" for part in (fault.pointer or "").split("/")[1 + levels :]), fault.detail)
+        for fault in faults
+    ]
+
+
+def _invalid(draft: Draft, pointer: str, detail: str) -> Invalid:
+    return Invalid(file=draft.file, line=draft.line, pointer=pointer, detail=detail)
+
+
+def _joined(found: Sequence[tuple[Draft, Submission]], notes: Notes) -> Submission:
+    """Return submissions of one piece each as one; of two with the same id the later."""
+    pieces: dict[str, EncodedPiece] = {}
+    for draft, submission in found:
+        _note_ignored(submission.ignored, [draft], notes)
+        for piece in submission.pieces:
+            pieces.pop(piece.id, None)
+            pieces[piece.id] = piece
+    return Submission(
+        pieces=tuple(pieces.values()), accepted=len(found), superseded=len(found) - len(pieces), ignored=()
+    )
+
+
+def _note_ignored(ignored: Sequence[str], drafts: Sequence[Draft], notes: Notes) -> None:
+    """Note members that no piece has; places in lists are not told apart."""
+    for pointer in ignored:
+        place, *parts = pointer.split("/")[1:]
+        draft = drafts[int(place)]
+        field = "/".join("*" if part.isdecimal() else part for part in parts)
+        notes.left_out(draft.file, field, "no member of a piece", draft.line)

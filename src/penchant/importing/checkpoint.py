@@ -1,0 +1,77 @@
+"""Where was an import when it ended? A small file, written after each batch that is committed, never before."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from penchant.importing.checking import Invalid
+from penchant.importing.files import InputFile
+from penchant.wire import encode
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """What an import has done so far, of all its runs; ``rows`` counts drafts, in the order they are read."""
+
+    rows: int = 0
+    pieces: int = 0
+    created: int = 0
+    replaced: int = 0
+    superseded: int = 0
+    interactions: int = 0
+    duplicates: int = 0
+    expired: int = 0
+    lists: int = 0
+    settings: int = 0
+    invalid_rows: int = 0
+    invalid: list[Invalid] = []
+
+
+class Checkpoint(msgspec.Struct, kw_only=True):
+    """How far an import is: of which files with which options, into which source as it was made at which moment."""
+
+    fingerprint: str
+    created_at: str
+    shift_ms: int
+    tally: Tally
+
+
+class CheckpointFile:
+    """The file of one import's checkpoint."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(self, wanted: str) -> Checkpoint | None:
+        """Return the checkpoint if it is there, whole, and of this import."""
+        try:
+            checkpoint = msgspec.json.decode(self.path.read_bytes(), type=Checkpoint)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        return checkpoint if checkpoint.fingerprint == wanted else None
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write the checkpoint in place of the one before."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        written = self.path.with_suffix(".new")
+        written.write_bytes(msgspec.json.encode(checkpoint))
+        written.replace(self.path)
+
+    def remove(self) -> None:
+        """Forget the import: it is complete."""
+        self.path.unlink(missing_ok=True)
+
+
+def fingerprint(files: Sequence[InputFile], *chosen: object) -> str:
+    """Return what changes when a file does, or anything that decides what its rows become."""
+    statuses = [(file.path.stat(), file) for file in files]
+    parts = [[str(file.path.resolve()), status.st_size, status.st_mtime_ns] for status, file in statuses]
+    said = encode([parts, [repr(each) for each in chosen]])
+    return hashlib.blake2b(said, digest_size=16).hexdigest()
+
+
+def checkpoint_name(files: Sequence[InputFile], *chosen: object) -> str:
+    """Return the name of the file for an import of these files, whatever is in them."""
+    said = encode([[str(file.path.resolve()) for file in files], [repr(each) for each in chosen]])
+    return f"import-{hashlib.blake2b(said, digest_size=8).hexdigest()}.json"

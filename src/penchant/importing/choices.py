@@ -1,0 +1,63 @@
+"""What can be chosen for an import, where a format leaves it open?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penchant.model import InteractionType
+
+DEFAULT_SCALE = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column or field that becomes the keywords of a category, and what separates them in a text."""
+
+    column: str
+    category: str
+    separator: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """The options of an import; what is ``None`` or empty is found by the format itself.
+
+    ``types`` maps names of actions, in small letters, to interactions; ``*`` stands for those without a name.
+    """
+
+    id_column: str | None = None
+    label_column: str | None = None
+    user_column: str | None = None
+    type_column: str | None = None
+    rating_column: str | None = None
+    time_column: str | None = None
+    keywords: tuple[Column, ...] = ()
+    catalogs: Column | None = None
+    types: Mapping[str, InteractionType] = field(default_factory=dict)
+    rating_scale: float = DEFAULT_SCALE
+    delimiter: str = ","
+
+
+def parse_column(text: str, *, category: bool = True) -> Column:
+    """Return the column in ``CATEGORY=COLUMN:SEPARATOR``, or ``COLUMN:SEPARATOR``; the separator may be missing.
+
+    Raises:
+        ValueError: there is no category or no column.
+    """
+    name, equals, rest = text.partition("=") if category else ("-", "=", text)
+    column, _, separator = rest.partition(":")
+    if not equals or not name or not column:
+        raise ValueError("write CATEGORY=COLUMN:SEPARATOR" if category else "write COLUMN:SEPARATOR")
+    return Column(column=column, category=name, separator=separator or None)
+
+
+def parse_type(text: str) -> tuple[str, InteractionType]:
+    """Return the name of an action, in small letters, and the interaction in ``NAME=TYPE``.
+
+    Raises:
+        ValueError: it is not of that form, or there is no such type.
+    """
+    name, equals, kind = text.rpartition("=")
+    types = {each.value.lower(): each for each in InteractionType}
+    if not equals or not name or kind.lower() not in types:
+        raise ValueError("write NAME=TYPE with one of " + ", ".join(each.value for each in InteractionType))
+    return name.lower(), types[kind.lower()]

@@ -1,0 +1,48 @@
+"""How is an interaction put together, and what makes it the same one when it is imported again?"""
+
+import hashlib
+from typing import Any
+
+from penchant.importing.drafts import Draft, Kind, Problem
+from penchant.importing.moments import read_moment
+from penchant.model import InteractionType, NewInteraction
+from penchant.wire import encode
+
+
+def interaction_draft(
+    place: tuple[str, int],
+    *,
+    who: tuple[Any, Any],
+    kind: InteractionType,
+    time: tuple[str, Any] | None = None,
+    event_id: Any = None,
+) -> Draft:
+    """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value."""
+    user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
+    members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
+    if time is not None:
+        field, value = time
+        try:
+            moment = read_moment(value)
+        except ValueError as error:
+            return problem_draft(Kind.INTERACTION, place, field, str(error))
+        if moment is not None:
+            members["timestamp"] = moment
+    if event_id is not None:
+        members["eventId"] = event_id
+    return Draft(Kind.INTERACTION, *place, encode(members))
+
+
+def problem_draft(kind: Kind, place: tuple[str, int], field: str, detail: str) -> Draft:
+    """Return the draft of a row that becomes nothing."""
+    return Draft(kind, *place, b"", Problem(field, detail))
+
+
+def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:
+    """Return the event id of an interaction by what it says, the same wherever and however often it is imported.
+
+    ``repeat`` counts equal ones from 1.
+    """
+    parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
+    said = encode(parts if repeat == 1 else [*parts, repeat])
+    return "import-" + hashlib.blake2b(said, digest_size=16).hexdigest()

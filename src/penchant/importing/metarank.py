@@ -1,0 +1,109 @@
+"""Metarank: events of items, users, rankings and interactions, an object a line or one array.
+
+An item's events change single fields, so that all of them are gathered, in memory, before its piece is made. Files are
+therefore read twice; interactions are not held.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penchant.importing.actions import type_named
+from penchant.importing.choices import Choices
+from penchant.importing.drafts import Draft, Kind
+from penchant.importing.files import Entry, Files
+from penchant.importing.interactions import interaction_draft, problem_draft
+from penchant.importing.notes import Notes
+from penchant.importing.pieces import PieceBuilder
+from penchant.importing.tables import NO_PLACE
+from penchant.wire import encode
+
+ITEM_EVENTS = ("item", "metadata")
+_NO_PIECE = {"user": "users are known by their interactions only", "ranking": "what was shown is no interaction"}
+_INTERACTION = {"user": "userId", "item": "contentId", "type": "type", "timestamp": "timestamp", "id": "eventId"}
+
+
+class _Item(NamedTuple):
+    """An item's fields as all its events together leave them, as JSON, and where the first one is."""
+
+    file: str
+    line: int
+    fields: bytes
+
+
+def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
+    """Yield items, then interactions."""
+    items: dict[str, _Item] = {}
+    for file in files.all:
+        for entry in files.entries(file):
+            draft = _gather(entry, file.name, items, notes)
+            if draft is not None:
+                yield draft
+    for item_id, item in items.items():
+        yield _piece(item_id, item, choices, notes)
+    for file in files.all:
+        for entry in files.entries(file):
+            if isinstance(entry.value, dict) and entry.value.get("event") == "interaction":
+                found = _interaction(entry, file.name, choices, notes)
+                if found is not None:
+                    yield found
+
+
+def _gather(entry: Entry, file: str, items: dict[str, _Item], notes: Notes) -> Draft | None:
+    """Add an item's event to what is known of it; return the problem of an event that is none."""
+    value, place = entry.value, (file, entry.line)
+    event = value.get("event") if isinstance(value, dict) else None
+    if event == "interaction":
+        return None
+    if event in _NO_PIECE:
+        notes.left_out(file, f"event={event}", _NO_PIECE[event], entry.line)
+        return None
+    if event not in ITEM_EVENTS:
+        detail = entry.problem or "An event item, user, ranking or interaction is accepted."
+        return problem_draft(Kind.PIECE, place, "event", detail)
+    item_id, fields = value.get("item"), value.get("fields") or []
+    if not isinstance(item_id, str) or not _are_fields(fields):
+        return problem_draft(Kind.PIECE, place, "item", "A string item, and fields of name and value are accepted.")
+    known = items.get(item_id) or _Item(*place, b"{}")
+    merged = msgspec.json.decode(known.fields) | {field["name"]: field["value"] for field in fields}
+    items[item_id] = known._replace(fields=encode(merged))
+    notes.mapped(file, "item", "id")
+    return None
+
+
+def _are_fields(fields: Any) -> bool:
+    return isinstance(fields, list) and all(
+        isinstance(field, dict) and isinstance(field.get("name"), str) and "value" in field for field in fields
+    )
+
+
+def _piece(item_id: str, item: _Item, choices: Choices, notes: Notes) -> Draft:
+    builder = PieceBuilder(notes, item.file, item.line, item_id)
+    for name, value in msgspec.json.decode(item.fields).items():
+        builder.value(f"fields/{name}", name, value, choices)
+    return builder.draft()
+
+
+def _interaction(entry: Entry, file: str, choices: Choices, notes: Notes) -> Draft | None:
+    value = entry.value
+    name = str(value.get("type"))
+    kind = type_named(name, choices.types)
+    if kind is None:
+        notes.left_out(file, "type", f"the type {name!r} is not mapped; say --type {name}=Click", entry.line)
+        return None
+    if not value.get("user"):
+        notes.left_out(file, "event=interaction", "without a user; a session is no person", entry.line)
+        return None
+    for member, found in value.items():
+        if member in _INTERACTION:
+            notes.mapped(file, member, _INTERACTION[member])
+        elif member != "event" and found:
+            notes.left_out(file, member, NO_PLACE, entry.line)
+    return interaction_draft(
+        (file, entry.line),
+        who=(value["user"], value.get("item")),
+        kind=kind,
+        time=("timestamp", value.get("timestamp")),
+        event_id=value.get("id"),
+    )

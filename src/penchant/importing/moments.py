@@ -1,0 +1,56 @@
+"""How do other systems write moments? Seconds, milliseconds, ISO 8601 with or without offset; RFC 3339 comes out."""
+
+import math
+import re
+from typing import Any
+
+from penchant.wire import format_timestamp, parse_timestamp
+
+MILLISECONDS_FROM = 100_000_000_000
+"""From here on a number is milliseconds: as seconds it would be the year 5138."""
+_LAST_MS = 253_402_300_799_999
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e\+?\d+)?\Z", re.ASCII | re.IGNORECASE)
+_ISO = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})(?:[Tt ](?P<time>\d{2}:\d{2})(?P<second>:\d{2}(?:\.\d+)?)?)?"
+    r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}:?\d{2})?(?: [A-Z]{3,5})?\Z",
+    re.ASCII,
+)
+_ACCEPTED = "Found no time; seconds or milliseconds since 1970 or an ISO 8601 time is accepted."
+_ZERO = "0001-01-01"
+"""How Go writes that there is no time."""
+
+
+def read_moment(value: Any) -> str | None:
+    """Return a moment as RFC 3339; one without an offset is UTC. ``None`` where there is none.
+
+    Raises:
+        ValueError: it is no moment.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(_ACCEPTED)  # noqa: TRY004  # a fault of the file, not of the caller
+    if isinstance(value, str) and not _NUMBER.match(value.strip()):
+        return _read_iso(value.strip())
+    return _read_number(float(value))
+
+
+def _read_number(number: float) -> str:
+    if not math.isfinite(number):
+        raise ValueError("Found a number that is no time.")
+    milliseconds = round(number if abs(number) >= MILLISECONDS_FROM else number * 1000)
+    if not 0 <= milliseconds <= _LAST_MS:
+        raise ValueError("Found a number that is no time between 1970 and 9999.")
+    return format_timestamp(milliseconds)
+
+
+def _read_iso(text: str) -> str | None:
+    if text.startswith(_ZERO):
+        return None
+    match = _ISO.match(text)
+    if match is None:
+        raise ValueError(_ACCEPTED)
+    zone = match["zone"] or "Z"
+    zone = f"{zone[:3]}:{zone[-2:]}" if zone[0] in "+-" else "Z"
+    moment = f"{match['date']}T{match['time'] or '00:00'}{match['second'] or ':00'}{zone}"
+    return format_timestamp(parse_timestamp(moment))

@@ -1,0 +1,138 @@
+"""How does an import go into a server that runs elsewhere? By the requests of any client, again where one fails.
+
+A batch that is sent twice changes nothing: pieces go by id, interactions by event id.
+"""
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from penchant import __version__
+from penchant.errors import Fault, InvalidInput, Refused
+from penchant.importing.targets import Stored
+from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
+from penchant.wire import encode, encode_settings, format_timestamp
+
+TRIES = 6
+"""How often a request is sent before an import gives up; it can be run again."""
+TIMEOUT_S = 120
+FIRST_PAUSE_S = 0.5
+MAX_PAUSE_S = 30.0
+_AGAIN = frozenset({429, 502, 503, 504})
+_MISSING = 404
+
+
+class RemoteTarget:
+    """A source of a server, by its address and a key."""
+
+    def __init__(self, url: str, *, key: str, source: str, pause: Callable[[float], None] = time.sleep) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise Refused("--url takes an address such as https://example.org/base.")
+        self.address = f"{url.rstrip('/')} {source}"
+        self._path = f"{parts.path.rstrip('/')}/{quote(source, safe='')}"
+        self._headers = {"x-api-key": key, "user-agent": f"penchant-import/{__version__}"}
+        connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = connection(parts.hostname, parts.port, timeout=TIMEOUT_S)
+        self._pause = pause
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def created_at(self) -> str:
+        """Return when the source was made; empty where there is none."""
+        found = self._ask("GET", "", missing=True)
+        return "" if found is None else str(found["createdAt"])
+
+    def retention_days(self) -> int:
+        """Return how long the source keeps interactions."""
+        found = self._ask("GET", "/settings", missing=True)
+        return SourceSettings().retention_days if found is None else int(found["retentionDays"])
+
+    def submit(self, pieces: Sequence[EncodedPiece]) -> Stored:
+        """Submit pieces."""
+        body = b"[" + b",".join([piece.body for piece in pieces]) + b"]"
+        receipt = self._ask("POST", "/content", body)
+        return Stored(created=receipt["created"], replaced=receipt["replaced"])
+
+    def record(self, interactions: Sequence[NewInteraction]) -> Stored:
+        """Send interactions."""
+        body = encode([_members(each) for each in interactions])
+        return Stored(duplicates=self._change("POST", "/interactions", body)["duplicates"])
+
+    def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
+        """Replace the whitelist or the blacklist."""
+        self._change("PUT", f"/{kind.value}", encode(list(ids)))
+
+    def replace_settings(self, settings: SourceSettings) -> None:
+        """Replace the source's settings."""
+        self._change("PUT", "/settings", encode_settings(settings))
+
+    def _change(self, method: str, path: str, body: bytes) -> Any:
+        """Ask for a change, making the source first where it is missing."""
+        answer = self._ask(method, path, body, missing=True)
+        if answer is None:
+            self.submit(())
+            answer = self._ask(method, path, body)
+        return answer
+
+    def _ask(self, method: str, path: str, body: bytes | None = None, *, missing: bool = False) -> Any:
+        """Return the answer; ``None`` of an unknown source where ``missing`` allows it.
+
+        Raises:
+            InvalidInput, Refused: the server does not do it, or does not answer.
+        """
+        reason = ""
+        for attempt in range(TRIES):
+            if attempt:
+                self._connection.close()
+            try:
+                status, wait_s, text = self._send(method, path, body)
+            except (OSError, http.client.HTTPException) as error:
+                reason, wait_s = f"{type(error).__name__}: {error}", 0.0
+            else:
+                if status in {200, 202}:
+                    return json.loads(text)
+                if missing and status == _MISSING:
+                    return None
+                if status not in _AGAIN:
+                    raise _refusal(status, text)
+                reason = f"answered {status}"
+            if attempt < TRIES - 1:
+                self._pause(min(MAX_PAUSE_S, max(wait_s, FIRST_PAUSE_S * 2**attempt)))
+        raise Refused(f"The server did not do it in {TRIES} attempts ({reason}). Run the same command again to go on.")
+
+    def _send(self, method: str, path: str, body: bytes | None) -> tuple[int, float, bytes]:
+        headers = self._headers | ({} if body is None else {"content-type": "application/json"})
+        self._connection.request(method, self._path + path, body=body, headers=headers)
+        answer = self._connection.getresponse()
+        text = answer.read()
+        after = answer.headers.get("retry-after") or ""
+        return answer.status, float(after) if after.isdecimal() else 0.0, text
+
+
+def _members(interaction: NewInteraction) -> dict[str, str]:
+    members = {
+        "userId": interaction.user_id,
+        "type": interaction.type.value,
+        "contentId": interaction.piece_id,
+    }
+    if interaction.occurred_at is not None:
+        members["timestamp"] = format_timestamp(interaction.occurred_at)
+    if interaction.event_id is not None:
+        members["eventId"] = interaction.event_id
+    return members
+
+
+def _refusal(status: int, text: bytes) -> Refused | InvalidInput:
+    try:
+        problem = json.loads(text)
+        faults = [Fault(detail=str(each["detail"]), pointer=each.get("pointer")) for each in problem.get("errors", [])]
+        detail = f"The server answered {status}: {problem['detail']}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Refused(f"The server answered {status}.")
+    return InvalidInput(detail, faults=faults) if faults else Refused(detail)

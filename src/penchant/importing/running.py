@@ -1,0 +1,197 @@
+"""How does an import go? Batch by batch: read, check, store all or nothing, note how far."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from penchant.errors import Fault, InvalidInput
+from penchant.importing.checking import Checked, Invalid, check
+from penchant.importing.checkpoint import Checkpoint, CheckpointFile, Tally
+from penchant.importing.choices import Choices
+from penchant.importing.drafts import Draft, Kind
+from penchant.importing.files import Files, Position
+from penchant.importing.formats import read_drafts
+from penchant.importing.interactions import stable_event_id
+from penchant.importing.notes import Notes
+from penchant.importing.targets import Stored, Target
+from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction
+
+BATCH_ROWS = MAX_PIECES_PER_SUBMISSION
+BATCH_BYTES = 16 * 1024 * 1024
+"""Where a batch ends that has fewer rows: half of what a request may hold by default."""
+MAX_INVALID = 100
+"""Faults that a report lists; all are counted."""
+_LISTS = {Kind.WHITELIST: ListKind.WHITELIST, Kind.BLACKLIST: ListKind.BLACKLIST}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an import is, to be shown; ``skipped`` rows were stored by a run before."""
+
+    position: Position
+    rows: int
+    skipped: int
+
+
+class Import:
+    """One import of some files into a target; without target everything is only checked."""
+
+    def __init__(
+        self,
+        name: str,
+        files: Files,
+        choices: Choices,
+        *,
+        target: Target | None,
+        skip_invalid: bool = False,
+    ) -> None:
+        self.notes = Notes()
+        self.tally = Tally()
+        self.resumed_at = 0
+        self._drafts = read_drafts(name, files, choices, self.notes)
+        self._files = files
+        self._target = target
+        self._skip_invalid = skip_invalid
+        self._checkpoint: tuple[CheckpointFile, str] | None = None
+        self._created_at = ""
+        self._shift_ms = 0
+        self._oldest: int | None = None
+
+    def resume(self, file: CheckpointFile, fingerprint: str) -> int | None:
+        """Note from now on how far it is, and go on where an earlier run of the same import was.
+
+        Returns by how much that run moved times, or ``None`` if there was none.
+        """
+        self._checkpoint = file, fingerprint
+        found = file.load(fingerprint)
+        if found is None or self._target is None or found.created_at != self._target.created_at():
+            return None
+        self.tally, self.resumed_at, self._shift_ms = found.tally, found.tally.rows, found.shift_ms
+        return found.shift_ms
+
+    def shift(self, milliseconds: int) -> None:
+        """Move the times of all interactions."""
+        self._shift_ms = milliseconds
+
+    def run(self, tell: Callable[[Progress], None]) -> None:
+        """Import everything that is not imported yet.
+
+        Raises:
+            InvalidInput: a row may not be stored, and is not to be skipped; batches before its own are stored.
+        """
+        self._skip(tell)
+        for batch in _batches(self._drafts):
+            self._take(batch)
+            tell(self._progress())
+        if self._checkpoint is not None:
+            self._checkpoint[0].remove()
+
+    def _skip(self, tell: Callable[[Progress], None]) -> None:
+        """Read again what an earlier run has stored, so that the report tells of the whole."""
+        left = self.resumed_at
+        while left > 0:
+            read = sum(1 for _ in islice(self._drafts, min(left, BATCH_ROWS)))
+            left -= read
+            tell(self._progress())
+            if not read:
+                break
+
+    def _progress(self) -> Progress:
+        return Progress(position=self._files.position, rows=self.tally.rows, skipped=self.resumed_at)
+
+    def _take(self, batch: Sequence[Draft]) -> None:
+        now = time.time_ns() // 1_000_000
+        checked = check(batch, now, self.notes)
+        self._note_invalid(checked)
+        if checked.invalid_rows and not self._skip_invalid and self._target is not None:
+            raise _stopped(checked.invalid[0], checked.invalid_rows)
+        self._store(checked, now)
+        self.tally.rows += len(batch)
+        self._save()
+
+    def _save(self) -> None:
+        if self._checkpoint is None or self._target is None:
+            return
+        file, fingerprint = self._checkpoint
+        self._created_at = self._created_at or self._target.created_at()
+        file.save(
+            Checkpoint(fingerprint=fingerprint, created_at=self._created_at, shift_ms=self._shift_ms, tally=self.tally)
+        )
+
+    def _note_invalid(self, checked: Checked) -> None:
+        self.tally.invalid_rows += checked.invalid_rows
+        room = MAX_INVALID - len(self.tally.invalid)
+        self.tally.invalid = self.tally.invalid + list(checked.invalid[: max(0, room)])
+
+    def _store(self, checked: Checked, now: int) -> None:
+        tally, target, stored = self.tally, self._target, Stored()
+        if checked.pieces:
+            stored = target.submit(checked.pieces) if target else stored
+            tally.pieces += len(checked.pieces) + checked.superseded
+            tally.superseded += checked.superseded
+        elif checked.interactions:
+            moved = [self._finished(each) for each in checked.interactions]
+            tally.expired += self._count_expired(moved, now)
+            stored = target.record(moved) if target else stored
+            tally.interactions += len(moved)
+        elif checked.kind in _LISTS and not checked.invalid_rows:
+            if target:
+                target.replace_list(_LISTS[checked.kind], checked.ids)
+            tally.lists += 1
+        elif checked.settings is not None:
+            if target:
+                target.replace_settings(checked.settings)
+            tally.settings += 1
+        tally.created += stored.created
+        tally.replaced += stored.replaced
+        tally.duplicates += stored.duplicates
+
+    def _finished(self, interaction: NewInteraction) -> NewInteraction:
+        """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
+        event_id = interaction.event_id or stable_event_id(interaction)
+        occurred_at = None if interaction.occurred_at is None else interaction.occurred_at + self._shift_ms
+        return replace(interaction, event_id=event_id, occurred_at=occurred_at)
+
+    def _count_expired(self, interactions: Sequence[NewInteraction], now: int) -> int:
+        if self._target is None:
+            return 0
+        if self._oldest is None:
+            self._oldest = (now // DAY_MS - self._target.retention_days()) * DAY_MS
+        return sum(each.occurred_at is not None and each.occurred_at < self._oldest for each in interactions)
+
+
+def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
+    """Yield drafts in batches of one kind; a list or settings is one by itself."""
+    batch: list[Draft] = []
+    size = 0
+    for draft in drafts:
+        full = len(batch) >= BATCH_ROWS or size + len(draft.body) > BATCH_BYTES
+        if batch and (full or draft.kind is not batch[0].kind or draft.kind not in {Kind.PIECE, Kind.INTERACTION}):
+            yield batch
+            batch, size = [], 0
+        batch.append(draft)
+        size += len(draft.body)
+    if batch:
+        yield batch
+
+
+def _stopped(first: Invalid, rows: int) -> InvalidInput:
+    more = f" (and {rows - 1} more rows of its batch)" if rows > 1 else ""
+    where = f"{first.file}, line {first.line}"
+    return InvalidInput(
+        f"{where} may not be stored{more}, nothing of its batch is: mend it, or leave such rows out with "
+        "--skip-invalid. Run the same command again to go on from here.",
+        faults=[Fault(pointer=first.pointer or "(row)", detail=first.detail)],
+    )
+
+
+def newest_moment(name: str, files: Files, choices: Choices) -> int | None:
+    """Return the time of the newest interaction in the files, in ms since 1970 UTC; rows with faults do not count."""
+    newest: int | None = None
+    now = time.time_ns() // 1_000_000
+    for batch in _batches(read_drafts(name, files, choices, Notes())):
+        if batch[0].kind is Kind.INTERACTION:
+            times = [each.occurred_at for each in check(batch, now, Notes()).interactions if each.occurred_at]
+            newest = max([*times, *([] if newest is None else [newest])], default=None)
+    return newest

@@ -1,0 +1,113 @@
+"""Where does an import go? Into a database directly, by the same commands that requests become."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from penchant.errors import UnknownSource
+from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
+from penchant.storage import (
+    Command,
+    Outcome,
+    RecordInteractions,
+    ReplaceList,
+    ReplaceSettings,
+    Storage,
+    SubmitPieces,
+)
+from penchant.wire import decode_settings, encode_settings, format_timestamp
+
+
+class Stored(NamedTuple):
+    """What became of a batch that was stored."""
+
+    created: int = 0
+    replaced: int = 0
+    duplicates: int = 0
+
+
+class Target(Protocol):
+    """A source that takes batches, each all or nothing; the same batch again changes nothing."""
+
+    @property
+    def address(self) -> str:
+        """What tells this target from others."""
+
+    def created_at(self) -> str:
+        """Return when the source was made; empty where there is none."""
+
+    def retention_days(self) -> int:
+        """Return how long the source keeps interactions."""
+
+    def submit(self, pieces: Sequence[EncodedPiece]) -> Stored:
+        """Store pieces, replacing those of the same id."""
+
+    def record(self, interactions: Sequence[NewInteraction]) -> Stored:
+        """Store interactions, those of a known event id not again."""
+
+    def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
+        """Replace the whitelist or the blacklist."""
+
+    def replace_settings(self, settings: SourceSettings) -> None:
+        """Replace the source's settings."""
+
+
+class StoredTarget:
+    """A source of an open database."""
+
+    def __init__(self, storage: Storage, *, account: str, source: str, actor: str, address: str = "") -> None:
+        self._storage = storage
+        self._account_id = storage.account_id(account)
+        self._source = source
+        self._actor = actor
+        self.address = f"{address} {account}/{source}"
+
+    def created_at(self) -> str:
+        """Return when the source was made; empty where there is none."""
+        head = self._storage.head(self._account_id, self._source)
+        return "" if head is None else format_timestamp(head.created_at)
+
+    def retention_days(self) -> int:
+        """Return how long the source keeps interactions."""
+        try:
+            _, curation = self._storage.read_curation(self._account_id, self._source)
+        except UnknownSource:
+            return SourceSettings().retention_days
+        return decode_settings(curation.settings or b"{}").retention_days
+
+    def submit(self, pieces: Sequence[EncodedPiece]) -> Stored:
+        """Store pieces in one transaction."""
+        outcome = self._storage.submit(self._submission(pieces)).result()
+        return Stored(created=outcome.created, replaced=outcome.replaced)
+
+    def record(self, interactions: Sequence[NewInteraction]) -> Stored:
+        """Store interactions in one transaction."""
+        outcome = self._carry_out(
+            RecordInteractions(
+                account_id=self._account_id, source=self._source, actor=self._actor, interactions=interactions
+            )
+        )
+        return Stored(duplicates=outcome.duplicates)
+
+    def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
+        """Replace the whitelist or the blacklist."""
+        self._carry_out(
+            ReplaceList(account_id=self._account_id, source=self._source, actor=self._actor, kind=kind, ids=ids)
+        )
+
+    def replace_settings(self, settings: SourceSettings) -> None:
+        """Replace the source's settings."""
+        body = encode_settings(settings)
+        self._carry_out(
+            ReplaceSettings(account_id=self._account_id, source=self._source, actor=self._actor, settings=body)
+        )
+
+    def _submission(self, pieces: Sequence[EncodedPiece]) -> SubmitPieces:
+        return SubmitPieces(account_id=self._account_id, source=self._source, actor=self._actor, pieces=pieces)
+
+    def _carry_out(self, command: Command) -> Outcome:
+        """Carry out a command, making the source first where it is missing."""
+        try:
+            return self._storage.submit(command).result()
+        except UnknownSource:
+            self._storage.submit(self._submission(())).result()
+            return self._storage.submit(command).result()
