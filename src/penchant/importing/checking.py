@@ -59,12 +59,18 @@ def check(drafts: Sequence[Draft], now: int, notes: Notes) -> Checked:
             kind=kind,
             pieces=submission.pieces,
             superseded=submission.superseded,
-            invalid=tuple(invalid),
+            invalid=_in_order(invalid, drafts),
             invalid_rows=len(drafts) - len(good) + len(faulty),
         )
     if kind is Kind.INTERACTION:
         return _check_interactions(drafts, good, invalid, now)
     return _check_single(good[0] if good else None, kind, invalid)
+
+
+def _in_order(invalid: Sequence[Invalid], drafts: Sequence[Draft]) -> tuple[Invalid, ...]:
+    """Return faults in the order of their rows."""
+    places = {(draft.file, draft.line): place for place, draft in enumerate(drafts)}
+    return tuple(sorted(invalid, key=lambda each: places[each.file, each.line]))
 
 
 def _check_interactions(drafts: Sequence[Draft], good: Sequence[Draft], invalid: list[Invalid], now: int) -> Checked:
@@ -81,7 +87,7 @@ def _check_interactions(drafts: Sequence[Draft], good: Sequence[Draft], invalid:
     return Checked(
         kind=Kind.INTERACTION,
         interactions=interactions,
-        invalid=tuple(invalid),
+        invalid=_in_order(invalid, drafts),
         invalid_rows=len(drafts) - len(good) + failed,
     )
 

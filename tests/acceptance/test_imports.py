@@ -1,0 +1,139 @@
+"""Imports by real processes: killed and run again, into a server by its address, and large ones in little memory."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server, command
+
+pytestmark = pytest.mark.slow
+
+ROWS = 200_000
+MAX_RSS_MIB = 300
+"""What an import of any size may take: the interpreter with its parts is about 120 MiB of it."""
+
+
+def write_rows(path: Path, rows: int) -> Path:
+    """Write films and ratings as MovieLens does: rows of a thousand people on 2,000 films."""
+    path.mkdir()
+    chance = random.Random(7)
+    with (path / "movies.csv").open("w") as file:
+        file.write("movieId,title,genres\n")
+        file.writelines(f"{n},Film {n} ({1950 + n % 70}),G{n % 20}|G{n % 7}\n" for n in range(2_000))
+    with (path / "ratings.csv").open("w") as file:
+        file.write("userId,movieId,rating,timestamp\n")
+        now = int(time.time())
+        file.writelines(
+            f"{n % 1_000},{chance.randrange(2_000)},{chance.randrange(1, 11) / 2},{now - rows + n}\n"
+            for n in range(rows)
+        )
+    return path
+
+
+def start(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "penchant", "import", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+
+
+def test_an_import_that_was_killed_goes_on_where_it_was_and_stores_nothing_twice(tmp_path: Path) -> None:
+    files = write_rows(tmp_path / "files", 40_000)
+    words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
+    killed = start(*words)
+    checkpoints = tmp_path / "data" / "imports"
+    deadline = time.monotonic() + 60
+    while killed.poll() is None and time.monotonic() < deadline and not list(checkpoints.glob("*.json")):
+        time.sleep(0.02)
+    time.sleep(0.3)
+    killed.kill()
+    killed.communicate(timeout=30)
+    assert killed.returncode < 0, "it was done before it could be killed"
+
+    again = command("import", *words)
+
+    assert again.returncode == 0, again.stderr
+    report = json.loads(again.stdout)
+    assert report["resumedAtRow"] >= 2_000
+    assert f"goes on after {report['resumedAtRow']} rows" in again.stderr
+    assert (report["pieces"], report["interactions"], report["rows"]) == (2_000, 40_000, 42_000)
+    exported = command("export", "--data", str(tmp_path / "data"), "--source", "s", "--with", "interactions")
+    lines = exported.stdout.splitlines()
+    assert len(lines) == len(set(lines)) == 42_000
+    assert not list(checkpoints.glob("*.json"))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path / "served")
+    yield running
+    running.kill()
+
+
+def test_a_server_is_imported_into_by_its_address_and_a_key_from_a_file_or_the_environment(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, key_file = tmp_path / "all.ndjson", tmp_path / "key"
+    file.write_text(
+        '{"id":"a b/c","categories":{"g":["x"]}}\n'
+        '{"userId":"u","type":"Watch","contentId":"a b/c","timestamp":"2026-11-01T00:00:00Z"}\n'
+        '{"whitelist":["a b/c"]}\n{"settings":{"halfLifeDays":7}}\n'
+    )
+    key_file.write_text(server.key + "\n")
+    words = ("import", str(file), "--source", "a b", "--url", server.url, "--state", str(tmp_path / "state.json"))
+
+    first = command(*words, "--key-file", str(key_file), "--json")
+    monkeypatch.setenv("PENCHANT_KEY", server.key)
+    second = command(*words, "--json")
+    monkeypatch.delenv("PENCHANT_KEY")
+    without = command(*words)
+
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert [json.loads(done.stdout)["created"] for done in (first, second)] == [1, 0]
+    assert json.loads(second.stdout)["duplicates"] == 1
+    assert without.returncode == 1
+    assert "PENCHANT_KEY" in without.stderr
+    assert server.client.get("/a%20b/whitelist").json() == ["a b/c"]
+    assert server.client.get("/a%20b/settings").json()["halfLifeDays"] == 7
+
+
+def test_what_a_server_does_not_take_is_told(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "all.ndjson"
+    file.write_text('{"id":"a","categories":{}}\n')
+    monkeypatch.setenv("PENCHANT_KEY", "pk_wrong_wrong")
+
+    refused = command("import", str(file), "--source", "s", "--url", server.url, "--state", str(tmp_path / "x"))
+
+    assert refused.returncode == 1
+    assert "The server answered 401" in refused.stderr
+    assert "pk_wrong" not in refused.stderr
+
+
+def test_a_large_import_takes_no_more_memory_than_a_batch(tmp_path: Path) -> None:
+    files = write_rows(tmp_path / "files", ROWS)
+    words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
+    with start(*words) as process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+
+    report = json.loads(output)
+    print(  # noqa: T201  # the figure is what it is for
+        f"{report['rows']} rows in {report['seconds']} s, {report['rows'] / report['seconds']:.0f} rows/s, "
+        f"{usage.ru_maxrss / 1024:.0f} MiB at most"
+    )
+
+    assert status == 0
+    assert report["rows"] == ROWS + 2_000
+    assert usage.ru_maxrss / 1024 < MAX_RSS_MIB

@@ -1,0 +1,75 @@
+"""Files to import, written by the tests themselves in the genuine formats."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penchant.importing import Choices, Files, Import, StoredTarget, gather
+from penchant.importing.formats import read_drafts
+from penchant.importing.notes import Notes
+from penchant.storage import Storage, open_storage
+
+
+class Folder:
+    """A folder of files, and what the importer makes of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes = Notes()
+
+    def write(self, name: str, *lines: str, encoding: str = "utf-8") -> Path:
+        """Write a file, packed where its name ends so."""
+        content = "".join(line + "\n" for line in lines).encode(encoding)
+        file = self.path / name
+        file.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return file
+
+    def files(self) -> Files:
+        """Return the files."""
+        return Files(gather([self.path]))
+
+    def read(self, name: str, **choices: Any) -> list[Any]:
+        """Return what a format makes of the files: decoded drafts, or their problems."""
+        drafts = read_drafts(name, self.files(), Choices(**choices), self.notes)
+        return [draft.problem or json.loads(draft.body) for draft in drafts]
+
+    def left_out(self) -> dict[tuple[str, str], tuple[str, int, int]]:
+        """Return what was left out: reason, count and first line by file and field."""
+        return {(each.file, each.field): (each.reason, each.count, each.line) for each in self.notes.all_left_out()}
+
+    def mapped(self) -> dict[tuple[str, str], tuple[str, int]]:
+        """Return what was mapped: to what and how often by file and field."""
+        return {(each.file, each.field): (each.to, each.count) for each in self.notes.all_mapped()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """An empty folder for files to import."""
+    path = tmp_path / "files"
+    path.mkdir()
+    return Folder(path)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[Storage]:
+    """A database file with nothing in it."""
+    opened = open_storage(folder=tmp_path / "data")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def target(storage: Storage) -> StoredTarget:
+    """The source ``s`` of that database, which is not made yet."""
+    return StoredTarget(storage, account="default", source="s", actor="command-line")
+
+
+def run(name: str, folder: Folder, target: StoredTarget | None, **options: Any) -> Import:
+    """Import a folder."""
+    work = Import(name, folder.files(), options.pop("choices", Choices()), target=target, **options)
+    work.run(lambda _done: None)
+    return work

@@ -1,0 +1,436 @@
+"""What each format's rows become. The samples are made up; their form is the genuine one."""
+
+import json
+
+import pytest
+
+from importing.conftest import Folder
+from penchant.errors import Refused
+from penchant.importing import Column
+from penchant.importing.actions import type_named, type_of_rating
+from penchant.importing.moments import read_moment
+from penchant.model import InteractionType
+
+
+def test_movielens_films_have_genres_year_and_counted_tags(folder: Folder) -> None:
+    folder.write(
+        "movies.csv", "movieId,title,genres", '7,"Lamp, The (1991)",Drama|War', "8,Nameless,(no genres listed)"
+    )
+    folder.write("tags.csv", "userId,movieId,tag,timestamp", "1,7,slow,1", "1,7,slow,2", "2,7,slow,3", "2,7,blue,4")
+    folder.write("links.csv", "movieId,imdbId,tmdbId", "7,1,2")
+
+    lamp, nameless = folder.read("movielens")
+
+    assert lamp == {
+        "id": "7",
+        "label": "Lamp, The",
+        "categories": {"genre": ["Drama", "War"], "tag": [{"key": "slow", "weight": 2}, {"key": "blue", "weight": 1}]},
+        "filters": {},
+        "extras": {"year": 1991},
+    }
+    assert nameless == {"id": "8", "label": "Nameless", "categories": {}, "filters": {}, "extras": {}}
+    assert folder.left_out()["movies.csv", "genres"] == ("no genre", 1, 3)
+    assert folder.left_out()["links.csv", "(the whole file)"][1] == 1
+    assert folder.left_out()["tags.csv", "userId"][1:] == (4, 2)
+    assert folder.mapped()["movies.csv", "movieId"] == ("id", 2)
+
+
+def test_movielens_ratings_become_likes_dislikes_and_views(folder: Folder) -> None:
+    folder.write(
+        "ratings.csv.gz",
+        "userId,movieId,rating,timestamp",
+        "1,7,4.0,1000000000",
+        "1,8,2.0,1000000001.5",
+        "2,7,3.5,1000000002",
+        "2,8,x,1",
+        "2,9,5.5,1",
+    )
+
+    like, dislike, watch, letter, beyond = folder.read("movielens")
+
+    assert like == {"userId": "1", "type": "RateLike", "contentId": "7", "timestamp": "2001-09-09T01:46:40.000Z"}
+    assert dislike["type"] == "RateDislike"
+    assert dislike["timestamp"] == "2001-09-09T01:46:41.500Z"
+    assert watch["type"] == "Watch"
+    assert letter == ("rating", "Found no number.")
+    assert "a rating from 0 to 5 is accepted" in beyond.detail
+
+
+def test_movielens_of_old_is_separated_by_colons_and_may_be_latin(folder: Folder) -> None:
+    folder.write("movies.dat", "3::Café, Le (1995)::Comedy|Romance", encoding="latin-1")
+    folder.write("ratings.dat", "6::3::5::978300760", "6::3::5")
+    folder.write("users.dat", "6::F::1::10::48067")
+
+    film, rating, short = folder.read("movielens")
+
+    assert film["label"] == "Café, Le"
+    assert film["categories"] == {"genre": ["Comedy", "Romance"]}
+    assert rating["type"] == "RateLike"
+    assert short.detail == "Found 3 columns; 4 are accepted."
+    assert ("users.dat", "(the whole file)") in folder.left_out()
+
+
+def test_goodbooks_have_authors_and_shelves_by_their_share(folder: Folder) -> None:
+    columns = "book_id,goodreads_book_id,isbn,authors,original_publication_year,title,language_code,ratings_count"
+    folder.write("books.csv", columns, '1,900,12X,"Ann Bee, Cee  Dee",1999.0,A Book,eng,55', "2,901,,Ann Bee,,Other,,1")
+    folder.write("tags.csv", "tag_id,tag_name", "5,to-read", "6,sea", "7,storms")
+    folder.write(
+        "book_tags.csv", "goodreads_book_id,tag_id,count", "900,5,800", "900,6,200", "900,7,1", "900,9,1", "901,7,-1"
+    )
+    folder.write("ratings.csv", "user_id,book_id,rating", "1,2,5", "1,1,1")
+    folder.write("to_read.csv", "user_id,book_id", "3,1")
+
+    book, other, like, dislike, wish = folder.read("goodbooks")
+
+    assert book == {
+        "id": "1",
+        "label": "A Book",
+        "categories": {
+            "author": ["Ann Bee", "Cee Dee"],
+            "shelf": [{"key": "sea", "weight": 100}, {"key": "storms", "weight": 1}],
+        },
+        "filters": {},
+        "extras": {"isbn": "12X", "year": 1999, "language": "eng"},
+    }
+    assert other["categories"] == {"author": ["Ann Bee"]}
+    assert like == {"userId": "1", "type": "RateLike", "contentId": "2"}
+    assert dislike["type"] == "RateDislike"
+    assert wish == {"userId": "3", "type": "Bookmark", "contentId": "1"}
+    reasons = {(each.reason, each.line) for each in folder.notes.all_left_out() if each.file == "book_tags.csv"}
+    assert reasons == {
+        ("a shelf that says nothing of the book", 2),
+        ("no name in tags.csv", 5),
+        ("no count above 0", 6),
+    }
+    assert folder.left_out()["books.csv", "ratings_count"][1] == 2
+
+
+GORSE_ITEM = {
+    "ItemId": "vue",
+    "IsHidden": True,
+    "Categories": ["web"],
+    "Timestamp": "2021-05-06T07:08:09.123456Z",
+    "Labels": {"topics": ["ui", "js"], "language": "ts", "embedding": [0.1, 0.2], "size": 3, "deep": {"kind": ["x"]}},
+    "Comment": "A framework",
+}
+
+
+def test_gorse_items_have_nested_labels_catalogs_and_a_window(folder: Folder) -> None:
+    folder.write(
+        "items.jsonl",
+        json.dumps(GORSE_ITEM),
+        '{"ItemId":"b","Labels":["red"],"Timestamp":"0001-01-01T00:00:00Z"}',
+        "{}",
+    )
+    folder.write("users.jsonl", '{"UserId":"u","Labels":[]}')
+
+    vue, plain, empty = folder.read("gorse")
+
+    assert vue == {
+        "id": "vue",
+        "label": "A framework",
+        "categories": {"topics": ["ui", "js"], "language": ["ts"], "deep/kind": ["x"]},
+        "filters": {
+            "catalogs": ["web"],
+            "availableFrom": "2021-05-06T07:08:09.123Z",
+            "availableUntil": "1970-01-01T00:00:00.000Z",
+        },
+        "extras": {"size": 3},
+    }
+    assert plain == {"id": "b", "categories": {"label": ["red"]}, "filters": {}, "extras": {}}
+    assert empty.detail == "An object with ItemId is accepted."
+    assert folder.left_out()["items.jsonl", "Labels/embedding"][1:] == (1, 1)
+    assert ("users.jsonl", "(the whole file)") in folder.left_out()
+
+
+def test_gorse_feedback_goes_by_its_type(folder: Folder) -> None:
+    lines = [
+        {"FeedbackType": kind, "UserId": "u", "ItemId": "vue", "Value": 1, "Timestamp": "2022-02-24T00:00:00Z"}
+        for kind in ("star", "read", "fork", "gaze")
+    ]
+    folder.write("feedback.jsonl", *map(json.dumps, lines))
+
+    star, read, fork = folder.read("gorse", types={"fork": InteractionType.BOOKMARK})
+
+    assert star == {"userId": "u", "type": "RateLike", "contentId": "vue", "timestamp": "2022-02-24T00:00:00.000Z"}
+    assert (read["type"], fork["type"]) == ("Click", "Bookmark")
+    reason = "the type 'gaze' is not mapped; say --type gaze=Click"
+    assert folder.left_out()["feedback.jsonl", "FeedbackType"] == (reason, 1, 4)
+    assert folder.left_out()["feedback.jsonl", "Value"][1] == 3
+
+
+def test_gorse_of_old_exports_csv(folder: Folder) -> None:
+    folder.write(
+        "items.csv",
+        "item_id,is_hidden,categories,time_stamp,labels,description",
+        '1,false,a|b,2021-03-01 10:00:00 +0000 UTC,"[""x"",""y""]",Text',
+    )
+    folder.write(
+        "feedback.csv", "feedback_type,user_id,item_id,time_stamp", "like,u,1,2021-03-01 10:00:00.5 +0200 CEST"
+    )
+
+    item, like = folder.read("gorse")
+
+    assert item["filters"] == {"catalogs": ["a", "b"], "availableFrom": "2021-03-01T10:00:00.000Z"}
+    assert item["categories"] == {"label": ["x", "y"]}
+    assert item["label"] == "Text"
+    assert like["timestamp"] == "2021-03-01T08:00:00.500Z"
+
+
+def test_recombee_sets_are_keywords_and_other_properties_extras(folder: Folder) -> None:
+    folder.write(
+        "items.csv",
+        "item_id,title,price,available,tags,brand",
+        'item-1,Mouse,25.99,true,"[""wire"",""desk""]",Acme',
+        "item-2,,,,,",
+    )
+
+    mouse, bare = folder.read("recombee", keywords=(Column(column="brand", category="maker"),))
+
+    assert mouse == {
+        "id": "item-1",
+        "label": "Mouse",
+        "categories": {"tags": ["wire", "desk"], "maker": ["Acme"]},
+        "filters": {},
+        "extras": {"price": 25.99, "available": True},
+    }
+    assert bare == {"id": "item-2", "categories": {}, "filters": {}, "extras": {}}
+
+
+def test_recombee_s_lists_in_json_are_read_too(folder: Folder) -> None:
+    folder.write("items.json", '[{"itemId":"tv","categories":["Screens"],"price":342},', ' {"itemId":"mixer"}]')
+    folder.write("ratings.json", '[{"userId":"u","itemId":"tv","rating":-0.5,"timestamp":1348151906.0}]')
+
+    tv, mixer, rating = folder.read("recombee")
+
+    assert tv["categories"] == {"categories": ["Screens"]}
+    assert mixer["id"] == "mixer"
+    assert rating["type"] == "RateDislike"
+    assert rating["timestamp"] == "2012-09-20T14:38:26.000Z"
+
+
+def test_recombee_has_five_kinds_of_interactions_and_portions(folder: Folder) -> None:
+    head = "user_id,item_id,timestamp"
+    folder.write("detail_views.csv", f"{head},recomm_id", "u,i,2025-07-06T21:12:43Z,r-1")
+    folder.write("purchases.csv", head, "u,i,2025-07-06T21:12:43")
+    folder.write("ratings.csv", f"{head},rating", "u,i,,0.6", "u,i,,0", "u,i,,-0.2", "u,i,,2")
+    folder.write("bookmarks.csv", head, "007,i,")
+    folder.write("cart_additions.csv", f"{head},amount", "u,i,,2")
+    folder.write("view_portions.csv", f"{head},portion", "u,i,,0.75", "u,i,,0.1")
+
+    found = folder.read("recombee")
+
+    types = [each["type"] if isinstance(each, dict) else each.pointer for each in found]
+    assert types == [
+        *("Click", "Purchase", "RateLike", "Watch", "RateDislike", "rating"),
+        *("Bookmark", "Bookmark", "Watch", "Play"),
+    ]
+    assert found[6]["userId"] == "007"
+    assert folder.left_out()["detail_views.csv", "recomm_id"][1:] == (1, 2)
+    assert folder.left_out()["cart_additions.csv", "amount"][1:] == (1, 2)
+
+
+def test_metarank_gathers_all_events_of_an_item(folder: Folder) -> None:
+    first = {
+        "event": "item",
+        "id": "e1",
+        "timestamp": "1599391467000",
+        "item": "cat",
+        "fields": [
+            {"name": "title", "value": "Cat"},
+            {"name": "color", "value": ["white"]},
+            {"name": "cute", "value": True},
+            {"name": "vector", "value": [0.5, 1.0]},
+        ],
+    }
+    second = {
+        "event": "metadata",
+        "id": "e2",
+        "timestamp": 1,
+        "item": "cat",
+        "fields": [{"name": "color", "value": ["red"]}],
+    }
+    folder.write(
+        "events.jsonl", json.dumps(first), json.dumps(second), '{"event":"item","item":7}', '{"event":"?"}', "no"
+    )
+
+    *problems, cat = folder.read("metarank")
+
+    assert cat == {
+        "id": "cat",
+        "label": "Cat",
+        "categories": {"color": ["red"]},
+        "filters": {},
+        "extras": {"cute": True},
+    }
+    assert [problem.pointer for problem in problems] == ["item", "event", "event"]
+    assert folder.left_out()["events.jsonl", "fields/vector"][1:] == (1, 1)
+
+
+def test_metarank_interactions_keep_their_event_ids(folder: Folder) -> None:
+    buy = {
+        "event": "interaction",
+        "id": "e9",
+        "ranking": "r",
+        "timestamp": "1599391467000",
+        "user": "u",
+        "session": "s",
+        "type": "purchase",
+        "item": "cat",
+        "fields": [{"name": "count", "value": 1}],
+    }
+    shown = {"event": "ranking", "id": "r", "timestamp": "1", "user": "u", "items": [{"id": "cat"}]}
+    folder.write(
+        "events.jsonl.gz",
+        json.dumps(shown),
+        json.dumps(buy),
+        json.dumps(buy | {"user": None}),
+        json.dumps(buy | {"type": "purr"}),
+    )
+
+    (found,) = folder.read("metarank")
+
+    assert found == {
+        "userId": "u",
+        "type": "Purchase",
+        "contentId": "cat",
+        "timestamp": "2020-09-06T11:24:27.000Z",
+        "eventId": "e9",
+    }
+    left = folder.left_out()
+    assert left["events.jsonl", "event=ranking"] == ("what was shown is no interaction", 1, 1)
+    assert left["events.jsonl", "event=interaction"] == ("without a user; a session is no person", 1, 3)
+    assert left["events.jsonl", "type"][1:] == (1, 4)
+    assert left["events.jsonl", "session"][1:] == (1, 2)
+
+
+def test_csv_columns_are_known_by_their_names(folder: Folder) -> None:
+    folder.write(
+        "shop.csv",
+        "id,Title,Genres,catalogs,available_from,colour",
+        '1,"Two\nlines",a|b,kids;new,2026-01-02,blue',
+        "2,Short,,,,",
+    )
+
+    first, second = folder.read("csv")
+
+    assert first == {
+        "id": "1",
+        "label": "Two\nlines",
+        "categories": {"genre": ["a", "b"]},
+        "filters": {"catalogs": ["kids", "new"], "availableFrom": "2026-01-02T00:00:00.000Z"},
+        "extras": {"colour": "blue"},
+    }
+    assert second["id"] == "2"
+
+
+def test_csv_columns_can_be_chosen(folder: Folder) -> None:
+    folder.write("shop.csv", "sku;text;g;c", "1;Name;x,y;p/q", "2;Name;x;")
+
+    first, second = folder.read(
+        "csv",
+        delimiter=";",
+        id_column="sku",
+        label_column="text",
+        keywords=(Column(column="g", category="kind", separator=","), Column(column="c", category="path/to")),
+        catalogs=Column(column="c", category="", separator="/"),
+    )
+
+    assert first["categories"] == {"kind": ["x", "y"], "path/to": ["p/q"]}
+    assert second == {"id": "2", "label": "Name", "categories": {"kind": ["x"]}, "filters": {}, "extras": {}}
+
+
+def test_csv_with_a_column_of_users_holds_interactions(folder: Folder) -> None:
+    folder.write("a.csv", "user_id,item_id,event,timestamp,shop", "u,1,add-to-cart,1700000000000,x", "u,1,sniff,,x")
+    folder.write("b.csv", "user,id,stars", "u,1,9", "u,1,4", "u,1,11")
+
+    cart, like, dislike, beyond = folder.read("csv", rating_scale=10)
+
+    assert cart == {"userId": "u", "type": "Bookmark", "contentId": "1", "timestamp": "2023-11-14T22:13:20.000Z"}
+    assert (like["type"], dislike["type"], beyond.pointer) == ("RateLike", "RateDislike", "stars")
+    assert folder.left_out()["a.csv", "shop"][1] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "lines"),
+    (
+        ("csv", "a.csv", ("x,y", "1,2")),
+        ("csv", "a.csv", ("user,id", "1,2")),
+        ("csv", "a.csv", ("id,id", "1,2")),
+        ("movielens", "x.csv", ("a", "1")),
+        ("movielens", "movies.csv", ("movieId,title", "1,2")),
+        ("goodbooks", "x.csv", ("a",)),
+        ("gorse", "x.jsonl", ("{}",)),
+        ("recombee", "x.json", ("{}",)),
+        ("recombee", "items.json", ("[{", "}")),
+        ("ndjson", "broken.gz.gz", ()),
+    ),
+)
+def test_files_that_are_not_of_the_format_are_refused_by_name(
+    folder: Folder, name: str, file: str, lines: tuple[str, ...]
+) -> None:
+    folder.write(file, *lines)
+    if not lines:
+        (folder.path / file).write_bytes(b"\x1f\x8bnonsense")
+
+    with pytest.raises(Refused) as raised:
+        folder.read(name)
+
+    assert raised.value.detail
+
+
+def test_lines_of_the_own_shape_tell_what_they_are(folder: Folder) -> None:
+    lines = (
+        '{"id":"a","categories":{}}',
+        '{"userId":"u","type":"Watch","contentId":"a","more":1}',
+        '{"whitelist":["a"]}',
+        '{"settings":{"halfLifeDays":1}}',
+        "[1]",
+        '{"id":"a"},{"id":"b"}',
+    )
+    folder.write("all.ndjson", *lines)
+
+    found = folder.read("ndjson")
+
+    assert found[:4] == [json.loads(lines[0]), json.loads(lines[1]), ["a"], {"halfLifeDays": 1}]
+    assert {problem.detail for problem in found[4:]} == {"The line is no JSON object; one a line is accepted."}
+    assert folder.left_out()["all.ndjson", "more"][1:] == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    (
+        (0, "1970-01-01T00:00:00.000Z"),
+        ("978300760", "2000-12-31T22:12:40.000Z"),
+        ("1.5e9", "2017-07-14T02:40:00.000Z"),
+        (1599391467000, "2020-09-06T11:24:27.000Z"),
+        ("2020-01-02", "2020-01-02T00:00:00.000Z"),
+        ("2020-01-02 03:04", "2020-01-02T03:04:00.000Z"),
+        ("2020-01-02 03:04:05.25-0130", "2020-01-02T04:34:05.250Z"),
+        ("0001-01-01 00:00:00 +0000 UTC", None),
+        ("", None),
+        (None, None),
+    ),
+)
+def test_moments_are_read_however_they_are_written(value: object, moment: str | None) -> None:
+    assert read_moment(value) == moment
+
+
+@pytest.mark.parametrize("value", ("soon", "2020-13-01", "-5", True, float("nan"), [], "99999999999999999"))
+def test_what_is_no_moment_is_told(value: object) -> None:
+    with pytest.raises(ValueError, match="Found"):
+        read_moment(value)
+
+
+def test_ratings_are_divided_in_fifths_of_their_scale() -> None:
+    said = [type_of_rating(rating, 5).value for rating in (0, 2, 2.5, 3.5, 4, 5)]
+
+    assert said == ["RateDislike", "RateDislike", "Watch", "Watch", "RateLike", "RateLike"]
+    assert type_of_rating("8", 10) is InteractionType.RATE_LIKE
+
+
+def test_actions_are_known_however_they_are_spelt() -> None:
+    assert type_named("Add_To-Cart", {}) is InteractionType.BOOKMARK
+    assert type_named("click", {"click": InteractionType.PLAY}) is InteractionType.PLAY
+    assert type_named("sniff", {}) is None
+    assert type_named("sniff", {"*": InteractionType.WATCH}) is InteractionType.WATCH
