@@ -1,0 +1,60 @@
+"""Every command and every file of docs/import.md does what the page says."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from penchant.cli import commands
+from penchant.importing import FORMATS
+from penchant.importing.actions import type_named
+
+PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="utf-8")
+SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
+FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_s_example_gives_what_is_printed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in FILE.findall(SECTIONS[name]):
+        (tmp_path / file).write_text(text)
+    (console,) = CONSOLE.findall(SECTIONS[name])
+    asked = [part.partition("\n") for part in console.split("$ penchant ")[1:]]
+
+    for words, _, printed in asked:
+        done = CliRunner().invoke(commands, shlex.split(words))
+
+        assert done.exit_code == 0, done.output
+        assert done.stdout == printed
+
+    assert [words.split()[0] for words, _, _ in asked] == ["import", "export"]
+
+
+def test_the_page_names_every_option_and_none_that_there_is_not() -> None:
+    options = {
+        option
+        for name in ("import", "export")
+        for parameter in commands.commands[name].params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+    }
+
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE))
+
+    assert named <= options
+    assert options - named == {"--account", "--settings"}
+
+
+def test_the_page_s_names_of_actions_are_known() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([a-z, ]+) \|$", SECTIONS["Ratings and actions"], re.MULTILINE)
+
+    assert len(rows) == 8
+    for kind, names in rows:
+        assert {getattr(type_named(name, {}), "value", name) for name in names.split(", ")} == {kind}
