@@ -1,5 +1,6 @@
 """``penchant import``: files of this and other systems into a source, with a progress bar and a report."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -28,6 +29,7 @@ from penchant.importing import (
     checkpoint_name,
     fingerprint,
     newest_moment,
+    printable,
     to_text,
 )
 from penchant.importing import Progress as Done
@@ -39,6 +41,7 @@ CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
 LINE_EVERY_S = 5.0
 """How often progress is told where there is no terminal."""
+_KEY = re.compile(r"[!-~]+\Z")
 
 
 class _Goal(NamedTuple):
@@ -64,6 +67,8 @@ def import_files(*, data: str | None, database: str | None, settings_file: Path 
         if wishes.dry_run:
             goal = _Goal(None, Path())
         elif wishes.url is not None:
+            if data or database:
+                raise click.UsageError("--url names a server; --data and --database do not go with it.")
             remote = RemoteTarget(wishes.url, key=_read_key(wishes.key_file), source=wishes.source)
             goal = _Goal(stack.enter_context(closing(remote)), Path())
         else:
@@ -155,9 +160,10 @@ def _shift(name: str, files: list[InputFile], choices: Choices) -> int:
 def _read_key(file: Path | None) -> str:
     """Return the key from a file or the environment: never from an argument, which all users of a machine can see."""
     key = client_key() if file is None else file.read_text(encoding="ascii", errors="replace")
-    if not key or not key.strip().isascii():
+    key = (key or "").strip()
+    if not _KEY.match(key):
         raise Refused("A key is needed: put it into the variable PENCHANT_KEY, or into a file named by --key-file.")
-    return key.strip()
+    return key
 
 
 @contextmanager
@@ -198,4 +204,4 @@ def _lines(source: str, console: Console) -> Callable[[Done], None]:
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from penchant.importing.checkpoint import CheckpointFile, checkpoint_name, finge
 from penchant.importing.choices import Choices, Column, parse_column, parse_type
 from penchant.importing.drafts import Kind
 from penchant.importing.exporting import Parts, export_lines
-from penchant.importing.files import Files, InputFile, Position, gather
+from penchant.importing.files import Files, InputFile, Position, gather, printable
 from penchant.importing.formats import FORMATS
 from penchant.importing.remote import RemoteTarget
 from penchant.importing.report import Report, to_text
@@ -37,5 +37,6 @@ __all__ = [
     "newest_moment",
     "parse_column",
     "parse_type",
+    "printable",
     "to_text",
 ]

@@ -66,12 +66,12 @@ class CheckpointFile:
 def fingerprint(files: Sequence[InputFile], *chosen: object) -> str:
     """Return what changes when a file does, or anything that decides what its rows become."""
     statuses = [(file.path.stat(), file) for file in files]
-    parts = [[str(file.path.resolve()), status.st_size, status.st_mtime_ns] for status, file in statuses]
+    parts = [[repr(str(file.path.resolve())), status.st_size, status.st_mtime_ns] for status, file in statuses]
     said = encode([parts, [repr(each) for each in chosen]])
     return hashlib.blake2b(said, digest_size=16).hexdigest()
 
 
 def checkpoint_name(files: Sequence[InputFile], *chosen: object) -> str:
     """Return the name of the file for an import of these files, whatever is in them."""
-    said = encode([[str(file.path.resolve()) for file in files], [repr(each) for each in chosen]])
+    said = encode([[repr(str(file.path.resolve())) for file in files], [repr(each) for each in chosen]])
     return f"import-{hashlib.blake2b(said, digest_size=8).hexdigest()}.json"

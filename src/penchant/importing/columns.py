@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from penchant.importing.actions import ANY, type_named, type_of_rating
 from penchant.importing.choices import Choices, Column
 from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Files, InputFile, Row, UnreadableFile
+from penchant.importing.files import Files, InputFile, Row, UnreadableFile, printable
 from penchant.importing.interactions import interaction_draft, problem_draft
 from penchant.importing.notes import Notes
 from penchant.importing.pieces import LABELS, PieceBuilder, split
@@ -75,7 +75,9 @@ def _roles(files: Files, file: InputFile, choices: Choices) -> _Roles:
         raise UnreadableFile(f"{file.path}: no column of users; name it with --user-column.")
     piece_id = _find(columns, choices.id_column, _IDS[1:] if user else _IDS) or _find(columns, choices.id_column, _IDS)
     if piece_id is None:
-        raise UnreadableFile(f"{file.path}: no column of ids; name it with --id-column, found {', '.join(columns)}.")
+        raise UnreadableFile(
+            f"{file.path}: no column of ids; name it with --id-column, found {printable(', '.join(columns))}."
+        )
     if user is not None:
         named = [choices.type_column, choices.rating_column, choices.time_column]
         require_columns(files, file, [name for name in named if name], delimiter=choices.delimiter)

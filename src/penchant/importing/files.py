@@ -1,5 +1,6 @@
 """How are foreign files read? As lines, rows or JSON values with their line numbers, gzip or not, one at a time."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -32,8 +33,8 @@ class InputFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The file's name without ``.gz``."""
-        return self.path.name.removesuffix(".gz")
+        """The file's name without ``.gz``; bytes of it that are no UTF-8 are shown as ``?``."""
+        return self.path.name.encode("utf-8", "replace").decode().removesuffix(".gz")
 
 
 class Row(NamedTuple):
@@ -92,6 +93,8 @@ class Files:
             number = 0
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin files with it
                 if len(line) > MAX_LINE_BYTES:
                     raise UnreadableFile(f"{file.path}, line {number}: longer than {MAX_LINE_BYTES} bytes.")
                 if not line.isspace():
@@ -131,7 +134,7 @@ class Files:
     def entries(self, file: InputFile) -> Iterator[Entry]:
         """Yield JSON values: one a line, or those of one array."""
         with self._opened(file) as stream:
-            is_array = stream.read(1024).lstrip().startswith(b"[")
+            is_array = stream.read(1024).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
         if is_array:
             yield from self._array(file)
             return
@@ -143,7 +146,7 @@ class Files:
 
     def _array(self, file: InputFile) -> Iterator[Entry]:
         with self._opened(file) as stream:
-            text = stream.read(MAX_ARRAY_BYTES + 1)
+            text = stream.read(MAX_ARRAY_BYTES + 1).removeprefix(codecs.BOM_UTF8)
         if len(text) > MAX_ARRAY_BYTES:
             raise UnreadableFile(f"{file.path}: an array of over {MAX_ARRAY_BYTES} bytes; write an object a line.")
         try:
@@ -158,12 +161,14 @@ class Files:
         self.opened.add(file)
         try:
             with file.path.open("rb") as raw:
-                self._raw, self._now = raw, Position(file.name, 0, file.path.stat().st_size)
-                if file.path.suffix != ".gz":
+                size = file.path.stat().st_size
+                self._raw, self._now = raw, Position(file.name, 0, size)
+                if file.path.suffix == ".gz":
+                    with gzip.open(raw, "rb") as unpacked:
+                        yield unpacked  # type: ignore[misc]  # it reads as any binary file does
+                else:
                     yield raw
-                    return
-                with gzip.open(raw, "rb") as unpacked:
-                    yield unpacked  # type: ignore[misc]  # it reads as any binary file does
+            self._now = Position(file.name, size, size)
         except (OSError, EOFError, zlib.error) as error:
             raise UnreadableFile(f"{file.path} cannot be read: {error}.") from error
         except UnicodeDecodeError as error:
@@ -174,6 +179,11 @@ def _row(line: int, names: Sequence[str], values: Sequence[str]) -> Row:
     if len(values) != len(names):
         return Row(line, {}, f"Found {len(values)} columns; {len(names)} are accepted.")
     return Row(line, dict(zip(names, values, strict=True)))
+
+
+def printable(text: str) -> str:
+    """Return a text out of a file so that a terminal shows it and nothing else."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def gather(paths: Sequence[Path]) -> list[InputFile]:

@@ -24,7 +24,7 @@ my-library library default favorites favourites favourite favorite favorite-book
 all-time-favorites wish-list wishlist to-buy maybe finished have abandoned did-not-finish dnf
 re-read reread kindle ebook ebooks e-book e-books audiobook audiobooks audio-books
 """
-_PERSONAL = frozenset(_PERSONAL_NAMES.split())
+PERSONAL_SHELVES = frozenset(_PERSONAL_NAMES.split())
 """Shelves that tell of their owner, not of the book."""
 _BOOK_COLUMNS = ("book_id", "title", "authors")
 _EXTRAS = {
@@ -92,7 +92,7 @@ def _reason_against(row: Row, names: Mapping[str, str]) -> str | None:
     name, count = names.get(row.values["tag_id"]), row.values["count"]
     if name is None or not row.values["tag_id"].isdecimal():
         return "no name in tags.csv"
-    if name in _PERSONAL:
+    if name in PERSONAL_SHELVES:
         return "a shelf that says nothing of the book"
     return None if count.isdecimal() and int(count) > 0 else "no count above 0"
 

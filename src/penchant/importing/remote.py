@@ -23,6 +23,7 @@ FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 _AGAIN = frozenset({429, 502, 503, 504})
 _MISSING = 404
+_ACCEPTED = "--url takes an address such as https://example.org/base."
 
 
 class RemoteTarget:
@@ -30,13 +31,17 @@ class RemoteTarget:
 
     def __init__(self, url: str, *, key: str, source: str, pause: Callable[[float], None] = time.sleep) -> None:
         parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError:
+            raise Refused(_ACCEPTED) from None
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-            raise Refused("--url takes an address such as https://example.org/base.")
+            raise Refused(_ACCEPTED)
         self.address = f"{url.rstrip('/')} {source}"
         self._path = f"{parts.path.rstrip('/')}/{quote(source, safe='')}"
         self._headers = {"x-api-key": key, "user-agent": f"penchant-import/{__version__}"}
         connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = connection(parts.hostname, parts.port, timeout=TIMEOUT_S)
+        self._connection = connection(parts.hostname, port, timeout=TIMEOUT_S)
         self._pause = pause
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from penchant.importing.files import Files, InputFile, Row, UnreadableFile
+from penchant.importing.files import Files, InputFile, Row, UnreadableFile, printable
 from penchant.importing.notes import Notes
 
 NO_PLACE = "has no place in a piece or an interaction"
@@ -13,7 +13,7 @@ def require_columns(files: Files, file: InputFile, names: Iterable[str], *, deli
     found = files.columns(file, delimiter=delimiter)
     missing = [name for name in names if name not in found]
     if missing:
-        shown = ", ".join(found) or "none"
+        shown = printable(", ".join(found)) or "none"
         raise UnreadableFile(f"{file.path}: the column {missing[0]} is missing; found are {shown}.")
 
 

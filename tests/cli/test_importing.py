@@ -1,0 +1,181 @@
+"""``penchant import`` as it is called: what it prints, its exit codes, and where it notes how far it is."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from factories import piece
+from penchant.cli import commands, importing
+from penchant.errors import InvalidInput, Refused
+from penchant.importing.running import BATCH_ROWS
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Run:
+    """A function that imports into the source ``s`` of a data folder."""
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(commands, ["import", "--data", str(tmp_path / "data"), "--source", "s", *words])
+
+    return run
+
+
+def write(path: Path, *rows: Any) -> str:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return str(path)
+
+
+def test_the_report_is_for_people_on_stderr_or_for_programs_on_stdout(imported: Run, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.ndjson", piece("a", "x", colour="blue"), piece("b", "x"))
+
+    people, programs = imported(file), imported(file, "--json")
+
+    assert people.stdout == ""
+    assert people.stderr.startswith("s: 2 pieces stored, 2 new, 0 replaced\nMapped:\n")
+    assert "Left out:\n  a.ndjson: colour: no member of a piece (1, first in line 1)\n" in people.stderr
+    report = json.loads(programs.stdout)
+    assert (report["replaced"], report["rows"], report["dryRun"]) == (2, 2, False)
+    assert report["leftOut"] == [
+        {"file": "a.ndjson", "field": "colour", "reason": "no member of a piece", "count": 1, "line": 1}
+    ]
+
+
+def test_a_dry_run_has_exit_code_1_where_rows_are_invalid_and_makes_no_folder(imported: Run, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.ndjson", piece("a", "x"), "{}")
+
+    codes = [imported(file, "--dry-run", *more).exit_code for more in ((), ("--skip-invalid",))]
+
+    assert codes == [1, 0]
+    assert "a.ndjson, line 2: /id: The member id is missing" in imported(file, "--dry-run").stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_import_that_stops_reports_as_far_as_it_came_and_goes_on_later(imported: Run, tmp_path: Path) -> None:
+    rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
+    file = write(tmp_path / "a.ndjson", *rows, "{}", piece("last", "x"))
+
+    stopped = imported(file, "--json")
+    gone_on = imported(file, "--json", "--skip-invalid")
+
+    assert isinstance(stopped.exception, InvalidInput)
+    assert json.loads(stopped.stdout)["invalid"][0]["line"] == BATCH_ROWS + 1
+    assert json.loads(stopped.stdout)["pieces"] == BATCH_ROWS
+    report = json.loads(gone_on.stdout)
+    assert (report["resumedAtRow"], report["pieces"], report["invalidRows"]) == (BATCH_ROWS, BATCH_ROWS + 1, 1)
+    assert f"s: goes on after {BATCH_ROWS} rows that are imported already" in gone_on.stderr
+
+
+def test_restart_and_a_file_that_has_changed_begin_anew(imported: Run, tmp_path: Path) -> None:
+    rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
+    file, state = write(tmp_path / "a.ndjson", *rows, "{}"), tmp_path / "state"
+    for _ in range(2):
+        assert imported(file, "--state", str(state)).exit_code == 1
+        assert state.exists()
+
+    anew = imported(file, "--state", str(state), "--restart", "--skip-invalid", "--json")
+    imported(file, "--state", str(state))
+    write(tmp_path / "a.ndjson", *rows[1:])
+    changed = imported(file, "--state", str(state), "--json")
+
+    assert json.loads(anew.stdout)["resumedAtRow"] == 0
+    assert json.loads(changed.stdout)["resumedAtRow"] == 0
+    assert not state.exists()
+
+
+def test_shifted_times_end_now(imported: Run, tmp_path: Path) -> None:
+    row = {"userId": "u", "type": "Watch", "contentId": "a", "timestamp": "2001-01-01T00:00:00Z"}
+    file = write(tmp_path / "a.ndjson", piece("a", "x"), row)
+    assert imported(file, "--shift-times", "--json").exit_code == 0
+
+    words = ["export", "--data", str(tmp_path / "data"), "--source", "s", "--with", "interactions"]
+    (_, line) = CliRunner().invoke(commands, words).stdout.splitlines()
+
+    assert json.loads(line)["timestamp"][:10] in {
+        time.strftime("%Y-%m-%d", time.gmtime(time.time() - ago)) for ago in (0, 60)
+    }
+    assert imported("--pieces", write(tmp_path / "b.ndjson", piece("b", "x")), "--shift-times").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    (
+        (),
+        ("FILE", "--source", "-"),
+        ("FILE", "--source", ""),
+        ("FILE", "--from", "movielens", "--pieces", "FILE"),
+        ("FILE", "--delimiter", "ab"),
+        ("FILE", "--keywords", "genre"),
+        ("FILE", "--catalogs", ":x"),
+        ("FILE", "--type", "x=Sniff"),
+        ("FILE", "--rating-scale", "0"),
+        ("FILE", "--from", "xml"),
+        ("FILE", "--url", "http://x"),
+        ("no-such-file",),
+    ),
+)
+def test_wrong_words_are_told_before_anything_is_done(imported: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    file = write(tmp_path / "a.ndjson", piece("a", "x"))
+
+    assert imported(*(file if word == "FILE" else word for word in words)).exit_code == 2
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("key", ("", "a b", "a\nb", "ä"))
+def test_a_key_that_is_none_is_not_sent(tmp_path: Path, key: str) -> None:
+    key_file = tmp_path / "key"
+    key_file.write_text(key)
+    file = write(tmp_path / "a.ndjson", piece("a", "x"))
+    words = ["import", "--source", "s", "--url", "http://127.0.0.1:9", "--key-file", str(key_file), file]
+
+    refused = CliRunner().invoke(commands, words)
+
+    assert isinstance(refused.exception, Refused)
+    assert "A key is needed" in refused.exception.detail
+
+
+def test_an_empty_folder_holds_nothing_to_import(imported: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    assert isinstance(imported(str(tmp_path / "empty")).exception, Refused)
+
+
+def test_without_a_terminal_lines_tell_how_far_it_is(
+    imported: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "LINE_EVERY_S", 0)
+
+    told = imported(write(tmp_path / "a.ndjson", piece("a", "x"))).stderr
+
+    assert told.splitlines()[0] == "s: 1 rows, a.ndjson read to 100 %"
+
+
+def test_on_a_terminal_a_bar_tells_how_far_it_is(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.ndjson", *[piece(f"p{number}", "x") for number in range(3 * BATCH_ROWS)])
+    ours, theirs = pty.openpty()
+    words = ["import", "--data", str(tmp_path / "data"), "--source", "s", file]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen([sys.executable, "-m", "penchant", *words], stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        told = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                told += chunk
+        except OSError:  # the other side is closed
+            pass
+        assert process.wait(timeout=60) == 0
+    os.close(ours)
+
+    assert "━" in told.decode()
+    assert "s: a.ndjson" in told.decode()
+    assert "6000 pieces stored" in told.decode()
