@@ -1,14 +1,12 @@
 """What each format's rows become. The samples are made up; their form is the genuine one."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 from importing.conftest import Folder
 from penchant.errors import Refused
-from penchant.importing import Column, checkpoint_name, fingerprint
+from penchant.importing import Column
 from penchant.importing.actions import type_named, type_of_rating
 from penchant.importing.moments import read_moment
 from penchant.model import InteractionType
@@ -436,25 +434,3 @@ def test_actions_are_known_however_they_are_spelt() -> None:
     assert type_named("click", {"click": InteractionType.PLAY}) is InteractionType.PLAY
     assert type_named("sniff", {}) is None
     assert type_named("sniff", {"*": InteractionType.WATCH}) is InteractionType.WATCH
-
-
-def test_names_and_bytes_that_no_terminal_should_see_are_not_shown(folder: Folder) -> None:
-    file = folder.write("a.csv", "x\x1b]0;title\x07,y", "1,2").rename(
-        Path(os.fsdecode(bytes(folder.path) + b"/\xff.csv"))
-    )
-
-    with pytest.raises(Refused, match="found x\N{REPLACEMENT CHARACTER}]0;title"):
-        folder.read("csv")
-
-    assert [each.name for each in folder.files().all] == ["?.csv"]
-    assert len(fingerprint(folder.files().all, file.name)) == 32
-    assert checkpoint_name(folder.files().all).startswith("import-")
-
-
-def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
-    folder.write("a.ndjson", '\ufeff{"id":"a","categories":{}}')
-    folder.write("b.csv", "\ufeffid,genre", "b,x")
-
-    assert folder.read("ndjson")[0]["id"] == "a"
-    (folder.path / "a.ndjson").unlink()
-    assert folder.read("csv")[0]["id"] == "b"

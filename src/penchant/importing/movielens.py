@@ -91,8 +91,9 @@ def _film(row: Row, file: str, tags: Tags, notes: Notes) -> Draft:
 
 def _ratings(files: Files, file: InputFile, choices: Choices, notes: Notes) -> Iterator[Draft]:
     taken = {"userId": "userId", "movieId": "contentId", "rating": "type", "timestamp": "timestamp"}
-    for row in told(_rows(files, file, "ratings"), file.name, notes, taken=taken):
-        place, values = (file.name, row.line), row.values
+    name = file.name
+    for row in told(_rows(files, file, "ratings"), name, notes, taken=taken):
+        place, values = (name, row.line), row.values
         if row.problem:
             yield problem_draft(Kind.INTERACTION, place, "", row.problem)
             continue

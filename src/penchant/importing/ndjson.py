@@ -6,7 +6,7 @@ import msgspec
 
 from penchant.importing.choices import Choices
 from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Files, InputFile
+from penchant.importing.files import Files
 from penchant.importing.interactions import problem_draft
 from penchant.importing.notes import Notes
 
@@ -19,23 +19,23 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 def read(files: Files, _choices: Choices, notes: Notes) -> Iterator[Draft]:
     """Yield what the lines hold, in their order."""
     for file in files.all:
+        name = file.name
         for line, text in files.lines(file):
-            yield _draft(file, line, text, notes)
+            yield _draft((name, line), text, file.role, notes)
 
 
-def _draft(file: InputFile, line: int, text: bytes, notes: Notes) -> Draft:
-    place = file.name, line
+def _draft(place: tuple[str, int], text: bytes, role: Kind | None, notes: Notes) -> Draft:
     try:
         members = _members.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return problem_draft(file.role or Kind.PIECE, place, "", "The line is no JSON object; one a line is accepted.")
-    if file.role is None and len(members) == 1:
+        return problem_draft(role or Kind.PIECE, place, "", "The line is no JSON object; one a line is accepted.")
+    if role is None and len(members) == 1:
         (name,) = members
         if name in _ALONE:
-            notes.mapped(file.name, name, name)
+            notes.mapped(place[0], name, name)
             return Draft(_ALONE[name], *place, bytes(members[name]))
-    kind = file.role or _kind(members)
-    _note(file.name, line, kind, members, notes)
+    kind = role or _kind(members)
+    _note(place, kind, members, notes)
     return Draft(kind, *place, text)
 
 
@@ -44,11 +44,11 @@ def _kind(members: Mapping[str, msgspec.Raw]) -> Kind:
     return Kind.INTERACTION if is_interaction else Kind.PIECE
 
 
-def _note(file: str, line: int, kind: Kind, members: Mapping[str, msgspec.Raw], notes: Notes) -> None:
+def _note(place: tuple[str, int], kind: Kind, members: Mapping[str, msgspec.Raw], notes: Notes) -> None:
     """Note the members; those that a piece does not have are noted where pieces are checked."""
     known = PIECE_MEMBERS if kind is Kind.PIECE else INTERACTION_MEMBERS
     for name in members:
         if name in known:
-            notes.mapped(file, name, name)
+            notes.mapped(place[0], name, name)
         elif kind is Kind.INTERACTION:
-            notes.left_out(file, name, "no member of an interaction", line)
+            notes.left_out(place[0], name, "no member of an interaction", place[1])
