@@ -112,7 +112,8 @@ def test_what_a_server_does_not_take_is_told(server: Server, tmp_path: Path, mon
     file.write_text('{"id":"a","categories":{}}\n')
     monkeypatch.setenv("PENCHANT_KEY", "pk_wrong_wrong")
 
-    refused = command("import", str(file), "--source", "s", "--url", server.url, "--state", str(tmp_path / "x"))
+    monkeypatch.chdir(tmp_path)
+    refused = command("import", str(file), "--source", "s", "--url", server.url)
 
     assert refused.returncode == 1
     assert "The server answered 401" in refused.stderr

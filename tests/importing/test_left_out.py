@@ -27,6 +27,13 @@ def test_names_and_bytes_that_no_terminal_should_see_are_not_shown(folder: Folde
     assert checkpoint_name(folder.files().all).startswith("import-")
 
 
+def test_hidden_files_of_a_folder_are_not_read(folder: Folder) -> None:
+    folder.write("a.ndjson", '{"id":"a","categories":{}}')
+    folder.write(".hidden", "x")
+
+    assert len(folder.read("ndjson")) == 1
+
+
 def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
     folder.write("a.ndjson", '\ufeff{"id":"a","categories":{}}')
     folder.write("b.csv", "\ufeffid,genre", "b,x")

@@ -39,6 +39,8 @@ from penchant.wire import encode
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
+REMOTE_CHECKPOINTS = ".penchant-imports"
+"""The same, in the working folder, of those into servers."""
 LINE_EVERY_S = 5.0
 """How often progress is told where there is no terminal."""
 _KEY = re.compile(r"[!-~]+\Z")
@@ -70,7 +72,7 @@ def import_files(*, data: str | None, database: str | None, settings_file: Path 
             if data or database:
                 raise click.UsageError("--url names a server; --data and --database do not go with it.")
             remote = RemoteTarget(wishes.url, key=_read_key(wishes.key_file), source=wishes.source)
-            goal = _Goal(stack.enter_context(closing(remote)), Path())
+            goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS))
         else:
             settings = read_settings(settings_file, data=data, database=database)
             storage = stack.enter_context(closing(storage_of(settings)))

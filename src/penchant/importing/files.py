@@ -187,7 +187,7 @@ def printable(text: str) -> str:
 
 
 def gather(paths: Sequence[Path]) -> list[InputFile]:
-    """Return the files of these paths, those of a folder by name.
+    """Return the files of these paths, those of a folder by name and without hidden ones.
 
     Raises:
         Refused: there is none.
@@ -195,7 +195,7 @@ def gather(paths: Sequence[Path]) -> list[InputFile]:
     found: list[InputFile] = []
     for path in paths:
         if path.is_dir():
-            found += [InputFile(each) for each in sorted(path.iterdir()) if each.is_file()]
+            found += [InputFile(each) for each in sorted(path.iterdir()) if each.is_file() and each.name[0] != "."]
         else:
             found.append(InputFile(path))
     if not found:
