@@ -213,8 +213,8 @@ class Tally:
             column[places[inside]] = new[inside]
             return np.insert(column, places[~inside], new[~inside])
 
-        columns: list[Any] = [put(*both) for both in zip(self._more, pairs, strict=True)]
-        self._more = Pairs(*columns)
+        both: Iterable[tuple[Any, Any]] = zip(self._more, pairs, strict=True)
+        self._more = Pairs(*(put(kept, new) for kept, new in both))
         self._replaced = Replaced(put(self._replaced.days, replaced.days), put(self._replaced.liked, replaced.liked))
 
     def _move(self, person: int) -> None:
