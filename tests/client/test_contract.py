@@ -4,14 +4,15 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import jsonschema
 import msgspec
 import pytest
 
+from client.parameters import parameters_of
 from conftest import Service
 from penchant.client import errors
 from penchant.client.batches import MAX_BODY_BYTES
@@ -64,15 +65,6 @@ BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""
-
-
-def parameters_of(build: Callable[..., Any]) -> Iterator[str]:
-    for parameter in inspect.signature(build).parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            (options,) = get_args(parameter.annotation)
-            yield from get_type_hints(options)
-        else:
-            yield parameter.name
 
 
 def requests() -> dict[str, Request[Any]]:

@@ -99,9 +99,9 @@ def _bulk(source: str, batch: Batch) -> Request[BulkReceipt]:
 
 
 def _has_event_id(interaction: Interaction | Mapping[str, object]) -> bool:
-    if isinstance(interaction, Interaction):
-        return interaction.event_id is not None
-    return interaction.get("eventId") is not None
+    if isinstance(interaction, Mapping):
+        return interaction.get("eventId") is not None
+    return isinstance(interaction, Interaction) and interaction.event_id is not None
 
 
 def _add(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:

@@ -22,8 +22,8 @@ Algorithm = Literal["jaccard", "cosine"]
 InteractionType = Literal["Click", "Play", "Watch", "Bookmark", "Preview", "Purchase", "RateLike", "RateDislike"]
 
 _PLACE = re.compile(r"\{(\w+)\}")
-_STEPS = {".": "%2E", "..": "%2E%2E"}
-"""Ids that HTTP clients take for steps in a path, unless they are written so."""
+_SPECIAL = {".": "%2E", "..": "%2E%2E", "-": "%2D"}
+"""What would pass for a step in a path, or for the service's own addresses, unless it is written so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ def _decoded(body: bytes, kind: type[Answered]) -> Answered:
 def _segment(name: str, text: str) -> str:
     if not text:
         raise ValueError(f"{name} is blank; give a name or an id.")
-    return _STEPS.get(text) or quote(text, safe="")
+    return _SPECIAL.get(text) or quote(text, safe="")
 
 
 def query_of(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
