@@ -13,7 +13,7 @@ def test_nothing_of_the_service_is_loaded_with_the_client() -> None:
 
     loaded = set(ran.stdout.split())
     assert {"httpx", "msgspec", "penchant"} <= loaded, ran.stderr
-    assert not loaded & {"numpy", "numba", "sqlalchemy", "starlette", "click", "prometheus_client"}
+    assert not loaded & {"numpy", "numba", "sqlalchemy", "starlette", "prometheus_client"}
 
 
 def test_without_its_extra_the_client_says_what_to_install() -> None:
