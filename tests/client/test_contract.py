@@ -19,12 +19,12 @@ from penchant.client.batches import MAX_BODY_BYTES
 from penchant.client.content import MAX_PIECES
 from penchant.client.methods import Methods
 from penchant.client.people import MAX_INTERACTIONS
-from penchant.client.requests import Algorithm, InteractionType, Listing, Pages, Request
+from penchant.client.requests import Algorithm, Listing, Pages, Request
 from penchant.model import Algorithm as ServedAlgorithm
 from penchant.settings import Settings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import Interaction, Piece
+from penchant.wire.records import Interaction, InteractionType, Piece
 from penchant.wire.records import Settings as SourceSettings
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}

@@ -46,7 +46,7 @@ async def same() -> list[str]:
 print(main(), asyncio.run(same()))
 """
 PRELUDE = """
-from penchant.client import AsyncClient, Client
+from penchant.client import AsyncClient, Client, Interaction
 
 client = Client("http://127.0.0.1:8080", "pk_x")
 other = AsyncClient("http://127.0.0.1:8080", "pk_x")
@@ -60,6 +60,7 @@ WRONG = (
     ('client.similar_content("films")', "Too few arguments"),
     ('client.similar_content("films", "a", algo="euclid")', '"algo" has incompatible type'),
     ('client.record_interaction("films", "u", "Clack", "a")', "Argument 3"),
+    ('Interaction(user_id="u", type="Clack", content_id="a")', '"type"'),
     ('client.submit_content("films", "a")', "Argument 2"),
     ('client.get_source("films").piece', 'no attribute "piece"'),
     ('print(other.get_source("films").pieces)', "await"),

@@ -41,9 +41,9 @@ from penchant.client.errors import (
     UnsupportedMediaType,
     WrongMethod,
 )
-from penchant.client.requests import Algorithm, InteractionType
+from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
-from penchant.wire.records import Interaction, Piece, Settings
+from penchant.wire.records import Interaction, InteractionType, Piece, Settings
 
 __all__ = [
     "Algorithm",

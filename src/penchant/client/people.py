@@ -6,9 +6,9 @@ from types import MappingProxyType, NoneType
 from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import Batch, batches, send_all
-from penchant.client.requests import Algorithm, Answered, Flow, InteractionType, Pages, Request, query_of, reading
+from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
 from penchant.wire import BulkReceipt, InteractionAnswer, Profile, RecommendationResult, UserExport
-from penchant.wire.records import Interaction
+from penchant.wire.records import Interaction, InteractionType
 
 MAX_INTERACTIONS = 10_000
 """Interactions in one request."""

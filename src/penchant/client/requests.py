@@ -19,7 +19,6 @@ from penchant.wire import encode
 Answered = TypeVar("Answered")
 
 Algorithm = Literal["jaccard", "cosine"]
-InteractionType = Literal["Click", "Play", "Watch", "Bookmark", "Preview", "Purchase", "RateLike", "RateDislike"]
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _SPECIAL = {".": "%2E", "..": "%2E%2E", "-": "%2D"}

@@ -6,13 +6,14 @@ beyond its shape: what is acceptable the service says.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, SourceSettings
 
 Number = int | float
+InteractionType = Literal["Click", "Play", "Watch", "Bookmark", "Preview", "Purchase", "RateLike", "RateDislike"]
 _DEFAULTS = SourceSettings()
 
 
@@ -49,7 +50,7 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """An interaction to store; without a time it happened now, with an event id it is stored once."""
 
     user_id: str
-    type: str
+    type: InteractionType
     content_id: str
     timestamp: datetime | str | None = None
     event_id: str | None = None
