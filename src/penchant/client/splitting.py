@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from penchant.client.errors import UnreadableAnswer
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|,', re.DOTALL)
+_TOKEN = re.compile(rb'(?:[^"\[\]{},]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{},])', re.DOTALL)
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
+"""Everything up to the next bracket or comma that is in no string; inside of entries commas do not matter."""
 _OPENING, _CLOSING = b"[{", b"]}"
 _ENTRIES_DEPTH = 2
 """Entries lie in an array, which lies in an object."""
@@ -30,12 +32,9 @@ class Splitter:
     def feed(self, part: bytes) -> Iterator[bytes]:
         """Yield every entry that ends in this part."""
         self._rest += part
-        for token in _TOKEN.finditer(self._rest, self._place):
-            # Text between two tokens may be a string that has not ended: then it was no token, and neither are these.
-            if b'"' in self._rest[self._place : token.start()]:
-                break
+        while token := self._pattern().match(self._rest, self._place):
             self._place = token.end()
-            entry = self._take(token[0], token.start())
+            entry = self._take(token[1], token.start(1))
             if entry:
                 yield entry
         self._forget()
@@ -48,6 +47,9 @@ class Splitter:
         """
         if not self._is_complete:
             raise UnreadableAnswer("The listing ended in the middle; what came before is right.")
+
+    def _pattern(self) -> re.Pattern[bytes]:
+        return _BRACKET if self._depth > _ENTRIES_DEPTH else _TOKEN
 
     def _take(self, token: bytes, start: int) -> bytes:
         """Follow a token; return the entry that ends with it, or nothing."""
