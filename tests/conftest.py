@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from acceptance.servers import Server
+from client.through import ClientService
 from faults.cluster import Cluster
-from penchant.bootstrap import storage_of, web_application
-from penchant.cli.keys import make_key
+from penchant.bootstrap import web_application
 from penchant.settings import Settings
+from serving import Service
 from storage.conftest import new_database
+
+__all__ = ["Service"]
 
 MIN_VERSION_TIMEOUT_S = 0.2
 
@@ -32,45 +35,7 @@ MIN_VERSION_TIMEOUT_S = 0.2
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the tests of the interface be asked of something else than a file in this process."""
     parser.addoption("--on", choices=("file", "postgresql", "nodes"), default="file")
-
-
-class Service:
-    """The service under test, and keys to ask it with; ``account`` is what "default" stands for."""
-
-    def __init__(self, client: httpx.Client, settings: Settings, *, account: str = "default") -> None:
-        self.client = client
-        self.settings = settings
-        self.account = account
-        self.key = self.new_key()
-
-    def new_key(self, *, account: str = "default", plan: str = "full", admin: bool = False) -> str:
-        """Make a key as the command line does."""
-        account = self.account if account == "default" else account
-        with closing(storage_of(self.settings)) as storage:
-            return make_key(storage, account=account, plan=plan, admin=admin)[1]
-
-    def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
-        """Send a request with a key."""
-        headers = {"x-api-key": key or self.key} | options.pop("headers", {})
-        return self.client.request(method, path, headers=headers, **options)
-
-    def get(self, path: str, **options: Any) -> Any:
-        return self.request("GET", path, **options)
-
-    def post(self, path: str, **options: Any) -> Any:
-        return self.request("POST", path, **options)
-
-    def put(self, path: str, **options: Any) -> Any:
-        return self.request("PUT", path, **options)
-
-    def delete(self, path: str, **options: Any) -> Any:
-        return self.request("DELETE", path, **options)
-
-    def submit(self, source: str, *pieces: dict[str, Any], key: str | None = None) -> Any:
-        """Submit pieces and return the receipt."""
-        answer = self.post(f"/{source}/content", json=list(pieces), key=key)
-        assert answer.status_code == 202, answer.text
-        return answer.json()
+    parser.addoption("--through", choices=("http", "client", "async-client"), default="http")
 
 
 @pytest.fixture
@@ -94,7 +59,20 @@ def service(settings: Settings, request: pytest.FixtureRequest) -> Iterator[Serv
         database = new_database(request.getfixturevalue("postgresql"))
         settings = msgspec.structs.replace(settings, database=database)
     with TestClient(web_application(settings), raise_server_exceptions=False) as client:
-        yield Service(client, settings)
+        yield service_through(request.config.getoption("--through"), client, settings)
+
+
+def service_through(way: str, client: TestClient, settings: Settings) -> Service:
+    """Return the service, asked by plain HTTP or (``--through``) by our own client wherever it has words for it."""
+    if way == "http":
+        return Service(client, settings)
+    return ClientService(client, settings, is_async=way == "async-client")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what was asked through the client."""
+    if ClientService.asked:
+        terminalreporter.write_line(f"through the client: {json.dumps(ClientService.asked)}")
 
 
 class Alternating(httpx.BaseTransport):

@@ -160,6 +160,7 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
+        "docs/client.md",
         "docs/decisions.md",
         "docs/import.md",
         "docs/metrics.md",

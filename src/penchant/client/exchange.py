@@ -1,0 +1,111 @@
+"""What of a request's way does not depend on who waits for it? How it is written, and what an answer means."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+
+from penchant import __version__
+from penchant.client.errors import ConnectionLost, ServiceError, Told, UnreadableAnswer, error_of
+from penchant.client.requests import Request
+
+try:
+    import httpx
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("the client needs httpx: install penchant[client]") from error
+
+__all__ = ["Exchange", "Versions", "error_in", "failed", "httpx", "translated"]
+
+_MIN_VERSION, _VERSION, _REQUEST_ID = "x-penchant-min-version", "x-penchant-version", "x-request-id"
+_FIRST_UNFIT_STATUS = 300
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class Versions:
+    """The greatest version that was seen of each source."""
+
+    def __init__(self) -> None:
+        self._by_source: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def saw(self, source: str, version: int) -> None:
+        """Remember a version."""
+        with self._lock:
+            self._by_source[source] = max(version, self._by_source.get(source, 0))
+
+    def of(self, source: str | None) -> int:
+        """Return the greatest version that was seen of a source; 0 of one that was never asked for."""
+        return self._by_source.get(source or "", 0)
+
+
+class Exchange:
+    """Writes requests to one address, and reads what is answered there."""
+
+    def __init__(self, address: str, key: str, *, wait: bool) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise ValueError(f"{address!r} is no address; one such as http://127.0.0.1:8080 is accepted.")
+        self.address = address.rstrip("/")
+        self._headers = {"x-api-key": key, "accept": "*/*", "user-agent": f"penchant-client/{__version__}"}
+        self._wait = wait
+        self.versions = Versions()
+
+    def written(self, request: Request[Any]) -> dict[str, Any]:
+        """Return a request as arguments of httpx."""
+        headers = dict(self._headers)
+        if request.body is not None:
+            headers["content-type"] = "application/json"
+        least = max(request.at_least, self.versions.of(request.source) if self._wait and request.reads else 0)
+        if least:
+            headers[_MIN_VERSION] = str(least)
+        return {
+            "method": request.method,
+            "url": self.address + request.path,
+            "params": request.query or None,
+            "headers": headers,
+            "content": request.body,
+        }
+
+    def note(self, request: Request[Any], response: httpx.Response) -> None:
+        """Remember which version an answer tells."""
+        version = response.headers.get(_VERSION, "")
+        if request.source is not None and version.isdecimal():
+            self.versions.saw(request.source, int(version))
+
+
+def failed(response: httpx.Response) -> bool:
+    """Return whether an answer is an error; a redirection is one, too, since no address of the service moves."""
+    return response.status_code >= _FIRST_UNFIT_STATUS
+
+
+def error_in(response: httpx.Response) -> ServiceError:
+    """Return the error that an answer, read to its end, stands for."""
+    told = Told(
+        status=response.status_code,
+        request_id=response.headers.get(_REQUEST_ID),
+        retry_after_s=_seconds(response.headers.get("retry-after", "")),
+    )
+    return error_of(response.content, told)
+
+
+def _seconds(retry_after: str) -> float | None:
+    """Return how long a ``Retry-After`` says to wait: seconds, or until a date as some proxies write it."""
+    if retry_after.isdecimal():
+        return float(retry_after)
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Have what httpx raises for lost connections raised as `ConnectionLost`."""
+    try:
+        yield
+    except httpx.DecodingError as error:
+        raise UnreadableAnswer(f"The answer's encoding cannot be read: {error}") from error
+    except httpx.TransportError as error:
+        sent = not isinstance(error, _NEVER_SENT)
+        raise ConnectionLost(f"No answer came: {error or type(error).__name__}", sent=sent) from error

@@ -1,0 +1,150 @@
+"""Requests about people: what they did, what they like, what they may like."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from types import MappingProxyType, NoneType
+from typing import Any, TypedDict, Unpack
+
+from penchant.client.batches import Batch, batches, send_all
+from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
+from penchant.wire import BulkReceipt, InteractionAnswer, Profile, RecommendationResult, UserExport
+from penchant.wire.records import Interaction, InteractionType
+
+MAX_INTERACTIONS = 10_000
+"""Interactions in one request."""
+PAGE_SIZE = 1_000
+"""Interactions in one page of a listing."""
+
+
+class RecommendOptions(TypedDict, total=False):
+    """What narrows a recommendation; ``at`` is the day as of which availability and interactions count."""
+
+    take: int | None
+    catalogs: Iterable[str] | None
+    algo: Algorithm | None
+    at: date | str | None
+    include_seen: bool | None
+    fill: bool | None
+
+
+class EventOptions(TypedDict, total=False):
+    """When an interaction happened, and an id with which it is stored once however often it is sent."""
+
+    timestamp: datetime | str | None
+    event_id: str | None
+
+
+class InteractionFilter(TypedDict, total=False):
+    """Which interactions are wanted: those with one piece, of one type, with pieces of these catalogs."""
+
+    content_id: str | None
+    type: InteractionType | None
+    catalogs: Iterable[str] | None
+
+
+class InteractionOptions(InteractionFilter, total=False):
+    """Which interactions are wanted, and which part of these; without a limit the newest 10."""
+
+    skip: int | None
+    limit: int | None
+
+
+def recommend(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Request[RecommendationResult]:
+    """Read what a person may like, best first."""
+    return _personal("/{source}/users/{userID}/recommendation", RecommendationResult, (source, user_id), options)
+
+
+def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
+    """Read a person's taste: one profile, or none where nothing is known of it."""
+    return _personal("/{source}/users/{userID}/recommendation/profile", list[Profile], (source, user_id))
+
+
+def record_interaction(
+    source: str,
+    user_id: str,
+    type: InteractionType,  # noqa: A002  # the interface's word
+    content_id: str,
+    **options: Unpack[EventOptions],
+) -> Request[InteractionAnswer]:
+    """Store an interaction. With an ``event_id`` it can be sent again without harm, and is where an answer is lost."""
+    return Request(
+        method="POST",
+        template="/{source}/users/{userID}/interactions/{type}/content/{contentID}",
+        places={"source": source, "userID": user_id, "type": type, "contentID": content_id},
+        query=query_of(options),
+        answer=InteractionAnswer,
+        repeatable=options.get("event_id") is not None,
+    )
+
+
+def record_interactions(source: str, interactions: Iterable[Interaction | Mapping[str, object]]) -> Flow[BulkReceipt]:
+    """Store any number of interactions, 10,000 at a time, each 10,000 all or none.
+
+    An error's ``stored`` tells what was stored before. Where all have event ids, the whole can be sent again without
+    harm, and what is lost on the way is.
+    """
+    parts = batches(interactions, MAX_INTERACTIONS, _has_event_id)
+    return (yield from send_all(parts, lambda batch: _bulk(source, batch), _add))
+
+
+def _bulk(source: str, batch: Batch) -> Request[BulkReceipt]:
+    return Request(
+        method="POST",
+        template="/{source}/interactions",
+        places={"source": source},
+        body=batch.body(),
+        answer=BulkReceipt,
+        repeatable=batch.are_repeatable,
+    )
+
+
+def _has_event_id(interaction: Interaction | Mapping[str, object]) -> bool:
+    if isinstance(interaction, Mapping):
+        return interaction.get("eventId") is not None
+    return isinstance(interaction, Interaction) and interaction.event_id is not None
+
+
+def _add(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+    if total is None:
+        return receipt
+    return BulkReceipt(accepted=total.accepted + receipt.accepted, duplicates=total.duplicates + receipt.duplicates)
+
+
+def list_interactions(
+    source: str, user_id: str, **options: Unpack[InteractionOptions]
+) -> Request[list[InteractionAnswer]]:
+    """Read a person's interactions, newest first; `iterate_interactions` reads any number."""
+    return _personal("/{source}/users/{userID}/interactions", list[InteractionAnswer], (source, user_id), options)
+
+
+def iterate_interactions(source: str, user_id: str, **wanted: Unpack[InteractionFilter]) -> Pages[InteractionAnswer]:
+    """Iterate over a person's interactions, newest first, 1,000 at a time.
+
+    Of those that come in meanwhile none is seen, but one that was seen may come again.
+    """
+    return Pages(
+        page=lambda skip: list_interactions(source, user_id, **wanted, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
+    )
+
+
+def export_user(source: str, user_id: str) -> Request[UserExport]:
+    """Read all that is stored of a person."""
+    return _personal("/{source}/users/{userID}/export", UserExport, (source, user_id))
+
+
+def erase_user(source: str, user_id: str) -> Request[None]:
+    """Erase all that is stored of a person."""
+    return Request(
+        method="DELETE",
+        template="/{source}/users/{userID}",
+        places={"source": source, "userID": user_id},
+        answer=NoneType,
+        repeatable=True,
+    )
+
+
+def _personal(
+    template: str, answer: type[Answered], whose: tuple[str, str], options: Mapping[str, Any] = MappingProxyType({})
+) -> Request[Answered]:
+    source, user_id = whose
+    return reading(template, answer, {"source": source, "userID": user_id}, options)

@@ -1,0 +1,194 @@
+"""What is a request, before anybody sends it? A value: how it is addressed, what it carries, what will be answered.
+
+Nothing here knows whether it will be sent by blocking code or not; that is decided in `penchant.client.clients` alone.
+"""
+
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from types import MappingProxyType, NoneType
+from typing import Any, Generic, Literal, TypeVar, cast
+from urllib.parse import quote
+
+import msgspec
+
+from penchant.client.errors import UnreadableAnswer
+from penchant.wire import encode
+
+Answered = TypeVar("Answered")
+
+Algorithm = Literal["jaccard", "cosine"]
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_SPECIAL = {".": "%2E", "..": "%2E%2E", "-": "%2D"}
+"""What would pass for a step in a path, or for the service's own addresses, unless it is written so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(Generic[Answered]):
+    """A request: ``places`` fill the template's path, ``answer`` is the type that the answer's JSON has.
+
+    An answer of type `str` is no JSON, one of `NoneType` says nothing. ``reads`` tells that it can wait for a
+    version of its source, ``at_least`` which one it waits for in any case, ``repeatable`` that it may be sent again
+    where it is not known whether it has arrived.
+    """
+
+    method: str
+    template: str
+    answer: type[Answered]
+    places: Mapping[str, str] = field(default_factory=dict)
+    query: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    reads: bool = False
+    at_least: int = 0
+    repeatable: bool = False
+
+    @property
+    def source(self) -> str | None:
+        """The source that the request is about, if any."""
+        return self.places.get("source")
+
+    @property
+    def path(self) -> str:
+        """The path with every place filled and percent-encoded.
+
+        Raises:
+            ValueError: a place is blank: it must never come to mean "all".
+        """
+        return _PLACE.sub(lambda place: _segment(place[1], self.places[place[1]]), self.template)
+
+    def read(self, body: bytes) -> Answered:
+        """Return what a body of the answer says.
+
+        Raises:
+            UnreadableAnswer: it is none of the answers that the request has.
+        """
+        try:
+            if self.answer is str:
+                return cast(Answered, body.decode())
+            if self.answer is NoneType:
+                return cast(Answered, None)
+            return _decoded(body, self.answer)
+        except UnicodeDecodeError as error:
+            raise UnreadableAnswer(f"The answer is no text: {error}") from error
+
+
+def reading(
+    template: str,
+    answer: type[Answered],
+    places: Mapping[str, str],
+    options: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    at_least: int = 0,
+) -> Request[Answered]:
+    """Return a request that reads from a source."""
+    return Request(
+        method="GET",
+        template=template,
+        answer=answer,
+        places=places,
+        query=query_of(options),
+        reads=True,
+        at_least=at_least,
+        repeatable=True,
+    )
+
+
+Flow = Generator[Request[Any], Any, Answered]
+"""Several requests, each sent with what was answered to the one before, and what comes of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Answered]):
+    """A request whose answer is read entry by entry while it arrives: those of its member ``content``."""
+
+    request: Request[Any]
+    entry: type[Answered]
+
+    def read(self, entry: bytes) -> Answered:
+        """Return what an entry says.
+
+        Raises:
+            UnreadableAnswer: it is no such entry.
+        """
+        return _decoded(entry, self.entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pages(Generic[Answered]):
+    """A list that is read page by page: ``page`` gives the request of what follows after so many entries."""
+
+    page: Callable[[int], Request[list[Answered]]]
+    size: int
+
+
+def _decoded(body: bytes, kind: type[Answered]) -> Answered:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UnreadableAnswer(f"The answer is none of this interface: {error}") from error
+
+
+def _segment(name: str, text: str) -> str:
+    if not text:
+        raise ValueError(f"{name} is blank; give a name or an id.")
+    return _SPECIAL.get(text) or quote(text, safe="")
+
+
+def query_of(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return options as parameters of a query; those that are `None` are left out.
+
+    Raises:
+        ValueError: an empty collection, which the service would take for none at all; a time without a zone.
+    """
+    return tuple(
+        (name, text)
+        for option, value in options.items()
+        if value is not None
+        for name, text in _parameter(option.replace("_", "-"), value)
+    )
+
+
+def _parameter(name: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, bool):
+        return [(name, "true" if value else "false")]
+    if isinstance(value, str | int | float):
+        return [(name, str(value))]
+    if isinstance(value, datetime | date):
+        return [(name, _moment(name, value))]
+    # Taken whole by the service, since a name may hold a comma.
+    pairs = [(f"{name}[]", text) for text in value]
+    if not pairs:
+        raise ValueError(f"{name} is empty; leave it out to restrict nothing.")
+    return pairs
+
+
+def _moment(name: str, value: date) -> str:
+    """Return a time with its zone, or the UTC day of it where a day is asked for."""
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    if value.tzinfo is None:
+        raise ValueError(f"{name} has no time zone; give it one.")
+    in_utc = value.astimezone(UTC)
+    return in_utc.date().isoformat() if name == "at" else in_utc.isoformat().replace("+00:00", "Z")
+
+
+def ids_body(ids: Iterable[str]) -> bytes:
+    """Return ids as a body.
+
+    Raises:
+        TypeError: a single text, whose characters would pass for ids.
+    """
+    return encode(list(several(ids)))
+
+
+def several(texts: Iterable[str]) -> Iterable[str]:
+    """Return texts as they came, unless they are but one.
+
+    Raises:
+        TypeError: a single text.
+    """
+    if isinstance(texts, str):
+        raise TypeError("Found one text; a list of ids is accepted.")
+    return texts

@@ -1,0 +1,213 @@
+"""The client has what the OpenAPI document has: operations, parameters, members. It fails where the two drift apart."""
+
+import functools
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Any, get_args
+
+import jsonschema
+import msgspec
+import pytest
+
+from client.parameters import parameters_of
+from conftest import Service
+from penchant.client import errors
+from penchant.client.batches import MAX_BODY_BYTES
+from penchant.client.content import MAX_PIECES
+from penchant.client.methods import Methods
+from penchant.client.people import MAX_INTERACTIONS
+from penchant.client.requests import Algorithm, Listing, Pages, Request
+from penchant.model import Algorithm as ServedAlgorithm
+from penchant.settings import Settings
+from penchant.web.parameters import MAX_LISTED_INTERACTIONS
+from penchant.web.problems import KINDS
+from penchant.wire.records import Interaction, InteractionType, Piece
+from penchant.wire.records import Settings as SourceSettings
+
+BLEND = {"content": 1, "audience": 2, "popularity": 3}
+SAMPLES: dict[str, Any] = {
+    "source": "s",
+    "content_id": "c",
+    "user_id": "u",
+    "key_id": "k",
+    "code": "internal",
+    "type": "Click",
+    "pieces": [Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1})],
+    "interactions": [
+        Interaction(user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e")
+    ],
+    "ids": ["c"],
+    "settings": SourceSettings(category_weights={"g": 2}),
+    "account": "a",
+    "plan": "full",
+    "admin": False,
+    "expires_in_days": 3,
+    "confirm": "s",
+    "wait": True,
+    "at_least": 3,
+    "limit": 3,
+    "take": 3,
+    "skip": 3,
+    "catalogs": ["a", "b"],
+    "algo": "cosine",
+    "at": "2026-01-01",
+    "include_seen": True,
+    "fill": False,
+    "timestamp": "2026-01-01T00:00:00Z",
+    "event_id": "e",
+    "month": "2026-01",
+}
+"""A value for every parameter that methods have, by its name."""
+BODY_INSTEAD = {("deleteContent", "id")}
+"""Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
+PAGES = re.compile(r"/-/(?:dashboard|docs/)")
+"""What is for people with a browser."""
+
+
+def requests() -> dict[str, Request[Any]]:
+    """Return the request that each method sends first, with a value for every parameter that it has."""
+    return {name: _request(method.build) for name, method in vars(Methods).items() if hasattr(method, "build")}
+
+
+def _request(build: Callable[..., Any]) -> Request[Any]:
+    made = build(**{name: SAMPLES[name] for name in parameters_of(build)})
+    if isinstance(made, Listing):
+        made = made.request
+    if isinstance(made, Pages):
+        made = made.page(0)
+    return made if isinstance(made, Request) else next(made)
+
+
+@pytest.fixture
+def document(service: Service) -> dict[str, Any]:
+    return dict(service.client.get("/-/openapi.json").json())
+
+
+@pytest.fixture
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The operations by the method that the client has for each."""
+    return {
+        re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), described["operationId"]): {
+            **described,
+            "method": method.upper(),
+            "path": path,
+        }
+        for path, methods in document["paths"].items()
+        for method, described in methods.items()
+        if not PAGES.match(path)
+    }
+
+
+def test_every_operation_has_a_method_of_its_name(operations: dict[str, Any]) -> None:
+    sent = {name: (request.method, request.template) for name, request in requests().items()}
+    described = {name: (operation["method"], operation["path"]) for name, operation in operations.items()}
+
+    assert {name: sent.get(name) for name in described} == described
+    assert set(sent.values()) == set(described.values())
+
+
+def test_every_parameter_can_be_given(operations: dict[str, Any]) -> None:
+    for name, operation in operations.items():
+        described = {
+            (parameter["in"], parameter["name"])
+            for parameter in operation["parameters"]
+            if not parameter.get("deprecated") and (operation["operationId"], parameter["name"]) not in BODY_INSTEAD
+        }
+        request = requests()[name]
+
+        given = {("query", key.removesuffix("[]")) for key, _ in request.query}
+        given |= {("path", place) for place in request.places}
+        if request.reads:
+            given |= {("query", "min-version"), ("header", "x-penchant-min-version")}
+        assert given == described, name
+
+
+def test_every_body_has_all_members(operations: dict[str, Any], document: dict[str, Any]) -> None:
+    for name, operation in operations.items():
+        body = requests()[name].body
+        assert (body is not None) == ("requestBody" in operation), name
+        if body is None:
+            continue
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator(schema | {"components": document["components"]}).validate(json.loads(body))
+        assert set(_first(json.loads(body))) == set(_first_schema(schema, document).get("properties", ())), name
+
+
+def _first(body: Any) -> Any:
+    if isinstance(body, list):
+        return body[0] if isinstance(body[0], dict) else ()
+    return body
+
+
+def _first_schema(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema = resolved(schema, document)
+    return resolved(schema["items"], document) if schema["type"] == "array" else schema
+
+
+def test_every_member_of_an_answer_is_read(operations: dict[str, Any], document: dict[str, Any]) -> None:
+    for name, operation in operations.items():
+        answer = requests()[name].answer
+        ((_, promised),) = [each for each in operation["responses"].items() if each[0].startswith("2")]
+        (schema,) = [content["schema"] for content in promised["content"].values()]
+        if answer is NoneType:
+            assert resolved(schema, document) == {"type": "array", "maxItems": 0}, name
+        elif answer is str:
+            assert resolved(schema, document) == {"type": "string"}, name
+        else:
+            ours = msgspec.json.schema(answer)
+            compare(ours, schema, functools.partial(resolved, document=ours), document, name)
+
+
+def resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema without references, and without the null that it allows."""
+    while "$ref" in schema:
+        found: Any = document
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            found = found[step]
+        schema = found
+    kinds = [each for each in schema.get("anyOf", schema.get("oneOf", ())) if each.get("type") != "null"]
+    return resolved(kinds[0], document) if len(kinds) == 1 else schema
+
+
+def compare(
+    ours: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    document: Mapping[str, Any],
+    where: str,
+) -> None:
+    """Compare the names of all members; an object of ours without names takes any."""
+    ours, theirs = resolve(ours), resolved(theirs, document)
+    assert ours.get("type", "any") == theirs.get("type", "any") or "properties" not in theirs, where
+    if "properties" in ours:
+        assert set(ours["properties"]) == set(theirs["properties"]), where
+        assert set(ours.get("required", ())) <= set(theirs.get("required", ())), where
+        for name, member in ours["properties"].items():
+            compare(member, theirs["properties"][name], resolve, document, f"{where}.{name}")
+    elif ours.get("type") == "array":
+        compare(ours["items"], theirs["items"], resolve, document, f"{where}[]")
+
+
+def test_every_error_has_a_class_of_its_own() -> None:
+    assert set(errors.BY_CODE) == set(KINDS)
+    assert set(errors.BY_CODE.values()) < {each for each in vars(errors).values() if inspect.isclass(each)}
+
+
+def test_words_and_limits_are_those_of_the_service(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+
+    assert list(get_args(InteractionType)) == schemas["InteractionInput"]["properties"]["type"]["enum"]
+    assert set(get_args(Algorithm)) == {algorithm.value for algorithm in ServedAlgorithm}
+    assert schemas["Submission"]["maxItems"] == MAX_PIECES
+    assert schemas["InteractionArray"]["maxItems"] == MAX_INTERACTIONS
+    assert requests()["iterate_interactions"].query[-1] == ("limit", str(MAX_LISTED_INTERACTIONS))
+    assert Settings().body_limit_bytes >= 2 * MAX_BODY_BYTES
+
+
+def test_settings_of_the_client_begin_where_those_of_a_source_do(service: Service) -> None:
+    service.submit("s")
+
+    assert json.loads(msgspec.json.encode(SourceSettings())) == service.get("/s/settings").json()
