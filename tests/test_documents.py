@@ -161,6 +161,7 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/decisions.md",
+        "docs/explanations.md",
         "docs/metrics.md",
         "docs/operations.md",
         "docs/scaling.md",

@@ -222,6 +222,13 @@ FILL = Parameter(
     read=_read_boolean,
     default=True,
 )
+EXPLAIN = Parameter(
+    name="explain",
+    description="`true` adds to each entry why it is there.",
+    schema={"type": "boolean", "default": False},
+    read=_read_boolean,
+    default=False,
+)
 CONTENT_ID = Parameter(
     name="content-id",
     description="Only interactions with this piece.",

@@ -36,8 +36,13 @@ def decode_settings(body: bytes) -> SourceSettings:
         InvalidSyntax: not JSON.
         InvalidInput: unknown or ill-typed members, each with its pointer.
     """
+    return read_settings(decode(body))
+
+
+def read_settings(found: Any) -> SourceSettings:
+    """Return the settings in a decoded value; raises `InvalidInput` as `decode_settings`."""
     reader = _Reader()
-    value = reader.object(decode(body), "")
+    value = reader.object(found, "")
     reader.only(value, _MEMBERS, "")
     settings = SourceSettings(
         category_weights=reader.category_weights(value),
