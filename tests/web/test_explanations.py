@@ -22,6 +22,8 @@ BLENDS = st.sampled_from(
         {"content": 0, "audience": 8, "popularity": 1},
     ]
 )
+BY_SCORE = {"nothing-in-common", "outranked", "no-fill"}
+"""Codes of reasons that follow from scores."""
 TODAY = datetime.now(UTC).date()
 
 
@@ -56,7 +58,7 @@ def is_ordered(terms: list[dict[str, Any]]) -> bool:
 def catalogue(service: Service, pieces: list[dict[str, Any]]) -> None:
     """Store pieces of which some are in catalogs, and some have windows that are closed or open."""
     windows: list[dict[str, Any]] = [
-        {},
+        {"availableFrom": "2020-01-01T00:00:00Z"},
         {"availableFrom": day(7)},
         {"availableFrom": "2999-01-01T00:00:00Z"},
         {"availableFrom": day(400), "availableUntil": day(30)},
@@ -89,27 +91,54 @@ def changed(service: Service, listed: str, remedy: dict[str, Any], piece_id: str
     return [each["id"] for each in found]
 
 
-def check_places(service: Service, ids: list[str], listed: str, places: dict[str, Any]) -> None:
-    """Assert that the places of pieces are those of the list, and that remedies bring in what they promise to."""
+def check_places(service: Service, listed: str, places: dict[str, Any], kept_out: dict[str, set[str]]) -> None:
+    """Assert that places of pieces are those of the list, and that remedies bring in what they promise to.
+
+    ``kept_out`` has the codes of what keeps a piece out whatever the others are, but for what follows from scores.
+    """
     content = ok(service.get(listed))["content"]
     entries = {entry["id"]: (rank, entry["score"]) for rank, entry in enumerate(content, start=1)}
-    for piece_id in ids:
-        place = places[piece_id]
+    for piece_id, place in places.items():
+        codes = [reason["code"] for reason in place["reasons"]]
         assert place["contentId"] == piece_id
+        assert set(codes) - BY_SCORE == kept_out[piece_id]
         if piece_id in entries:
-            assert (place["rank"], place["score"]) == entries[piece_id]
-            assert place["reasons"] == []
+            assert (place["rank"], place["score"], codes) == (*entries[piece_id], [])
             continue
         assert place["rank"] is None
-        assert place["reasons"], (listed, piece_id)
+        assert codes
         for reason in place["reasons"]:
-            assert reason["detail"]
-            if reason["remedy"] is not None:
-                assert len(place["reasons"]) == 1
-                assert piece_id in changed(service, listed, reason["remedy"], piece_id), (listed, reason)
-        codes = [reason["code"] for reason in place["reasons"]]
-        if codes in (["blacklisted"], ["catalog"], ["seen"], ["no-fill"], ["outranked"]):
-            assert place["reasons"][0]["remedy"] or "content" not in place, place
+            check_remedy(service, listed, piece_id, reason, alone=len(codes) == 1)
+
+
+def check_remedy(service: Service, listed: str, piece_id: str, reason: dict[str, Any], *, alone: bool) -> None:
+    """Assert that a remedy brings a piece in, and that there is one wherever a rule alone keeps a piece out."""
+    remedy = reason["remedy"]
+    assert reason["detail"]
+    if remedy is None:
+        assert not alone or reason["code"] in {"nothing-in-common", "window"}
+        return
+    assert alone
+    found = changed(service, listed, remedy, piece_id)
+    assert piece_id in found, (listed, reason)
+    if reason["code"] == "outranked":
+        assert [*remedy.values()] == [found.index(piece_id) + 1]
+
+
+def expected_hurdles(pieces: list[dict[str, Any]], blacklist: list[str], asked: dict[str, Any]) -> dict[str, set[str]]:
+    """Return for each piece what of lists, catalogs and windows keeps it out, by the interface's words."""
+    moment = f"{asked['at']}T23:59:59.999Z" if "at" in asked else datetime.now(UTC).isoformat()
+    found = {}
+    for each in pieces:
+        filters = each["filters"]
+        begins, ends = filters.get("availableFrom", moment), filters.get("availableUntil", "9999")
+        hurdles = {
+            "blacklisted": each["id"] in blacklist,
+            "catalog": "catalogs" in asked and asked["catalogs"] not in filters["catalogs"],
+            "window": not begins <= moment < ends,
+        }
+        found[each["id"]] = {code for code, holds in hurdles.items() if holds}
+    return found
 
 
 @given(CATALOGUES, ALGORITHMS, CATEGORY_WEIGHTS)
@@ -163,12 +192,12 @@ def test_every_piece_has_its_place_beside_every_other(
     ok(service.put("/s/settings", json={"categoryWeights": weights}))
     ok(service.put("/s/whitelist", json=whitelist))
     ok(service.put("/s/blacklist", json=blacklist))
-    ids = [each["id"] for each in pieces]
+    kept_out = expected_hurdles(pieces, blacklist, asked)
 
-    for piece_id in ids[:4]:
-        others = [each for each in ids if each != piece_id]
+    for piece_id in list(kept_out)[:4]:
+        others = [each for each in kept_out if each != piece_id]
         places = {each: ok(service.get(address("s", "content", piece_id, "why", each, **asked))) for each in others}
-        check_places(service, others, address("s", "content", piece_id, "similar", **asked), places)
+        check_places(service, address("s", "content", piece_id, "similar", **asked), places, kept_out)
 
 
 @given(
@@ -261,11 +290,21 @@ def test_every_piece_has_its_place_for_every_person(
     blacklist: list[str],
     asked: dict[str, Any],
 ) -> None:
-    interacting(service, pieces, people)
+    everyone = interacting(service, pieces, people)
     ok(service.put("/s/whitelist", json=whitelist))
     ok(service.put("/s/blacklist", json=blacklist))
-    ids = [each["id"] for each in pieces]
 
     for user in ("u0", "nobody"):
-        places = {each: ok(service.get(address("s", "users", user, "why", each, **asked))) for each in ids}
-        check_places(service, ids, address("s", "users", user, "recommendation", **asked), places)
+        kept_out = expected_hurdles(pieces, blacklist, asked)
+        for known in known_pieces(everyone.get(user, []), asked) & kept_out.keys():
+            kept_out[known].add("seen")
+        places = {each: ok(service.get(address("s", "users", user, "why", each, **asked))) for each in kept_out}
+        check_places(service, address("s", "users", user, "recommendation", **asked), places, kept_out)
+
+
+def known_pieces(interactions: list[dict[str, Any]], asked: dict[str, Any]) -> set[str]:
+    """Return the pieces that a person knows at the moment asked for."""
+    if asked.get("include_seen"):
+        return set()
+    last = (date.fromisoformat(asked["at"]) if "at" in asked else TODAY) - date(1970, 1, 1)
+    return {e["contentId"] for e in interactions if e["type"] in oracle.SEEN and e["day"] <= last.days}
