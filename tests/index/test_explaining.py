@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penchant.index import Audience, Blending, Parts, TermShare, overlap_parts, similarity_shares, tellable
-from penchant.index.explaining import Seed, mixed
+from penchant.index import Blending, Liked, Parts, SeedShare, TermShare, overlap_parts, similarity_shares, tellable
+from penchant.index.explaining import mixed
 from penchant.model import Algorithm, Term
 
 WAR, LOVE, SEA = (Term("theme", keyword) for keyword in ("war", "love", "sea"))
@@ -33,7 +33,7 @@ def test_categories_of_weight_0_have_no_share(algorithm: Algorithm) -> None:
 
 
 def test_a_new_piece_is_credited_what_popularity_and_audience_lack() -> None:
-    parts = mixed({WAR: 0.7, LOVE: -0.2}, Audience(), 0.0, credit=0.9, blending=BLENDING)
+    parts = mixed({WAR: 0.7, LOVE: -0.2}, Liked(), 0.0, credit=0.9, blending=BLENDING)
 
     assert parts.content == pytest.approx(0.05)
     assert (parts.audience, parts.popularity) == (0.0, 0.0)
@@ -42,9 +42,9 @@ def test_a_new_piece_is_credited_what_popularity_and_audience_lack() -> None:
 
 
 def test_an_audience_s_share_is_that_of_its_pieces() -> None:
-    audience = Audience(value=0.5, seeds=(Seed("a", 0.3, 9), Seed("b", 0.2, 2)))
+    liked = Liked(value=0.5, seeds=(SeedShare("a", 0.3, 9), SeedShare("b", 0.2, 2)))
 
-    parts = mixed({WAR: -0.5}, audience, 0.6, credit=0.9, blending=BLENDING)
+    parts = mixed({WAR: -0.5}, liked, 0.6, credit=0.9, blending=BLENDING)
 
     assert parts.audience == pytest.approx(0.4)
     assert [round(seed.share, 9) for seed in parts.seeds] == [0.24, 0.16]
@@ -53,7 +53,13 @@ def test_an_audience_s_share_is_that_of_its_pieces() -> None:
 
 
 def test_pieces_that_fewer_than_three_people_liked_too_are_not_named() -> None:
-    seeds = (Seed("c", 0.1, 3), Seed("a", 0.3, 2), Seed("b", 0.1, 7), Seed("d", 0.2, 3), Seed("e", 0.0, 5))
+    seeds = (
+        SeedShare("c", 0.1, 3),
+        SeedShare("a", 0.3, 2),
+        SeedShare("b", 0.1, 7),
+        SeedShare("d", 0.2, 3),
+        SeedShare("e", 0.0, 5),
+    )
 
     assert [seed.id for seed in tellable(seeds)] == ["d", "b", "c"]
 

@@ -86,17 +86,16 @@ def test_a_preview_leaves_what_requests_remember_as_it_is(settings: Settings) ->
     async def scene() -> None:
         async with opened(settings) as (services, access):
             view = await services.views.view(access.account_id, "s")
-            popularity = await services.views.popularity(view)
-            await services.previews.settings(view, wish)
             today = int(time.time() // 86_400)
-            asked = (view.snapshot.parts, today, today - view.settings.retention_days)
-            popular = popularity.popular(*asked)
+            audience = await services.views.audience(view, today, 0)
+            await services.previews.settings(view, wish)
+            popular = audience.popular(view.snapshot.parts)
             norms = [part.segment.norms((1,)) for part in view.snapshot.parts]
             for _ in range(5):
                 await services.previews.settings(view, wish)
 
-            assert popularity.popular(*asked) is popular
+            assert audience.popular(view.snapshot.parts) is popular
             assert [part.segment.norms((1,)) for part in view.snapshot.parts] == norms
-            assert await services.views.popularity(view) is popularity
+            assert await services.views.audience(view, today, 0) is audience
 
     asyncio.run(scene())

@@ -202,7 +202,7 @@ def test_every_piece_has_its_place_beside_every_other(
 
 @given(
     CATALOGUES,
-    st.lists(INTERACTIONS, min_size=1, max_size=3),
+    st.lists(INTERACTIONS, min_size=1, max_size=5),
     st.fixed_dictionaries({"categoryWeights": CATEGORY_WEIGHTS, "blend": BLENDS}),
     ALGORITHMS,
     LISTS,
@@ -221,11 +221,13 @@ def test_shares_of_recommendations_are_the_definition_and_add_up(
     ok(service.put("/s/settings", json=chosen))
     ok(service.put("/s/whitelist", json=whitelist))
 
-    path = address("s", "users", "u0", "recommendation", algo=algorithm)
-    explained = ok(service.get(path + ("&" if algorithm else "?") + "explain=true"))["content"]
+    path = address("s", "users", "u0", "recommendation", algo=algorithm, include_seen=True)
+    explained = ok(service.get(path + "&explain=true"))["content"]
 
     assert [{"id": e["id"], "score": e["score"]} for e in explained] == ok(service.get(path))["content"]
-    expected = oracle.recommended_parts(pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm)
+    expected = oracle.recommended_parts(
+        pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm, include_seen=True
+    )
     for entry in explained:
         parts = {each["part"]: each for each in entry["why"]["parts"]}
         assert list(parts) == ["content", "audience", "popularity", "new"]
@@ -234,7 +236,7 @@ def test_shares_of_recommendations_are_the_definition_and_add_up(
         assert 1 - max(0.0, sum(found.values())) == pytest.approx(entry["score"], abs=1e-9)
         assert sum(shares(parts["content"]).values()) == pytest.approx(found["content"], abs=1e-9)
         assert is_ordered(parts["content"]["terms"])
-        assert parts["audience"]["pieces"] == []
+        check_pieces(parts["audience"], entry["id"], oracle.likes(everyone, chosen), set(expected))
         if entry["score"] < 1:
             raised = (
                 [{"rule": "whitelist", "position": whitelist.index(entry["id"])}] if entry["id"] in whitelist else []
@@ -242,6 +244,19 @@ def test_shares_of_recommendations_are_the_definition_and_add_up(
             assert entry["why"]["rules"] == raised
         elif sum(found.values()) < -1e-8:
             assert entry["why"]["rules"] == [{"rule": "fill"}]
+
+
+def check_pieces(part: dict[str, Any], piece_id: str, liked: dict[str, set[str]], ids: set[str]) -> None:
+    """Assert that of what a person likes just that is named which three people like together with a piece."""
+    named = {each["id"]: each["share"] for each in part["pieces"]}
+    together = {each: sum({each, piece_id} <= own for own in liked.values()) for each in liked.get("u0", set()) & ids}
+    assert list(named) == sorted(named, key=lambda each: (-named[each], each))
+    assert sum(named.values()) <= part["share"] + 1e-9
+    if part["share"]:
+        assert named.keys() == {each for each, people in together.items() if people >= 3}
+    if min((people for people in together.values() if people), default=0) >= 3:
+        assert sum(named.values()) == pytest.approx(part["share"], abs=1e-9)
+    assert part["share"] or not named
 
 
 def interacting(

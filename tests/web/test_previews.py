@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conftest import Service
 from factories import piece, weighted
-from penchant.live import previewing
+from penchant.live import views
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS, PIECES
 
 SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -145,7 +145,7 @@ def test_previews_are_bounded(service: Service, monkeypatch: pytest.MonkeyPatch)
     service.submit("s", piece("a", "x"), piece("b", "x"))
     for _ in range(3):
         service.post("/s/users/u/interactions/Click/content/a")
-    monkeypatch.setattr(previewing, "MAX_COUNTED", 2)
+    monkeypatch.setattr(views, "MAX_COUNTED", 2)
 
     assert service.post("/s/preview/settings", json={"pieces": ["a"] * 12, "users": ["u"] * 9}).status_code == 413
     assert service.post("/s/preview/settings", json={"whitelist": [str(n) for n in range(10_001)]}).status_code == 413

@@ -161,6 +161,26 @@ def test_a_disliked_keyword_has_a_negative_share(service: Service) -> None:
     assert (place["score"], place["rank"]) == (1.0, 2)
 
 
+def test_liked_pieces_are_named_where_three_people_like_both(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "y"), piece("c", "z"), piece("d", "z"))
+    body = [
+        {"userId": user, "type": "Play", "contentId": liked}
+        for user, own in (("1", "ab"), ("2", "ab"), ("3", "abc"), ("4", "ac"), ("u", "a"))
+        for liked in own
+    ]
+    ok(service.post("/s/interactions", json=body))
+
+    places = {name: ok(service.get(f"/s/users/u/why/{name}")) for name in "bcd"}
+
+    audience = {name: place["why"]["parts"][1] for name, place in places.items()}
+    assert [each["id"] for each in audience["b"]["pieces"]] == ["a"]
+    assert audience["b"]["pieces"][0]["share"] == pytest.approx(audience["b"]["share"])
+    assert (audience["c"]["share"] > 0, audience["c"]["pieces"]) == (True, [])
+    assert audience["d"] == {"part": "audience", "share": 0.0, "pieces": []}
+    for place in places.values():
+        assert 1 - sum(part["share"] for part in place["why"]["parts"]) == pytest.approx(place["score"], abs=1e-9)
+
+
 def test_answers_with_reasons_have_a_tag_of_their_own(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
 
