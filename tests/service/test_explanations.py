@@ -10,9 +10,10 @@ import pytest
 
 from factories import piece
 from penchant.bootstrap import open_services
-from penchant.errors import Overloaded
+from penchant.errors import Overloaded, PreviewTooLarge
+from penchant.live import views
 from penchant.live.views import View
-from penchant.model import FULL_PLAN
+from penchant.model import FULL_PLAN, InteractionType, NewInteraction
 from penchant.service import Services, previews
 from penchant.service.access import Access
 from penchant.service.recommend import PersonalQuery, SimilarQuery
@@ -74,6 +75,25 @@ def test_previews_past_those_under_way_are_turned_away(settings: Settings, monke
 
             assert [type(each) for each in found if isinstance(each, Exception)] == [Overloaded]
             assert (await services.previews.settings(view, wish)).pieces[0].moves == []
+
+    asyncio.run(scene())
+
+
+def test_a_preview_counts_so_many_interactions_anew(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MAX_COUNTED", 2)
+    clicked = [NewInteraction(user_id="u", type=InteractionType.CLICK, piece_id="a")]
+    same = decode_preview(b'{"settings":{"interactionWeights":{"Click":9}},"users":["u"]}')
+    other = decode_preview(b'{"settings":{"interactionWeights":{"Click":0}},"users":["u"]}')
+
+    async def scene() -> None:
+        async with opened(settings) as (services, access):
+            await services.people.record(access, "s", clicked * 2)
+            assert await services.previews.settings(await services.views.view(access.account_id, "s"), other)
+            await services.people.record(access, "s", clicked)
+            view = await services.views.view(access.account_id, "s")
+            assert await services.previews.settings(view, same)
+            with pytest.raises(PreviewTooLarge):
+                await services.previews.settings(view, other)
 
     asyncio.run(scene())
 

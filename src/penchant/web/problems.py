@@ -85,8 +85,9 @@ KINDS: dict[str, ProblemKind] = {
     "preview-too-large": ProblemKind(
         409,
         "Too much to preview",
-        "A preview in which a type of interaction begins or ends to speak for pieces counts all interactions of the "
-        "source anew, and there are more than the detail says. Preview without that change, or store it.",
+        "A preview in which a type of interaction begins or ends to speak for pieces, or in which retentionDays "
+        "changes, counts all interactions of the source anew, and there are more than the detail says. Preview "
+        "without that change, or store it.",
     ),
     "body-too-large": ProblemKind(
         413,
