@@ -13,7 +13,7 @@ from penchant.service.access import Access
 from penchant.service.hurdles import Hurdle
 from penchant.service.listings import Neighbourhood, Suggestions
 from penchant.service.recommend import PersonalQuery, Recommender, SimilarQuery
-from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult
+from penchant.wire import ExplainedPiece, ExplainedResult, Likings, Place, Reason, RecommendationResult
 
 Listing: TypeAlias = Neighbourhood | Suggestions
 Listed: TypeAlias = RecommendationResult | ExplainedResult
@@ -65,10 +65,10 @@ class Explanations:
 
         return await self._database.in_thread(lambda: [each(query) for query in queries])
 
-    async def recommend(self, view: View, query: PersonalQuery) -> ExplainedResult:
-        """Return what a person may like, with reasons."""
-        listing = await self._suggestions(view, query)
-        return await self._database.in_thread(_explained, query.user_id, listing)
+    async def recommend(self, view: View, query: PersonalQuery, likings: Likings | None = None) -> ExplainedResult:
+        """Return what a person may like, with reasons; with ``likings``, somebody of whom nothing else is known."""
+        listing = await self._suggestions(view, query, likings)
+        return await self._database.in_thread(_explained, query.user_id if likings is None else None, listing)
 
     async def near(self, access: Access, view: View, query: SimilarQuery, piece_id: str) -> Place:
         """Return where any piece stands in the list of pieces near another, and why.
@@ -92,8 +92,8 @@ class Explanations:
         listing = await self._suggestions(view, query)
         return await self._placed(access, query.user_id, piece_id, listing, self._suggestions)
 
-    async def _suggestions(self, view: View, query: PersonalQuery) -> Suggestions:
-        history = await self._database.promptly(self._recommender.history, view, query.user_id, query.at)
+    async def _suggestions(self, view: View, query: PersonalQuery, likings: Likings | None = None) -> Suggestions:
+        history = await self._recommender.known(view, query, likings)
         audience = await self._recommender.audience(view, history)
         gathered = await self._database.in_thread(self._recommender.gather, view, query, history, audience)
         return Suggestions(self._recommender, view, query, gathered)

@@ -42,6 +42,13 @@ def common_hurdles(view: View, query: Query, piece_id: str, offer: Offer, now: i
             detail="The piece is on the blacklist.",
             change=Change(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
         )
+    if piece_id in query.exclude:
+        query_with = replace(query, exclude=query.exclude - {piece_id})
+        yield Hurdle(
+            code="excluded",
+            detail="The request excludes the piece.",
+            change=Change(remedy={"remove": "exclude"}, view=view, query=query_with),
+        )
     if query.catalogs is not None and not query.catalogs.intersection(offer.catalogs):
         yield _outside(view, query, offer)
     moment = moment_of(query.at, now)

@@ -4,6 +4,7 @@ Each computes from one view; nothing is read or awaited here. A search is made o
 not among those that a list can show.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -26,8 +27,8 @@ from penchant.index import (
     tellable,
 )
 from penchant.live.views import View
-from penchant.model import Algorithm, Piece
-from penchant.ranking import Ranked
+from penchant.model import MAX_TAKE, Algorithm, Piece
+from penchant.ranking import SCORE_SCALE, Ranked
 from penchant.service.hurdles import Change, Hurdle, common_hurdles
 from penchant.service.recommend import Gathered, PersonalQuery, Recommender, SimilarQuery
 from penchant.wire import (
@@ -145,7 +146,7 @@ class Suggestions:
         """Return what keeps a piece out of this list, whatever the others are."""
         view, query = self.view, self.query
         found = list(common_hurdles(view, query, piece_id, offer, self._recommender.now(view)))
-        if piece_id in self._gathered.shown.seen:
+        if piece_id in self._gathered.shown.seen - query.exclude:
             change = Change(remedy={"include-seen": True}, view=view, query=replace(query, include_seen=True))
             found.append(Hurdle(code="seen", detail="The person knows the piece already.", change=change))
         if not query.fill and self._units(piece_id) <= 0:
@@ -153,7 +154,35 @@ class Suggestions:
             found.append(
                 Hurdle(code="no-fill", detail="Nothing speaks for the piece: its s is 0 or less.", change=change)
             )
+        if not found and self._is_passed_over(piece_id):
+            found.append(self._passed_over(piece_id))
         return found
+
+    def _is_passed_over(self, piece_id: str) -> bool:
+        """Return whether a piece is not listed that would be if scores alone counted."""
+        if not (self.query.diversity or self.view.settings.max_per_value):
+            return False
+        return piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
+
+    def _passed_over(self, piece_id: str) -> Hurdle[PersonalQuery]:
+        view, query, most = self.view, self.query, self.view.settings.max_per_value
+        terms_of = view.snapshot.terms_of
+        held = Counter(term for each in self._listed for term in terms_of(each) or ())
+        own = [term for term in terms_of(piece_id) or () if term.category in most]
+        full = [term for term in own if held[term] >= most[term.category]]
+        if not full:
+            detail = "The piece is too much like others of the list for the diversity asked for."
+            change = Change(remedy={"diversity": 0}, view=view, query=replace(query, diversity=0.0))
+            return Hurdle(code="alike", detail=detail, change=change)
+        category, keyword = full[0]
+        others = {name: number for name, number in most.items() if name != category}
+        change = Change(
+            remedy={"remove": "maxPerValue", "category": category},
+            view=replace(view, settings=replace(view.settings, max_per_value=others)),
+            query=query,
+        )
+        detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
+        return Hurdle(code="max-per-value", detail=detail, change=change)
 
     def why(self, piece_id: str, *, shown: bool) -> PersonalWhy:
         """Return what the parts add for a piece, and, of one that is shown, what moved it."""
@@ -161,6 +190,8 @@ class Suggestions:
         if shown:
             units = self._units(piece_id)
             rules = _raised(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
+            if piece_id in self._preferred:
+                rules.append(MovingRule(rule="diversity"))
         return PersonalWhy(parts=_told_parts(self._parts(piece_id)), rules=rules)
 
     def _parts(self, piece_id: str) -> Parts:
@@ -187,6 +218,16 @@ class Suggestions:
     @cached_property
     def _listed(self) -> Mapping[str, int]:
         return {each.id: each.units for each in self._ranked}
+
+    @cached_property
+    def _preferred(self) -> frozenset[str]:
+        """The pieces that diversity has put before better ones."""
+        raised, found, best = set(self.view.whitelist), set(), -SCORE_SCALE
+        for each in reversed(self._ranked if self.query.diversity else ()):
+            if each.units < best and each.id not in raised:
+                found.add(each.id)
+            best = max(best, each.units)
+        return frozenset(found)
 
     def _units(self, piece_id: str) -> int:
         """Return a piece's s in its unit; one that is not listed costs a scan."""

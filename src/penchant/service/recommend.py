@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
@@ -27,6 +27,7 @@ from penchant.model import (
     MAX_TAKE,
     Algorithm,
     Interaction,
+    InteractionType,
     Piece,
     Seed,
     SourceSettings,
@@ -37,8 +38,11 @@ from penchant.ranking import Ranked
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery
 from penchant.tracing import tracing
-from penchant.wire import Profile, RecommendationResult, RecommendedPiece
+from penchant.wire import AnonymousResult, Likings, Profile, RecommendationResult, RecommendedPiece
 
+CANDIDATES = 120
+MORE_CANDIDATES = 4
+"""How many of the best a varied list is chosen from, and by what this grows while too few of them may be listed."""
 MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
 
@@ -52,11 +56,15 @@ class SimilarQuery:
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
     at: int | None = None
+    exclude: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalQuery:
-    """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings."""
+    """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
+
+    ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other.
+    """
 
     user_id: str
     take: int = MAX_TAKE
@@ -65,6 +73,8 @@ class PersonalQuery:
     at: int | None = None
     include_seen: bool | None = None
     fill: bool = True
+    exclude: frozenset[str] = frozenset()
+    diversity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +167,27 @@ class Recommender:
             moment=moment_of(query.at, self.now(view)),
             catalogs=query.catalogs,
             hidden=view.hidden,
-            seen=frozenset() if but is None else frozenset({but}),
+            seen=query.exclude if but is None else query.exclude | {but},
         )
 
-    async def recommend(self, view: View, query: PersonalQuery) -> RecommendationResult:
-        """Return the pieces that a person may like, best first; an unknown person gets popular ones."""
-        # In a thread: a person with thousands of interactions must not hold up everybody else.
-        history = await self._database.promptly(self.history, view, query.user_id, query.at)
+    async def recommend(
+        self, view: View, query: PersonalQuery, likings: Likings | None = None
+    ) -> RecommendationResult | AnonymousResult:
+        """Return the pieces that a person may like, best first; an unknown person gets popular ones.
+
+        With ``likings``, what somebody may like of whom nothing else is known.
+        """
+        history = await self.known(view, query, likings)
         audience = await self.audience(view, history)
-        return await self._database.promptly(self.recommended, view, query, history, audience)
+        result = await self._database.promptly(self.recommended, view, query, history, audience)
+        return result if likings is None else AnonymousResult(id=None, content=result.content)
+
+    async def known(self, view: View, query: PersonalQuery, likings: Likings | None) -> History:
+        """Return what is known of a person, or what likings tell of somebody."""
+        # In a thread: a person with thousands of interactions must not hold up everybody else.
+        if likings is None:
+            return await self._database.promptly(self.history, view, query.user_id, query.at)
+        return await self._database.promptly(self._told, view, likings)
 
     async def audience(self, view: View, *histories: History) -> Audience:
         """Return who likes what, all that these histories have included."""
@@ -197,7 +219,7 @@ class Recommender:
             moment=moment_of(query.at, now),
             catalogs=query.catalogs,
             hidden=view.hidden,
-            seen=_known(view.settings, query, history),
+            seen=_known(view.settings, query, history) | query.exclude,
         )
         if query.algorithm is Algorithm.JACCARD:
             terms = tuple(term for term, score in history.profile.items() if score > 0)
@@ -226,15 +248,20 @@ class Recommender:
     @staticmethod
     def search(view: View, query: PersonalQuery, gathered: Gathered) -> list[Ranked]:
         """Return the best pieces for a person, whitelisted ones that something speaks for first."""
-        blended = gathered.blended
-        with tracing.span("search"):
-            if blended is None:
-                found = view.snapshot.overlapping(gathered.liked, gathered.shown, take=MAX_TAKE, fill=query.fill)
-            else:
-                found = recommended(view.snapshot, blended.person, blended.popular, blended.alike, blended.wanted)
-        ranked = {piece_id: Ranked(piece_id, units) for units, piece_id in found}
-        raised = [each for each in view.whitelist if each in ranked and ranked[each].units > 0]
-        return [ranked[each] for each in ranking.promoted(list(ranked), raised)]
+        variety = ranking.Variety(diversity=query.diversity, most=view.settings.max_per_value)
+        count = CANDIDATES if variety else MAX_TAKE
+        while True:
+            found = _best(view, query, gathered, count)
+            raised = _raised(view, found[:MAX_TAKE])
+            if not variety:
+                return raised + [each for each in found if each not in raised]
+            others = [each for each in found if each not in raised]
+            terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in found}
+            listed = ranking.varied(raised, others, terms, variety, MAX_TAKE)
+            if len(listed) == MAX_TAKE or len(found) < count:
+                return listed
+            # Too many were left out: as many candidates more as it takes to fill the list.
+            count *= MORE_CANDIDATES
 
     def history(self, view: View, user_id: str, at: int | None) -> History:
         """Return what is known of a person at a moment, read from storage."""
@@ -257,9 +284,48 @@ class Recommender:
         )
         return History(interactions=interactions, profile=profile)
 
+    def _told(self, view: View, likings: Likings) -> History:
+        """Return likings as if they were ratings of this moment."""
+        now, weights = self.now(view), view.settings.interaction_weights
+        rated = dict.fromkeys(likings.disliked, InteractionType.RATE_DISLIKE)
+        rated |= dict.fromkeys(likings.liked, InteractionType.RATE_LIKE)
+        named = dict.fromkeys(likings.disliked_terms, float(weights[InteractionType.RATE_DISLIKE]))
+        named |= dict.fromkeys(likings.liked_terms, float(weights[InteractionType.RATE_LIKE]))
+        interactions = [
+            Interaction(user_id="", type=kind, piece_id=piece_id, occurred_at=now) for piece_id, kind in rated.items()
+        ]
+        profile = taste(
+            interactions,
+            terms_of=view.snapshot.terms_of,
+            settings=view.settings,
+            today=now // DAY_MS,
+            named=named,
+        )
+        return History(interactions=interactions, profile=profile)
+
     def now(self, view: View) -> int:
         """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
         return max(int(self._clock() * 1000), view.head.changed_at)
+
+
+def _best(view: View, query: PersonalQuery, gathered: Gathered, count: int) -> list[Ranked]:
+    """Return so many pieces, best first, whatever the lists say."""
+    blended = gathered.blended
+    with tracing.span("search"):
+        if blended is None:
+            found = view.snapshot.overlapping(gathered.liked, gathered.shown, take=count, fill=query.fill)
+        else:
+            wanted = replace(blended.wanted, take=count)
+            found = recommended(view.snapshot, blended.person, blended.popular, blended.alike, wanted)
+    return [Ranked(piece_id, units) for units, piece_id in found]
+
+
+def _raised(view: View, found: Sequence[Ranked]) -> list[Ranked]:
+    """Return those on the whitelist that something speaks for, in its order."""
+    if not view.whitelist:
+        return []
+    ranked = {each.id: each for each in found if each.units > 0}
+    return [ranked[each] for each in view.whitelist if each in ranked]
 
 
 def moment_of(at: int | None, now: int) -> int:

@@ -8,18 +8,17 @@ from penchant.web.parameters import (
     ALGO,
     AT,
     CATALOGS,
+    EXCLUDE,
     EXPLAIN,
-    FILL,
-    INCLUDE_SEEN,
     MIN_VERSION,
     OLD_TAKE,
+    PERSONAL,
     SIMILAR_LIMIT,
-    TAKE,
 )
 from penchant.web.problems import problem_of
 from penchant.web.recommendations import personal_query, similar_query
 from penchant.web.tags import body_tag
-from penchant.wire import SimilarEntry, decode_asked, decode_draft, decode_preview, encode
+from penchant.wire import SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
 
 MAX_ASKED = 100
 """Pieces whose lists one request asks for (interface, section 9)."""
@@ -50,6 +49,19 @@ async def preview_similar(call: Call) -> Answer:
     view = await call.view()
     result = await call.services.explanations.draft(view, similar_query(draft_id or "", values), draft)
     return Answer(body=encode(result), version=view.head.version)
+
+
+async def preview_recommendation(call: Call) -> Answer:
+    """Answer what somebody may like of whom nothing is stored."""
+    values = call.values()
+    likings = decode_likings(call.body)
+    view = await call.view()
+    query = personal_query("", values)
+    if values["explain"]:
+        body = encode(await call.services.explanations.recommend(view, query, likings))
+    else:
+        body = encode(await call.services.recommender.recommend(view, query, likings))
+    return Answer(body=body, version=view.head.version)
 
 
 async def preview_settings(call: Call) -> Answer:
@@ -91,7 +103,7 @@ async def similar_to_each(call: Call) -> Answer:
 
 
 _BODY_ERRORS = ("unsupported-media-type", "body-too-large", "invalid-syntax", "invalid-input", "request-timeout")
-_NEAR = (SIMILAR_LIMIT, OLD_TAKE, CATALOGS, ALGO, AT)
+_NEAR = (SIMILAR_LIMIT, OLD_TAKE, CATALOGS, ALGO, AT, EXCLUDE)
 
 EXPLANATIONS = (
     Operation(
@@ -113,7 +125,7 @@ EXPLANATIONS = (
         handler=why_recommended,
         tag="explanations",
         feature=Feature.PERSONALIZED,
-        parameters=(TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
+        parameters=(*PERSONAL, MIN_VERSION),
         personal=True,
         answer="PersonalPlace",
     ),
@@ -130,6 +142,22 @@ EXPLANATIONS = (
         body="Draft",
         answer="DraftResult",
         errors=("quota-exceeded", *_BODY_ERRORS),
+    ),
+    Operation(
+        method="POST",
+        path="/{source}/preview/recommendation",
+        name="previewRecommendation",
+        summary="What somebody may like who likes and dislikes these pieces and keywords; nothing is stored.",
+        handler=preview_recommendation,
+        tag="explanations",
+        feature=Feature.PERSONALIZED,
+        parameters=(*PERSONAL, EXPLAIN, MIN_VERSION),
+        counted=True,
+        personal=True,
+        media_types=(JSON,),
+        body="Likings",
+        answer="AnonymousResult",
+        errors=("quota-exceeded", "too-many-entries", *_BODY_ERRORS),
     ),
     Operation(
         method="POST",

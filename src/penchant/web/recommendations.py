@@ -15,6 +15,7 @@ def similar_query(piece_id: str, values: Values) -> SimilarQuery:
         algorithm=values["algo"],
         catalogs=values["catalogs"],
         at=values["at"],
+        exclude=values["exclude"],
     )
 
 
@@ -28,6 +29,8 @@ def personal_query(user_id: str, values: Values) -> PersonalQuery:
         at=values["at"],
         include_seen=values["include-seen"],
         fill=values["fill"],
+        exclude=values["exclude"],
+        diversity=values["diversity"],
     )
 
 

@@ -14,6 +14,7 @@ from penchant.wire.administration import (
     parse_month,
 )
 from penchant.wire.answers import (
+    AnonymousResult,
     BulkReceipt,
     InteractionAnswer,
     InteractionKey,
@@ -44,6 +45,7 @@ from penchant.wire.explanations import (
     SimilarWhy,
 )
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
+from penchant.wire.likings import Likings, decode_likings
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pieces import Submission, decode_draft, decode_submission
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
@@ -57,6 +59,7 @@ __all__ = [
     "MAX_KEY_DAYS",
     "MAX_PREVIEWED",
     "AccountUsageAnswer",
+    "AnonymousResult",
     "AuditEntryAnswer",
     "AuditLog",
     "BulkReceipt",
@@ -68,6 +71,7 @@ __all__ = [
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "Likings",
     "Move",
     "MovingRule",
     "NewKeyAnswer",
@@ -98,6 +102,7 @@ __all__ = [
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
+    "decode_likings",
     "decode_list",
     "decode_preview",
     "decode_settings",

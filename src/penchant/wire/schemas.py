@@ -21,6 +21,7 @@ _ANSWERS = (
     answers.Receipt,
     answers.SourceStatus,
     answers.RecommendationResult,
+    answers.AnonymousResult,
     answers.Profile,
     answers.InteractionAnswer,
     answers.BulkReceipt,
@@ -147,6 +148,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "SimilarPlace": _place("SimilarWhy"),
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
+        "Likings": _likings(),
     }
 
 
@@ -177,6 +179,13 @@ def _preview_wish() -> dict[str, Any]:
             "take": {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE},
         },
     }
+
+
+def _likings() -> dict[str, Any]:
+    ids = {"type": ["array", "null"], "items": _ID}
+    keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
+    members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
+    return {"type": "object", "additionalProperties": False, "properties": members}
 
 
 def _lists() -> dict[str, Any]:
@@ -230,6 +239,10 @@ def _settings() -> dict[str, Any]:
                 "properties": {name: _number(0, MAX_BLEND, default) for name, default in blend.items()},
             },
             "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
+            "maxPerValue": {
+                "type": "object",
+                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
+            },
         },
     }
 
