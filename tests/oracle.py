@@ -66,6 +66,29 @@ def cosine(first: Piece, second: Piece, category_weights: dict[str, Any]) -> flo
     return math.sqrt(dot**2 / norm) if norm else 0.0
 
 
+def similarity_shares(
+    first: Piece, second: Piece, algorithm: str, category_weights: dict[str, Any]
+) -> dict[Term, float]:
+    """What each shared term adds to the similarity."""
+    one, two = effective_weights(first), effective_weights(second)
+
+    def factor(term: Term) -> Fraction:
+        return Fraction(str(category_weights.get(term[0], 1)))
+
+    if algorithm == "jaccard":
+        total = sum(factor(term) for term in one.keys() | two.keys())
+        shares = {term: float(factor(term) / total) for term in one.keys() & two.keys() if total}
+    else:
+        squares = [sum((weight * factor(term)) ** 2 for term, weight in own.items()) for own in (one, two)]
+        divisor = math.sqrt(squares[0]) * math.sqrt(squares[1])
+        shares = {
+            term: float(one[term] * two[term] * factor(term) ** 2) / divisor
+            for term in one.keys() & two.keys()
+            if divisor
+        }
+    return {term: share for term, share in shares.items() if share}
+
+
 def nearest(
     pieces: list[Piece], piece_id: str, algorithm: str | None = None, category_weights: dict[str, Any] | None = None
 ) -> list[tuple[str, float]]:
@@ -176,6 +199,23 @@ def recommend(
     include_seen: bool = False,
 ) -> dict[str, float]:
     """S of every piece that may be shown; every piece has the day of its availability in ``day``."""
+    parts = recommended_parts(
+        pieces, everyone, user, today, settings=settings, algorithm=algorithm, include_seen=include_seen
+    )
+    return {piece_id: sum(shares.values()) for piece_id, shares in parts.items()}
+
+
+def recommended_parts(
+    pieces: list[Piece],
+    everyone: dict[str, list[dict[str, Any]]],
+    user: str,
+    today: int,
+    *,
+    settings: dict[str, Any] | None = None,
+    algorithm: str | None = None,
+    include_seen: bool = False,
+) -> dict[str, dict[str, float]]:
+    """What each part adds to s of every piece that may be shown."""
     settings = settings or {}
     weights = settings.get("categoryWeights", {})
     taste = profile(pieces, everyone.get(user, []), today, settings)
@@ -216,19 +256,24 @@ def recommend(
     newness = {p["id"]: 2 ** (-(today - p["day"]) / half_life) if half_life else 0.0 for p in pieces}
     mean_newness = sum(newness.values()) / len(newness) if newness else 0
 
-    def blended(piece_id: str) -> float:
+    def parts(piece_id: str) -> dict[str, float]:
         if algorithm == "cosine":
-            return content(piece_id)
+            return {"content": content(piece_id), "audience": 0.0, "popularity": 0.0, "new": 0.0}
         if algorithm == "jaccard":
             own, good = set(terms[piece_id]), {term for term, score in taste.items() if score > 0}
-            return len(own & good) / len(own | good) if own | good else 0.0
+            overlap = len(own & good) / len(own | good) if own | good else 0.0
+            return {"content": overlap, "audience": 0.0, "popularity": 0.0, "new": 0.0}
         credit = newness[piece_id] * (1 - mean_newness)
-        c = content(piece_id)
-        a = max(alike.get(piece_id, 0.0), credit * 0.2 * c)
-        p = max(popularity[piece_id], credit * median)
+        c, a, p = content(piece_id), alike.get(piece_id, 0.0), popularity[piece_id]
         blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1} | settings.get("blend", {})
-        parts = blend["content"] * c + blend["audience"] * a + blend["popularity"] * p
-        return float(parts / sum(blend.values()))
+        new = blend["audience"] * (max(a, credit * 0.2 * c) - a) + blend["popularity"] * (max(p, credit * median) - p)
+        shares = {
+            "content": blend["content"] * c,
+            "audience": blend["audience"] * a,
+            "popularity": blend["popularity"] * p,
+            "new": new,
+        }
+        return {part: float(share / sum(blend.values())) for part, share in shares.items()}
 
     known = {e["contentId"] for e in everyone.get(user, []) if e["type"] in SEEN}
-    return {str(p["id"]): float(blended(p["id"])) for p in pieces if include_seen or p["id"] not in known}
+    return {str(p["id"]): parts(p["id"]) for p in pieces if include_seen or p["id"] not in known}

@@ -28,9 +28,11 @@ from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.explanations import Explanations
 from penchant.service.measuring import Measuring
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
+from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
@@ -168,6 +170,7 @@ def wire(
         admission.delay_s = changed.longest_delay_s
 
     current.on_change(adopt)
+    recommender = Recommender(database, views)
     access = AccessControl(database, current, rates, node_rates=node_rates)
     return Services(
         current=current,
@@ -180,7 +183,9 @@ def wire(
         content=Content(database, views, metrics),
         people=People(database, views, metrics),
         curation=Curation(database),
-        recommender=Recommender(database, views),
+        recommender=recommender,
+        explanations=Explanations(database, recommender),
+        previews=Previews(database, views, recommender),
         administration=Administration(database, current),
         measuring=Measuring(storage, views, access, metrics),
     )

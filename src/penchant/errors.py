@@ -154,6 +154,12 @@ class TooFewPieces(PenchantError):
     code = "too-few-pieces"
 
 
+class PreviewTooLarge(PenchantError):
+    """What a preview asks for would take too long to find out."""
+
+    code = "preview-too-large"
+
+
 class RequestTimeout(PenchantError):
     """The client stopped sending before its request was complete."""
 

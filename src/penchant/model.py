@@ -166,7 +166,10 @@ DEFAULT_INTERACTION_WEIGHTS: Mapping[InteractionType, float] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings:
-    """The settings of a source (interface, section 7). Category weights have at most two decimals."""
+    """The settings of a source (interface, section 7). Category weights have at most two decimals.
+
+    ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword.
+    """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
     interaction_weights: Mapping[InteractionType, float] = field(default_factory=lambda: DEFAULT_INTERACTION_WEIGHTS)
@@ -175,6 +178,7 @@ class SourceSettings:
     exclude_seen: bool = True
     blend: Blend = field(default_factory=Blend)
     new_piece_half_life_days: float = 30
+    max_per_value: Mapping[str, int] = field(default_factory=dict)
 
 
 class Feature(enum.Enum):

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from types import MappingProxyType
 
 from penchant.model import (
     DAY_MS,
@@ -29,14 +30,16 @@ def taste(
     terms_of: Callable[[str], Mapping[Term, int] | None],
     settings: SourceSettings,
     today: int,
+    named: Mapping[Term, float] = MappingProxyType({}),
 ) -> dict[Term, int]:
     """Return a person's profile: terms with scores from -1000 to 1000, none 0, in ascending order of terms.
 
     ``interactions`` are those that count, newest first; ``today`` is the UTC day that ages are counted to.
-    ``terms_of`` gives the effective weights of a piece, or ``None`` for one that does not exist.
+    ``terms_of`` gives the effective weights of a piece, or ``None`` for one that does not exist. What is ``named`` is
+    liked or disliked by itself, as if it were the only keyword of a piece of this value.
     """
     values = piece_values(interactions, settings, today)
-    sums: dict[Term, list[float]] = {}
+    sums = {term: [value] for term, value in named.items()}
     for piece_id in sorted(values):
         for term, weight in (terms_of(piece_id) or {}).items():
             sums.setdefault(term, []).append(values[piece_id] * math.sqrt(weight))

@@ -4,17 +4,22 @@ Pure arithmetic; the sums over pieces are the index's.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.model import Term
+
 FloatArray: TypeAlias = NDArray[np.float64]
 
 SCORE_SCALE = 10**9
 """Scores are rounded to nine decimals and compared as integers of this unit."""
+SCORE_DECIMALS = 9
 HALVINGS = 1075
 """After so many half-lives a double holds nothing of 1 any more."""
 
@@ -48,6 +53,74 @@ def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: flo
     ages = np.arange(min(oldest, math.ceil(HALVINGS * half_life_days)) + 1)
     credits_by_age: FloatArray = 2.0 ** (-ages / half_life_days) * (1 - mean)
     return credits_by_age
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variety:
+    """What a list is to have beside the best: pieces unlike each other, and few with the same keyword.
+
+    ``diversity`` of 0 looks at scores alone, of 1 at likeness alone. ``most`` tells by category how many pieces may
+    have the same keyword.
+    """
+
+    diversity: float = 0.0
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.diversity or self.most)
+
+
+def varied(
+    first: Sequence[Ranked],
+    others: Sequence[Ranked],
+    terms: Mapping[str, AbstractSet[Term]],
+    variety: Variety,
+    take: int,
+) -> list[Ranked]:
+    """Return the first as they are, then others chosen one by one, of which those chosen before are to be unlike.
+
+    The next one has the greatest (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance,
+    Carbonell and Goldstein 1998), rounded to nine decimals, ties in the given order. Likeness is the greatest overlap
+    (Jaccard) of ``terms``, by id, with a piece that is listed already. Who would be one too many with a keyword is left
+    out; the first count, but stay.
+    """
+    chosen, waiting = list(first[:take]), list(others)
+    held = Counter(term for each in chosen for term in terms[each.id] if term.category in variety.most)
+    best = max((each.units for each in (*first, *others)), default=0)
+    scale = best if best > 0 else SCORE_SCALE
+    likeness = dict.fromkeys((each.id for each in waiting), 0.0)
+    for each in chosen:
+        _grow(likeness, waiting, terms, terms[each.id])
+    while waiting and len(chosen) < take:
+        waiting = [each for each in waiting if not _is_full(terms[each.id], held, variety.most)]
+        if not waiting:
+            break
+        gains = [
+            round((1 - variety.diversity) * each.units / scale - variety.diversity * likeness[each.id], SCORE_DECIMALS)
+            for each in waiting
+        ]
+        taken = waiting.pop(gains.index(max(gains)))
+        chosen.append(taken)
+        held.update(term for term in terms[taken.id] if term.category in variety.most)
+        if variety.diversity:
+            _grow(likeness, waiting, terms, terms[taken.id])
+    return chosen
+
+
+def _grow(
+    likeness: dict[str, float],
+    waiting: Sequence[Ranked],
+    terms: Mapping[str, AbstractSet[Term]],
+    own: AbstractSet[Term],
+) -> None:
+    for each in waiting:
+        shared = len(terms[each.id] & own)
+        if shared:
+            likeness[each.id] = max(likeness[each.id], shared / len(terms[each.id] | own))
+
+
+def _is_full(terms: AbstractSet[Term], held: Mapping[Term, int], most: Mapping[str, int]) -> bool:
+    return any(term.category in most and held.get(term, 0) >= most[term.category] for term in terms)
 
 
 def promoted(ids: Sequence[str], whitelist: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from conftest import Service
 from factories import piece
 from penchant.bootstrap import storage_of
+from penchant.model import Feature
 from penchant.settings import PlanSettings, Settings
 from penchant.web.problems import KINDS
 
@@ -18,6 +19,7 @@ def settings(settings: Settings) -> Settings:
     plans = {
         "slow": PlanSettings(requests_per_second=3),
         "small": PlanSettings(features=(), recommendations_per_month=2, sources=2, pieces_per_source=3),
+        "seven": PlanSettings(features=(Feature.PERSONALIZED,), recommendations_per_month=7),
     }
     return Settings(data=settings.data, plans=plans, min_version_timeout_s=0.2)
 
@@ -110,6 +112,26 @@ def test_a_monthly_quota_counts_only_answers_with_200(service: Service) -> None:
     over = service.get("/s/content/a/similar", key=key)
     assert (over.status_code, over.json()["code"]) == (429, "quota-exceeded")
     assert int(over.headers["retry-after"]) > 0
+
+
+def test_lists_count_one_by_one_wherever_they_are_given(service: Service) -> None:
+    key = service.new_key(plan="seven", account="seven")
+    service.submit("s", piece("a", "x"), piece("b", "x"), key=key)
+
+    def status(path: str, body: Any) -> int:
+        return int(service.post(path, json=body, key=key).status_code)
+
+    assert status("/s/similar", ["a"] * 8) == 429
+    assert status("/s/preview/settings", {"pieces": ["a"] * 7, "users": ["u"]}) == 429
+    assert status("/s/preview/settings", {"pieces": ["a", "no"]}) == 404
+    assert status("/s/preview/similar", {"categories": []}) == 422
+    assert status("/s/similar", ["a", "b"]) == 200
+    assert status("/s/preview/settings", {"pieces": ["a", "b"], "users": ["u"]}) == 200
+    assert status("/s/preview/similar", piece("c", "x")) == 200
+    assert service.get("/s/content/a/similar?explain=true", key=key).status_code == 200
+    assert status("/s/similar", []) == 429
+    assert service.get("/s/content/a/why/b", key=key).status_code == 200
+    assert service.get("/s/users/u/why/b", key=key).status_code == 200
 
 
 def test_a_rate_is_limited_and_announced(service: Service) -> None:

@@ -59,9 +59,12 @@ def is_clear(answer: Any) -> bool:
         ("PUT", "/s/whitelist"),
         ("PUT", "/s/blacklist"),
         ("PUT", "/s/settings"),
+        ("POST", "/s/similar"),
+        ("POST", "/s/preview/similar"),
+        ("POST", "/s/preview/settings"),
     ),
 )
-@given(body=JSON | SHAPED)
+@given(body=JSON | SHAPED | SHAPED.map(lambda entries: entries[0] if entries else {}))
 @ANYTHING
 def test_any_json_body_is_answered_clearly(service: Service, method: str, path: str, body: Any) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
@@ -91,6 +94,7 @@ def test_any_parameter_value_is_answered_clearly(service: Service, data: st.Data
     asked = [each for each in OPERATIONS if each.method == "GET" and not each.public and each.parameters]
     operation = data.draw(st.sampled_from(asked))
     path = operation.path.replace("{source}", "s").replace("{contentID}", "a").replace("{userID}", "u")
+    path = path.replace("{other}", "b")
     names = [parameter.name for parameter in operation.parameters]
     chosen = data.draw(
         st.lists(st.tuples(st.sampled_from(names), st.text(max_size=8) | st.integers().map(str)), max_size=4)

@@ -2,34 +2,51 @@
 
 from penchant.index.audience import Audience, Popular, SeedShare
 from penchant.index.building import merge_segments
-from penchant.index.layout import Blending, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.explaining import Liked, Parts, TermShare, blended_parts, overlap_parts, similarity_shares, tellable
+from penchant.index.layout import DISTANCE_SCALE, Blending, BoolArray, FloatArray, IntArray, Mask
 from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.personal import Person, Wanted, recommended
+from penchant.index.personal import Person, Wanted, recommended, scan_of
 from penchant.index.segment import Segment
-from penchant.index.snapshot import Merge, Neighbour, Snapshot
+from penchant.index.snapshot import Asked, Merge, Neighbour, Scan, Snapshot
+from penchant.index.standing import Offer, count_ahead, key_of, offer_of
 from penchant.index.tally import Tally
 
 __all__ = [
+    "DISTANCE_SCALE",
+    "Asked",
     "Audience",
     "Blending",
     "BoolArray",
     "Filter",
     "FloatArray",
     "IntArray",
+    "Liked",
     "Likes",
     "Mask",
     "Merge",
     "Neighbour",
+    "Offer",
     "Part",
+    "Parts",
     "Person",
     "Popular",
+    "Scan",
     "SeedShare",
     "Segment",
     "Snapshot",
     "Tally",
+    "TermShare",
     "Wanted",
+    "blended_parts",
+    "count_ahead",
+    "key_of",
     "merge_segments",
+    "offer_of",
+    "overlap_parts",
     "recommended",
+    "scan_of",
+    "similarity_shares",
+    "tellable",
 ]

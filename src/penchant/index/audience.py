@@ -4,8 +4,9 @@ Immutable but for what it remembers of its own results, which any number of thre
 integers, so that they do not depend on the order in which people and pieces were met.
 """
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -84,21 +85,39 @@ class Audience:
         # The last entry, 0, is that of pieces without a number, -1.
         return tuple(shares[self._numbers_of(part.segment)] for part in parts)
 
+    def apart(self) -> "Audience":
+        """Return the same for questions in passing: what is remembered of a snapshot's parts stays as it is."""
+        other = copy.copy(self)
+        other._popular = None  # noqa: SLF001  # the same class
+        return other
+
     def owed(self, seeds: Sequence[Seed], piece_id: str) -> list[SeedShare]:
         """Return by seed what adds up to a piece's part a, the greatest share first, none of 0."""
-        number = self._number(piece_id)
+        return self.owing(seeds)(piece_id)
+
+    def owing(self, seeds: Sequence[Seed]) -> Callable[[str], list[SeedShare]]:
+        """Return what `owed` says of any number of pieces, the work for the seeds done once."""
         numbers, values = self._vector(seeds)
         _, norm = engine.overlaps(self._crowd, numbers, values, self._piece_count)
-        if number is None or not norm:
-            return []
-        own, shares = self._people_of(number), []
-        named = [seed for seed in seeds if self._is_liked(seed.id)]
-        for seed, seed_number, value in zip(named, numbers.tolist(), values.tolist(), strict=True):
-            both = np.intersect1d(own, self._people_of(seed_number), assume_unique=True)
-            overlap = _exact_sum(self._crowd.inverse[both]) / LIKE_SCALE
-            if overlap:
-                shares.append(SeedShare(seed.id, value * overlap / norm / float(self._divisors[number]), len(both)))
-        return sorted(shares, key=lambda each: (-each.share, each.id))
+        named = [seed.id for seed in seeds if self._is_liked(seed.id)]
+        crowds = [self._people_of(number) for number in numbers.tolist()]
+
+        def owed(piece_id: str) -> list[SeedShare]:
+            number = self._number(piece_id)
+            if number is None or not norm:
+                return []
+            inside = np.zeros(len(self._crowd.inverse), dtype=np.bool_)
+            inside[self._people_of(number)] = True
+            shares = []
+            for seed_id, crowd, value in zip(named, crowds, values.tolist(), strict=True):
+                both = crowd[inside[crowd]]
+                overlap = _exact_sum(self._crowd.inverse[both]) / LIKE_SCALE
+                if overlap:
+                    share = value * overlap / norm / float(self._divisors[number])
+                    shares.append(SeedShare(seed_id, share, len(both)))
+            return sorted(shares, key=lambda each: (-each.share, each.id))
+
+        return owed
 
     def _vector(self, seeds: Sequence[Seed]) -> tuple[IntArray, FloatArray]:
         """Return the seeds that somebody likes as numbers, and what each person who does adds: weight / norm."""

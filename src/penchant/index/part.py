@@ -1,6 +1,7 @@
 """Which pieces of a segment still count? A part: the segment, with a mask of what is live in one snapshot."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,6 +47,11 @@ class Part:
         for place in places.tolist():
             gone[self.segment.piece(place)[0]] += 1
         return Part(self.segment, live, self._masks.without(places, live), self._places, gone)
+
+    def apart(self) -> "Part":
+        """Return the same pieces with a memory of their own for what is computed of them."""
+        segment = replace(self.segment)
+        return Part(segment, self.live, Masks(segment, self.live), Places(segment), self._gone)
 
     @property
     def nbytes(self) -> int:

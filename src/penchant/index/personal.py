@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant.index import engine
+from penchant.index import engine, exact
 from penchant.index.audience import Popular
 from penchant.index.building import term_key
+from penchant.index.exact import Best
 from penchant.index.layout import NOWHERE, Blending, Choice, Figures, FloatArray, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.snapshot import Snapshot, root_norms
+from penchant.index.snapshot import Scan, Snapshot, root_norms
 from penchant.index.strings import Strings
 from penchant.model import MAX_WEIGHT, Term
 
@@ -68,6 +69,21 @@ def recommended(
             # Of other segments only what is as good can enter: as good, since the lesser id comes first.
             limit = best[-1][0] + 1
     return [(-key, piece_id) for key, piece_id in best]
+
+
+def scan_of(snapshot: Snapshot, person: Person, popular: Popular, liked: Sequence[FloatArray], wanted: Wanted) -> Scan:
+    """Return what finds any number of a part's pieces by how well they suit a person, by numpy."""
+    keys = Strings.of(map(term_key, person.values))
+    values = np.fromiter(person.values.values(), np.float64, len(person.values))
+    norms = (person.norm, snapshot.mean_norm(wanted.category_weights))
+    by_part = dict(zip(snapshot.parts, zip(popular.shares, liked, strict=True), strict=True))
+
+    def scan(part: Part, choice: Choice) -> Best:
+        segment = part.segment
+        figures = Figures(root_norms(segment, wanted.category_weights), segment.days, *by_part[part])
+        return exact.best(_taste(part, keys, values, norms), wanted.blending, segment.postings, figures, choice)
+
+    return scan
 
 
 def _taste(part: Part, keys: Strings, values: FloatArray, norms: tuple[float, float]) -> Taste:

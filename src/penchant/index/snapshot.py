@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
 from penchant.index.building import build_segment, merge_segments, term_key, term_of
+from penchant.index.exact import Best
 from penchant.index.layout import (
     COUNT,
     DISTANCE_SCALE,
@@ -47,6 +48,8 @@ SMALL_SEGMENT = 1_000
 """Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
 
 Merge = Callable[[Sequence[tuple[Segment, Mask]]], Segment]
+Scan = Callable[[Part, Choice], Best]
+"""What finds any number of a part's pieces by some measure."""
 
 
 class Neighbour(NamedTuple):
@@ -96,6 +99,10 @@ class Snapshot:
         """Return one segment of all live pieces."""
         return merge_segments([(part.segment, part.live) for part in self.parts])
 
+    def apart(self) -> "Snapshot":
+        """Return the same pieces for questions in passing: what is remembered for others stays as it is."""
+        return Snapshot([part.apart() for part in self.parts])
+
     def prepare(self, category_weights: Mapping[str, float]) -> None:
         """Compute what the first query would: the norms under these category weights."""
         for part in self.parts:
@@ -107,11 +114,11 @@ class Snapshot:
         return sum(part.nbytes for part in self.parts)
 
     def __contains__(self, piece_id: str) -> bool:
-        return self._find(piece_id) is not None
+        return self.find(piece_id) is not None
 
     def terms_of(self, piece_id: str) -> dict[Term, int] | None:
         """Return the terms of a piece with their effective weights, or ``None`` for an unknown one."""
-        found = self._find(piece_id)
+        found = self.find(piece_id)
         if found is None:
             return None
         segment = found[0].segment
@@ -122,7 +129,7 @@ class Snapshot:
 
     def in_catalogs(self, piece_id: str, catalogs: frozenset[str]) -> bool:
         """Return whether a live piece is in one of the catalogs."""
-        found = self._find(piece_id)
+        found = self.find(piece_id)
         if found is None:
             return False
         part, place = found
@@ -145,13 +152,21 @@ class Snapshot:
         Raises:
             UnknownPiece: no live piece has this id.
         """
-        found = self._find(piece_id)
+        return self.nearest_to(self.asked(piece_id, algorithm, category_weights), shown, take)
+
+    def asked(self, piece_id: str, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> "Asked":
+        """Return a piece as a query.
+
+        Raises:
+            UnknownPiece: no live piece has this id.
+        """
+        found = self.find(piece_id)
         if found is None:
             raise UnknownPiece("The source has no piece with this id.")
-        own, place = found
-        if algorithm is None:
-            algorithm = Algorithm.COSINE if own.segment.weighted[place] else Algorithm.JACCARD
-        asked = _Asked(own, place, algorithm, category_weights)
+        return Asked(*found, algorithm, category_weights)
+
+    def nearest_to(self, asked: "Asked", shown: Filter, take: int) -> list[Neighbour]:
+        """Return the pieces nearest to a query, as `nearest` does."""
         nearest: list[tuple[int, str]] = []
         limit = FARTHEST
         for part in self.parts:
@@ -195,18 +210,26 @@ class Snapshot:
 
         Ties by ascending id; without ``fill`` pieces without any overlap are left out.
         """
-        keys = Strings.of(map(term_key, terms))
+        scan = self.overlap_scan(terms)
         best: list[tuple[int, str]] = []
         for part in self.parts:
-            known = part.segment.terms.find_all(keys)
             choice = Choice(part.allowed(shown), part.skipped(shown), take, NOWHERE if fill else 0)
-            found, places = exact.overlapping(
-                known[known >= 0], len(terms), part.segment.starts, part.segment.postings, choice
-            )
-            best += part.named(found, places)
+            best += part.named(*scan(part, choice))
         return [(-key, piece_id) for key, piece_id in sorted(best)[:take]]
 
-    def _find(self, piece_id: str) -> tuple[Part, int] | None:
+    @staticmethod
+    def overlap_scan(terms: Sequence[Term]) -> Scan:
+        """Return what finds the pieces of a part that overlap most with these terms."""
+        keys = Strings.of(map(term_key, terms))
+
+        def scan(part: Part, choice: Choice) -> Best:
+            known = part.segment.terms.find_all(keys)
+            return exact.overlapping(known[known >= 0], len(terms), part.segment.starts, part.segment.postings, choice)
+
+        return scan
+
+    def find(self, piece_id: str) -> tuple[Part, int] | None:
+        """Return the part that has a live piece, and its place there; ``None`` for an unknown one."""
         for part in reversed(self.parts):
             place = part.find(piece_id)
             if place is not None:
@@ -214,10 +237,18 @@ class Snapshot:
         return None
 
 
-class _Asked:
-    """The queried piece as numbers: its terms, what each adds to an overlap, and its own norm."""
+class Asked:
+    """The queried piece as numbers: its terms, what each adds to an overlap, and its own norm.
 
-    def __init__(self, own: Part, place: int, algorithm: Algorithm, category_weights: Mapping[str, float]) -> None:
+    Without an algorithm it is cosine where the piece has a keyword with a weight, Jaccard otherwise.
+    """
+
+    def __init__(
+        self, own: Part, place: int, algorithm: Algorithm | None, category_weights: Mapping[str, float]
+    ) -> None:
+        if algorithm is None:
+            algorithm = Algorithm.COSINE if own.segment.weighted[place] else Algorithm.JACCARD
+        self.algorithm = algorithm
         self.own = own
         self.place = place
         self.weights = category_weights
@@ -239,19 +270,37 @@ class _Asked:
         used = values > 0
         self.terms, self.values = terms[used].astype(np.int64), values[used]
 
+    @classmethod
+    def of_draft(cls, piece: Piece, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> "Asked":
+        """Return a piece as a query that no snapshot need have."""
+        return cls(Part.whole(build_segment([piece])), 0, algorithm, category_weights)
+
     def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return the nearest pieces of one segment as (distance in units, id)."""
+        query = self._query(part)
+        if query is None:
+            return []
+        skipped = part.skipped(shown, self.place if part is self.own else None)
+        segment = part.segment
+        choice = Choice(part.allowed(shown), skipped, take, limit)
+        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self._norms(segment), choice))
+
+    def scan(self, part: Part, choice: Choice) -> Best:
+        """Return any number of one segment's pieces with their distances, by numpy; the queried one is no exception."""
+        query = self._query(part)
+        if query is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return exact.nearest(query, part.segment.postings, self._norms(part.segment), choice)
+
+    def _query(self, part: Part) -> Query | None:
+        """Return the query against one segment, or ``None`` where that has none of its terms."""
         terms, values = self.terms, self.values
         if part is not self.own:
             terms = part.segment.terms.find_all(self.own.segment.terms, terms)
             terms, values = terms[terms >= 0], values[terms >= 0]
             if not len(terms):
-                return []
-        query = Query(self.mode, terms, self._typed(values, part.segment), self.norm)
-        skipped = part.skipped(shown, self.place if part is self.own else None)
-        segment = part.segment
-        choice = Choice(part.allowed(shown), skipped, take, limit)
-        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self._norms(segment), choice))
+                return None
+        return Query(self.mode, terms, self._typed(values, part.segment), self.norm)
 
     def _norms(self, segment: Segment) -> Norms:
         norms = segment.norms(factors_of(segment, self.weights))

@@ -68,6 +68,11 @@ class Strings:
 
     def find(self, value: str) -> int | None:
         """Return the place of a string in an ascending table, or ``None``."""
+        place = self.position(value)
+        return place if place < len(self) and self.encoded(place) == value.encode() else None
+
+    def position(self, value: str) -> int:
+        """Return how many strings of an ascending table are less than a string."""
         wanted, view, cuts = value.encode(), self._view, self._cuts
         low, high = 0, len(self)
         while low < high:
@@ -76,7 +81,7 @@ class Strings:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < len(self) and self.encoded(low) == wanted else None
+        return low
 
     def find_all(self, wanted: "Strings", numbers: IntArray | None = None) -> IntArray:
         """Return the places in this ascending table of some (or all) strings of another one; -1 where missing."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from penchant.errors import PreviewTooLarge
 from penchant.index import Audience, Tally
 from penchant.model import RATINGS, InteractionType, SourceSettings
 from penchant.storage import Cursor, SourceHead, Storage
@@ -68,11 +69,15 @@ class Audiences:
         self._storage = storage
         self._monotonic = monotonic
 
-    def count(self, last: Counted | None, wanted: Wanted) -> Counted:
+    def count(self, last: Counted | None, wanted: Wanted, *, most: int | None = None) -> Counted:
         """Return what is counted by now, going on from the last count where that leads on.
 
         Should it fail half-way, the next one counts some interactions again, which changes nothing.
+
+        Raises:
+            PreviewTooLarge: there are more than ``most`` interactions to count.
         """
+        counted = 0
         started = self._monotonic()
         head, positive, oldest_day = wanted.head, wanted.positive, wanted.oldest_day
         names = [kind.value for kind in positive]
@@ -81,6 +86,9 @@ class Audiences:
         with self._storage.interactions_feed(head.account_id, head.name, None if last is None else last.cursor) as feed:
             tally = Tally.empty(names, oldest_day) if last is None or feed.complete else last.tally
             for batch in feed.batches:
+                counted += len(batch)
+                if most is not None and counted > most:
+                    raise PreviewTooLarge(f"The source has more than {most} interactions to count anew.")
                 for row in batch:
                     if row.type is None:
                         tally.erase(row.user_key)

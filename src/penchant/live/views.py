@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -22,6 +23,9 @@ from penchant.wire import decode_settings
 
 WAIT_STEP_S = 0.02
 """Pause between looks for a version that another process or node may still commit."""
+
+MAX_COUNTED = 1_000_000
+"""Interactions that a preview counts: some seconds of a thread."""
 
 ADOPTING_S = 5.0
 """Pause between looks for files that are newer than what is held."""
@@ -222,6 +226,16 @@ class Views:
                 held.counted = counted
                 self._keep_within_memory(name, held)
             return counted.audience
+
+    async def audience_under(self, view: View, settings: SourceSettings, today: int) -> Audience:
+        """Return who likes what under settings that are not in force: counted anew, and kept by nobody.
+
+        Raises:
+            PreviewTooLarge: there are more than `MAX_COUNTED` interactions to count.
+        """
+        wanted = Wanted(head=view.head, settings=settings, today=today, own_version=0)
+        counting = functools.partial(self._audiences.count, None, wanted, most=MAX_COUNTED)
+        return (await self._database.in_thread(counting)).audience
 
     async def _follow(self, name: SourceName, head: SourceHead) -> _Held:
         async with self._lock(name):

@@ -9,8 +9,10 @@ from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.explanations import Explanations
 from penchant.service.measuring import Measuring
 from penchant.service.people import People
+from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, Settings
@@ -32,6 +34,8 @@ class Services:
     people: People
     curation: Curation
     recommender: Recommender
+    explanations: Explanations
+    previews: Previews
     administration: Administration
     measuring: Measuring
 

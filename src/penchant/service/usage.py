@@ -57,8 +57,8 @@ class Usage:
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
 
-    async def reserve(self, access: Access) -> Callable[[], None]:
-        """Count one answer; call what is returned if it is not given after all.
+    async def reserve(self, access: Access, answers: int = 1) -> Callable[[], None]:
+        """Count one answer, or several that are given together; call what is returned if none is given after all.
 
         Raises:
             QuotaExceeded: the month's answers are used up.
@@ -67,12 +67,12 @@ class Usage:
         slot = (access.account_id, _month(int(self._clock() // DAY_S)))
         quota = access.plan.recommendations_per_month
         if quota is None:
-            self._add(slot, 1)
+            self._add(slot, answers)
         else:
-            await self._reserve_within(slot, access, quota)
-        return functools.partial(self._add, slot, -1)
+            await self._reserve_within(slot, access, quota, answers)
+        return functools.partial(self._add, slot, -answers)
 
-    async def _reserve_within(self, slot: Slot, access: Access, quota: int) -> None:
+    async def _reserve_within(self, slot: Slot, access: Access, quota: int, answers: int) -> None:
         cells = self._table.cells
         deadline = time.monotonic() + UNDECIDED_TIMEOUT_S
         while time.monotonic() < deadline:
@@ -85,10 +85,10 @@ class Usage:
                 place = self._place(slot)
                 highest = stored + cells[place + _PENDING]
                 lowest = highest - cells[place + _MOVING]
-                if max(highest, lowest) < quota:
-                    cells[place + _PENDING] += 1
+                if max(highest, lowest) + answers <= quota:
+                    cells[place + _PENDING] += answers
                     return
-            if min(highest, lowest) >= quota:
+            if min(highest, lowest) + answers > quota:
                 raise QuotaExceeded(
                     f"The plan {access.plan.name!r} allows {quota} recommendation requests a month.",
                     retry_after_s=self._until_next_month(),

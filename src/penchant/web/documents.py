@@ -16,6 +16,7 @@ _DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}
 _PATH_TEXTS = {
     "source": "The source: a catalogue of the key's account.",
     "contentID": "The id of a piece; percent-encoded once (`/` as `%2F`).",
+    "other": "The id of any other piece; percent-encoded once.",
     "userID": "The id of a person; percent-encoded once.",
     "type": "One of Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike.",
     "code": "The code of an error.",
@@ -57,6 +58,8 @@ def _own_schemas() -> dict[str, Any]:
         },
         "EmptyArray": {"type": "array", "maxItems": 0},
         "IdArray": {"type": "array", "items": {"type": "string"}},
+        "AskedIds": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1, "maxLength": 500}},
+        "SimilarEntries": {"type": "array", "items": {"$ref": "#/components/schemas/SimilarEntry"}},
         "InteractionList": {"type": "array", "items": interaction},
         "InteractionArray": {
             "type": "array",

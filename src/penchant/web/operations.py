@@ -117,9 +117,21 @@ class Call:
         self.is_stale = view.stale
         return view
 
+    async def count_more(self, answers: int) -> Callable[[], None]:
+        """Count answers beyond the one that is counted already; call what is returned if they are not given.
+
+        Raises:
+            QuotaExceeded: the month's answers are used up.
+        """
+        return await self.services.usage.reserve(self.access, answers) if answers > 0 else _nothing
+
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that the operation does not know."""
         return ignored_names(self.operation.parameters, self.query)
+
+
+def _nothing() -> None:
+    """Take back what was not counted."""
 
 
 Handler = Callable[[Call], Awaitable[Answer]]

@@ -16,6 +16,9 @@ from penchant.wire import id_problem, name_problem, parse_date
 
 MAX_LISTED_INTERACTIONS = 1_000
 """Interactions in one page of a listing (interface, section 6)."""
+MAX_EXCLUDED = 1_000
+"""Ids that one request leaves out: some pages of lists that a person has been shown."""
+_SHARE = re.compile(r"[0-9]*\.?[0-9]+\Z")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 MAX_REMEMBERED_LENGTH = 200
 """Characters of a query whose values are remembered: what clients repeat is short."""
@@ -169,6 +172,19 @@ def _read_catalogs(query: Query) -> frozenset[str] | None:
     return frozenset(names) or None
 
 
+def _read_excluded(query: Query) -> frozenset[str]:
+    ids = query.values("exclude")
+    if len(ids) > MAX_EXCLUDED:
+        raise ValueError(f"Found {len(ids)} ids; up to {MAX_EXCLUDED} are accepted.")
+    return frozenset(map(_read_id, ids))
+
+
+def _read_share(text: str) -> float:
+    if not _SHARE.fullmatch(text) or float(text) > 1:
+        raise ValueError("Found another value; a number from 0 to 1 is accepted.")
+    return float(text)
+
+
 TAKE = Parameter(
     name="take",
     description="How many entries to return, 1 to 30; more counts as 30.",
@@ -221,6 +237,26 @@ FILL = Parameter(
     schema={"type": "boolean", "default": True},
     read=_read_boolean,
     default=True,
+)
+EXCLUDE = Parameter(
+    name="exclude",
+    description="Leave out the piece with this id, in this request; may be repeated, up to 1,000 times.",
+    schema={"type": "array", "items": {"type": "string"}, "maxItems": MAX_EXCLUDED},
+    read_all=_read_excluded,
+)
+DIVERSITY = Parameter(
+    name="diversity",
+    description="How much pieces are to be unlike each other, from 0 (the best ones) to 1.",
+    schema={"type": "number", "minimum": 0, "maximum": 1, "default": 0},
+    read=_read_share,
+    default=0.0,
+)
+EXPLAIN = Parameter(
+    name="explain",
+    description="`true` adds to each entry why it is there.",
+    schema={"type": "boolean", "default": False},
+    read=_read_boolean,
+    default=False,
 )
 CONTENT_ID = Parameter(
     name="content-id",
@@ -284,3 +320,5 @@ MIN_VERSION = Parameter(
     read=lambda text: integer(text, least=0),
     default=0,
 )
+PERSONAL = (TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
+"""What chooses a list for a person."""

@@ -82,6 +82,13 @@ KINDS: dict[str, ProblemKind] = {
     "too-few-pieces": ProblemKind(
         409, "Too few pieces", "Similar content needs at least two pieces in the source. Submit more."
     ),
+    "preview-too-large": ProblemKind(
+        409,
+        "Too much to preview",
+        "A preview in which a type of interaction begins or ends to speak for pieces, or in which retentionDays "
+        "changes, counts all interactions of the source anew, and there are more than the detail says. Preview "
+        "without that change, or store it.",
+    ),
     "body-too-large": ProblemKind(
         413,
         "The body is too large",
@@ -156,20 +163,23 @@ def status_of(error: PenchantError) -> int:
 
 def problem_body(error: PenchantError, base_path: str) -> bytes:
     """Return the RFC 9457 document of an error."""
+    return encode(problem_of(error, base_path))
+
+
+def problem_of(error: PenchantError, base_path: str) -> Problem:
+    """Return an error as the members of its document."""
     code = error.code if error.code in KINDS else "internal"
     kind = KINDS[code]
     faults = tuple(
         ProblemFault(pointer=fault.pointer, parameter=fault.parameter, detail=fault.detail) for fault in error.faults
     )
-    return encode(
-        Problem(
-            type=f"{base_path}/-/problems/{code}",
-            title=kind.title,
-            status=kind.status,
-            detail=error.detail,
-            code=code,
-            errors=faults or None,
-        )
+    return Problem(
+        type=f"{base_path}/-/problems/{code}",
+        title=kind.title,
+        status=kind.status,
+        detail=error.detail,
+        code=code,
+        errors=faults or None,
     )
 
 

@@ -4,6 +4,7 @@ from penchant.model import Feature, ListKind
 from penchant.web import content, curation, people, recommendations, system
 from penchant.web.administration import ADMINISTRATION
 from penchant.web.bodies import JSON, NDJSON
+from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
 from penchant.web.parameters import (
     ALGO,
@@ -12,16 +13,16 @@ from penchant.web.parameters import (
     CONFIRM,
     CONTENT_ID,
     EVENT_ID,
-    FILL,
-    INCLUDE_SEEN,
+    EXCLUDE,
+    EXPLAIN,
     INTERACTIONS_LIMIT,
     INTERACTIONS_TAKE,
     MIN_VERSION,
     OLD_TAKE,
     PAGE_LIMIT,
+    PERSONAL,
     SIMILAR_LIMIT,
     SKIP,
-    TAKE,
     TIMESTAMP,
     TYPE,
 )
@@ -112,7 +113,7 @@ _CONTENT = (
         summary="The nearest pieces, nearest first.",
         handler=recommendations.similar,
         tag="recommendations",
-        parameters=(SIMILAR_LIMIT, OLD_TAKE, CATALOGS, ALGO, AT, MIN_VERSION),
+        parameters=(SIMILAR_LIMIT, OLD_TAKE, CATALOGS, ALGO, AT, EXCLUDE, EXPLAIN, MIN_VERSION),
         counted=True,
         answer="RecommendationResult",
         errors=("unknown-piece", "too-few-pieces", "quota-exceeded"),
@@ -128,7 +129,7 @@ _PEOPLE = (
         handler=recommendations.recommendation,
         tag="recommendations",
         feature=Feature.PERSONALIZED,
-        parameters=(TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
+        parameters=(*PERSONAL, EXPLAIN, MIN_VERSION),
         counted=True,
         personal=True,
         answer="RecommendationResult",
@@ -357,5 +358,5 @@ _SYSTEM = (
     ),
 )
 
-OPERATIONS: tuple[Operation, ...] = (*_SYSTEM, *ADMINISTRATION, *_CONTENT, *_PEOPLE, *_CURATION)
+OPERATIONS: tuple[Operation, ...] = (*_SYSTEM, *ADMINISTRATION, *_CONTENT, *_PEOPLE, *EXPLANATIONS, *_CURATION)
 """Every operation but the two that are made from this table: the OpenAPI document and its page."""

@@ -14,6 +14,7 @@ from penchant.wire.administration import (
     parse_month,
 )
 from penchant.wire.answers import (
+    AnonymousResult,
     BulkReceipt,
     InteractionAnswer,
     InteractionKey,
@@ -27,9 +28,27 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.encoding import encode
+from penchant.wire.explanations import (
+    ExplainedPiece,
+    ExplainedResult,
+    KeywordShare,
+    Move,
+    MovingRule,
+    PartShare,
+    PersonalWhy,
+    PieceShare,
+    Place,
+    PreviewedList,
+    Reason,
+    SettingsPreview,
+    SimilarEntry,
+    SimilarWhy,
+)
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
-from penchant.wire.lists import decode_ids, decode_list
-from penchant.wire.pieces import Submission, decode_submission
+from penchant.wire.likings import Likings, decode_likings
+from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.pieces import Submission, decode_draft, decode_submission
+from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.schemas import components
 from penchant.wire.settings import decode_settings, encode_settings
 from penchant.wire.stored import decode_stored_piece
@@ -38,32 +57,54 @@ from penchant.wire.times import format_timestamp, parse_date, parse_interaction_
 
 __all__ = [
     "MAX_KEY_DAYS",
+    "MAX_PREVIEWED",
     "AccountUsageAnswer",
+    "AnonymousResult",
     "AuditEntryAnswer",
     "AuditLog",
     "BulkReceipt",
+    "ExplainedPiece",
+    "ExplainedResult",
     "InteractionAnswer",
     "InteractionKey",
     "KeyAnswer",
     "KeyList",
     "KeyWish",
+    "KeywordShare",
+    "Likings",
+    "Move",
+    "MovingRule",
     "NewKeyAnswer",
+    "PartShare",
+    "PersonalWhy",
+    "PieceShare",
+    "Place",
+    "PreviewWish",
+    "PreviewedList",
     "Problem",
     "ProblemFault",
     "Profile",
+    "Reason",
     "Receipt",
     "RecommendationResult",
     "RecommendedPiece",
+    "SettingsPreview",
+    "SimilarEntry",
+    "SimilarWhy",
     "SourceStatus",
     "Submission",
     "UsageReport",
     "UserExport",
     "components",
+    "decode_asked",
+    "decode_draft",
     "decode_ids",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
+    "decode_likings",
     "decode_list",
+    "decode_preview",
     "decode_settings",
     "decode_stored_piece",
     "decode_submission",

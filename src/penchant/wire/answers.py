@@ -40,6 +40,13 @@ class RecommendationResult(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     content: list[RecommendedPiece]
 
 
+class AnonymousResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A list for somebody without an id."""
+
+    id: None
+    content: list[RecommendedPiece]
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A person's taste: categories to keywords to scores between -1000 and 1000."""
 

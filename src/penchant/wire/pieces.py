@@ -1,15 +1,16 @@
 """Is a body a submission, what does it hold, and which bytes will reads return?"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from penchant.errors import TooManyEntries
-from penchant.model import MAX_ID_LENGTH, MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece
+from penchant.model import MAX_ID_LENGTH, MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece, Piece
 from penchant.wire.encoding import encode
 from penchant.wire.plain import read_plain, split
+from penchant.wire.stored import decode_stored_piece
 from penchant.wire.syntax import MAX_FREE_DEPTH, UNREADABLE, Faults, decode, fail_at, is_deeper, kind_of, pointer
 from penchant.wire.text import id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
@@ -18,6 +19,8 @@ MAX_CATEGORY_DEPTH = 64
 """Levels of nested categories; at least 32 must work (interface, section 3)."""
 MAX_IGNORED = 100
 """Left-out members that a receipt names (interface, section 3)."""
+_NO_ID = "draft"
+"""What stands for the id of a draft without one while its members are checked."""
 _PIECE_MEMBERS = frozenset({"id", "label", "categories", "filters", "extras"})
 _KEYWORD_MEMBERS = frozenset({"key", "weight"})
 _WINDOW_MEMBERS = ("availableFrom", "availableUntil")
@@ -88,6 +91,23 @@ def decode_as_whole(body: bytes) -> Submission:
             pieces[piece["id"]] = EncodedPiece(id=piece["id"], body=encode(piece))
     reading.faults.raise_any()
     return _submission(pieces, len(entries), reading)
+
+
+def decode_draft(body: bytes) -> tuple[str | None, Piece]:
+    """Return a piece that is not stored as the index would see it, and its id where it has one.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        InvalidInput: it is not acceptable as a piece; every fault has its pointer.
+    """
+    entry, reading = decode(body), _Reading()
+    given = entry.get("id") if isinstance(entry, dict) else None
+    if isinstance(entry, dict) and given is None:
+        entry = entry | {"id": _NO_ID}
+    piece = _read_piece(entry, "", reading)
+    reading.faults.raise_any()
+    draft = decode_stored_piece(encode(piece), 0)
+    return (None, replace(draft, id="")) if given is None else (draft.id, draft)
 
 
 def _submission(pieces: dict[str, EncodedPiece], accepted: int, reading: _Reading) -> Submission:

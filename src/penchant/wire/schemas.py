@@ -7,22 +7,30 @@ import msgspec
 from penchant.model import (
     MAX_ID_LENGTH,
     MAX_LABEL_LENGTH,
+    MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
+    MAX_TAKE,
     MAX_WEIGHT,
     InteractionType,
 )
-from penchant.wire import administration, answers
+from penchant.wire import administration, answers, explanations
+from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
 
 _ANSWERS = (
     answers.Receipt,
     answers.SourceStatus,
     answers.RecommendationResult,
+    answers.AnonymousResult,
     answers.Profile,
     answers.InteractionAnswer,
     answers.BulkReceipt,
     answers.UserExport,
     answers.Problem,
+    explanations.Reason,
+    explanations.SettingsPreview,
+    explanations.SimilarWhy,
+    explanations.PersonalWhy,
     administration.AuditLog,
     administration.KeyList,
     administration.NewKeyAnswer,
@@ -38,6 +46,7 @@ def components() -> dict[str, Any]:
     _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
     return {
         **generated,
+        **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
         "Settings": _settings(),
@@ -96,12 +105,87 @@ def _pieces() -> dict[str, Any]:
             },
         },
         "SubmittedPiece": {"type": "object", "properties": members, "required": ["id", "categories"]},
+        "Draft": {
+            "type": "object",
+            "properties": members | {"id": {"oneOf": [_ID, {"type": "null"}]}},
+            "required": ["categories"],
+        },
         "Piece": {
             "type": "object",
             "properties": returned,
             "required": ["id", "categories", "filters", "extras"],
         },
     }
+
+
+def _explained(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what has reasons of one of two kinds, which no record tells apart."""
+    properties = entry["properties"]
+    either = {"anyOf": [_ref("SimilarWhy"), _ref("PersonalWhy")], "description": "With `explain=true`."}
+    explained = {
+        "type": "object",
+        "properties": properties | {"why": _ref("SimilarWhy")},
+        "required": ["id", "score", "why"],
+    }
+    entries = {"type": "array", "items": _ref("RecommendedPiece")}
+    return {
+        "RecommendedPiece": entry | {"properties": properties | {"why": either}},
+        "ExplainedPiece": explained,
+        "DraftResult": {
+            "type": "object",
+            "properties": {
+                "id": {"type": ["string", "null"]},
+                "content": {"type": "array", "items": _ref("ExplainedPiece")},
+            },
+            "required": ["id", "content"],
+        },
+        "SimilarEntry": {
+            "type": "object",
+            "properties": {"id": _ID, "content": entries, "error": _ref("Problem")},
+            "required": ["id"],
+            "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
+        },
+        "SimilarPlace": _place("SimilarWhy"),
+        "PersonalPlace": _place("PersonalWhy"),
+        "PreviewWish": _preview_wish(),
+        "Likings": _likings(),
+    }
+
+
+def _place(why: str) -> dict[str, Any]:
+    members = {
+        "id": _ID,
+        "contentId": _ID,
+        "rank": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_TAKE},
+        "score": {"type": ["number", "null"]},
+        "why": {"oneOf": [_ref(why), {"type": "null"}]},
+        "reasons": {"type": "array", "items": _ref("Reason")},
+    }
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+def _preview_wish() -> dict[str, Any]:
+    ids = {"type": ["array", "null"], "items": _ID, "maxItems": MAX_LIST_LENGTH}
+    some = ids | {"maxItems": MAX_PREVIEWED}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "settings": {"oneOf": [_ref("Settings"), {"type": "null"}]},
+            "whitelist": ids,
+            "blacklist": ids,
+            "pieces": some,
+            "users": some,
+            "take": {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE},
+        },
+    }
+
+
+def _likings() -> dict[str, Any]:
+    ids = {"type": ["array", "null"], "items": _ID}
+    keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
+    members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
+    return {"type": "object", "additionalProperties": False, "properties": members}
 
 
 def _lists() -> dict[str, Any]:
@@ -155,6 +239,10 @@ def _settings() -> dict[str, Any]:
                 "properties": {name: _number(0, MAX_BLEND, default) for name, default in blend.items()},
             },
             "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
+            "maxPerValue": {
+                "type": "object",
+                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
+            },
         },
     }
 

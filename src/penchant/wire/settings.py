@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, InteractionType, SourceSettings
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, MAX_TAKE, Blend, InteractionType, SourceSettings
 from penchant.wire.encoding import encode
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
 from penchant.wire.text import name_problem
@@ -25,6 +25,7 @@ _MEMBERS = (
     "excludeSeen",
     "blend",
     "newPieceHalfLifeDays",
+    "maxPerValue",
 )
 _BLEND_MEMBERS = ("content", "audience", "popularity")
 
@@ -36,8 +37,13 @@ def decode_settings(body: bytes) -> SourceSettings:
         InvalidSyntax: not JSON.
         InvalidInput: unknown or ill-typed members, each with its pointer.
     """
+    return read_settings(decode(body))
+
+
+def read_settings(found: Any) -> SourceSettings:
+    """Return the settings in a decoded value; raises `InvalidInput` as `decode_settings`."""
     reader = _Reader()
-    value = reader.object(decode(body), "")
+    value = reader.object(found, "")
     reader.only(value, _MEMBERS, "")
     settings = SourceSettings(
         category_weights=reader.category_weights(value),
@@ -47,15 +53,17 @@ def decode_settings(body: bytes) -> SourceSettings:
         exclude_seen=reader.boolean(value, "excludeSeen", default=True),
         blend=reader.blend(value),
         new_piece_half_life_days=reader.number(value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30),
+        max_per_value=reader.max_per_value(value),
     )
     reader.faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, every member in the interface's order."""
+    """Return settings as JSON, every member in the interface's order; `maxPerValue` only where it limits something."""
     weights = settings.interaction_weights
     blend = settings.blend
+    limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
     return encode(
         {
             "categoryWeights": dict(settings.category_weights),
@@ -65,6 +73,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
             "excludeSeen": settings.exclude_seen,
             "blend": {"content": blend.content, "audience": blend.audience, "popularity": blend.popularity},
             "newPieceHalfLifeDays": settings.new_piece_half_life_days,
+            **limits,
         }
     )
 
@@ -120,14 +129,26 @@ class _Reader:
 
     def category_weights(self, value: Mapping[str, Any]) -> dict[str, Number]:
         where = "/categoryWeights"
-        given = self.object(value.get("categoryWeights", {}), where)
-        for name in given:
-            for level in name.split("/"):
+        given = self.by_category(value, "categoryWeights")
+        return {name: self.weight(given, name, where, least=0, most=MAX_CATEGORY_WEIGHT) for name in given}
+
+    def by_category(self, value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        given = self.object(value.get(name, {}), f"/{name}")
+        for category in given:
+            for level in category.split("/"):
                 problem = name_problem(level)
                 if problem:
-                    self.faults.add(where + pointer(name), f"No category can be called so: {problem}")
+                    self.faults.add(f"/{name}{pointer(category)}", f"No category can be called so: {problem}")
                     break
-        return {name: self.weight(given, name, where, least=0, most=MAX_CATEGORY_WEIGHT) for name in given}
+        return given
+
+    def max_per_value(self, value: Mapping[str, Any]) -> dict[str, int]:
+        given = self.by_category(value, "maxPerValue")
+        for category, most in given.items():
+            if type(most) is not int or not 1 <= most <= MAX_TAKE:
+                detail = f"Found {_shown(most)}; an integer from 1 to {MAX_TAKE} is accepted."
+                self.faults.add(f"/maxPerValue{pointer(category)}", detail)
+        return dict(given)
 
     def interaction_weights(self, value: Mapping[str, Any]) -> dict[InteractionType, Number]:
         where = "/interactionWeights"

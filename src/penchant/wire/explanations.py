@@ -1,0 +1,119 @@
+"""What do reasons and previews look like? Records whose fields are the interface's members, in its order."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from penchant.wire.answers import Problem, RecommendedPiece
+
+
+class KeywordShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a keyword of a category adds to a score."""
+
+    category: str
+    keyword: str
+    share: float
+
+
+class PieceShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a liked piece adds to the audience part, by the people who liked both."""
+
+    id: str
+    share: float
+
+
+class MovingRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What moved a piece: `whitelist` with the place on that list, from 0, or `fill`."""
+
+    rule: str
+    position: int | UnsetType = UNSET
+
+
+class SimilarWhy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why a piece is similar: shares that add up to 1 - score."""
+
+    terms: list[KeywordShare]
+    rules: list[MovingRule]
+
+
+class PartShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a part adds to a score: content with its terms, audience with its pieces, popularity, new."""
+
+    part: str
+    share: float
+    terms: list[KeywordShare] | UnsetType = UNSET
+    pieces: list[PieceShare] | UnsetType = UNSET
+
+
+class PersonalWhy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why a piece is recommended: shares of parts that add up to its s, of which score is 1 - max(0, s)."""
+
+    parts: list[PartShare]
+    rules: list[MovingRule]
+
+
+class ExplainedPiece(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One entry of a list with its reasons."""
+
+    id: str
+    score: float
+    why: SimilarWhy | PersonalWhy
+
+
+class ExplainedResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A list of similar or recommended pieces with reasons; no id for a draft without one."""
+
+    id: str | None
+    content: list[ExplainedPiece]
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why a piece is not in a list, and the one change that brings it in where there is one."""
+
+    code: str
+    detail: str
+    remedy: dict[str, Any] | None
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a piece stands in a list, and why, or why not; id is the piece or the person whose list it is."""
+
+    id: str
+    content_id: str
+    rank: int | None
+    score: float | None
+    why: SimilarWhy | PersonalWhy | None
+    reasons: list[Reason]
+
+
+class SimilarEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One of the lists that were asked for at once, or what is wrong with its id."""
+
+    id: str
+    content: list[RecommendedPiece] | list[ExplainedPiece] | UnsetType = UNSET
+    error: Problem | UnsetType = UNSET
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A piece whose rank changes; ``None`` where it is not in the list."""
+
+    id: str
+    before: int | None
+    after: int | None
+
+
+class PreviewedList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A list as it is and as it would be; id is the piece or the person whose list it is."""
+
+    id: str
+    before: list[RecommendedPiece]
+    after: list[RecommendedPiece]
+    moves: list[Move]
+
+
+class SettingsPreview(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Lists under settings that are not stored, beside those in force."""
+
+    pieces: list[PreviewedList]
+    users: list[PreviewedList]

@@ -1,0 +1,94 @@
+"""Is a body what somebody likes and dislikes, of whom nothing is stored?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penchant.errors import TooManyEntries
+from penchant.model import Term
+from penchant.wire.lists import check_ids
+from penchant.wire.syntax import Faults, decode, fail_at, kind_of, pointer
+from penchant.wire.text import id_problem, name_problem
+
+MAX_LIKINGS = 1_000
+"""Ids and keywords together that one request names."""
+_IDS = ("liked", "disliked")
+_KEYWORDS = ("likedKeywords", "dislikedKeywords")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likings:
+    """Pieces and keywords that somebody likes and dislikes; whoever is in both is liked."""
+
+    liked: tuple[str, ...] = ()
+    disliked: tuple[str, ...] = ()
+    liked_terms: tuple[Term, ...] = ()
+    disliked_terms: tuple[Term, ...] = ()
+
+
+def decode_likings(body: bytes) -> Likings:
+    """Return what a body says that somebody likes.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more ids and keywords than are accepted.
+        InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
+    """
+    value = decode(body)
+    if not isinstance(value, dict):
+        fail_at("", f"Found {kind_of(value)}; an object is accepted.")
+    faults = Faults()
+    for name in value:
+        if name not in (*_IDS, *_KEYWORDS):
+            accepted = ", ".join((*_IDS, *_KEYWORDS))
+            faults.add(pointer(name), f"Found an unknown member; accepted are {accepted}.")
+    liked, disliked = (_ids(value, name, faults) for name in _IDS)
+    liked_terms, disliked_terms = (_terms(value, name, faults) for name in _KEYWORDS)
+    count = len(liked) + len(disliked) + len(liked_terms) + len(disliked_terms)
+    if count > MAX_LIKINGS:
+        raise TooManyEntries(f"Found {count} ids and keywords; up to {MAX_LIKINGS} together are accepted.")
+    faults.raise_any()
+    return Likings(liked=liked, disliked=disliked, liked_terms=liked_terms, disliked_terms=disliked_terms)
+
+
+def _ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]:
+    given = value.get(name)
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        faults.add(f"/{name}", f"Found {kind_of(given)}; an array of ids is accepted.")
+        return ()
+    check_ids(given, f"/{name}", faults, unique=False)
+    return tuple(dict.fromkeys(each for each in given if isinstance(each, str)))
+
+
+def _terms(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[Term, ...]:
+    given = value.get(name)
+    if given is None:
+        return ()
+    if not isinstance(given, dict):
+        faults.add(f"/{name}", f"Found {kind_of(given)}; an object of categories is accepted.")
+        return ()
+    found: list[Term] = []
+    for category, keywords in given.items():
+        where = f"/{name}{pointer(category)}"
+        problem = next(filter(None, map(name_problem, category.split("/"))), None)
+        if problem:
+            faults.add(where, f"No category can be called so: {problem}")
+        elif not isinstance(keywords, list):
+            faults.add(where, f"Found {kind_of(keywords)}; an array of keywords is accepted.")
+        else:
+            found += _keywords(category, keywords, where, faults)
+    return tuple(dict.fromkeys(found))
+
+
+def _keywords(category: str, keywords: list[Any], where: str, faults: Faults) -> list[Term]:
+    found = []
+    for place, keyword in enumerate(keywords):
+        text = isinstance(keyword, str)
+        problem = id_problem(keyword) if text else f"Found {kind_of(keyword)}; a string is accepted."
+        if problem:
+            faults.add(f"{where}/{place}", problem)
+        else:
+            found.append(Term(category, keyword))
+    return found

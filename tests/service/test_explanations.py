@@ -1,0 +1,121 @@
+"""Explanations where time passes between a view and a look at it, and previews that many ask for."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from factories import piece
+from penchant.bootstrap import open_services
+from penchant.errors import Overloaded, PreviewTooLarge
+from penchant.live import views
+from penchant.live.views import View
+from penchant.model import FULL_PLAN, InteractionType, NewInteraction
+from penchant.service import Services, previews
+from penchant.service.access import Access
+from penchant.service.recommend import PersonalQuery, SimilarQuery
+from penchant.settings import CurrentSettings, Settings
+from penchant.wire import PreviewWish, decode_preview
+
+Scene = Callable[[Services, Access, View], Awaitable[None]]
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[tuple[Services, Access]]:
+    """Open the services, with a source of two pieces."""
+    async with open_services(CurrentSettings(settings)) as services:
+        access = Access(key_id="k", account_id=services.database.storage.account_id("one"), plan=FULL_PLAN, admin=False)
+        await services.content.submit(access, "s", msgspec.json.encode([piece("a", "x"), piece("b", "x")]))
+        yield services, access
+
+
+def test_what_is_stored_since_is_not_yet_indexed(settings: Settings) -> None:
+    async def scene() -> None:
+        async with opened(settings) as (services, access):
+            view = await services.views.view(access.account_id, "s")
+            receipt = await services.content.submit(access, "s", msgspec.json.encode([piece("c", "x")]))
+
+            for place in (
+                await services.explanations.near(access, view, SimilarQuery(piece_id="a"), "c"),
+                await services.explanations.suited(access, view, PersonalQuery(user_id="u"), "c"),
+            ):
+                assert [(each.code, each.remedy) for each in place.reasons] == [
+                    ("not-yet-indexed", {"min-version": receipt.version})
+                ]
+                assert (place.rank, place.score, place.why) == (None, None, None)
+
+    asyncio.run(scene())
+
+
+def test_a_piece_of_a_source_that_is_gone_is_unknown(settings: Settings) -> None:
+    async def scene() -> None:
+        async with opened(settings) as (services, access):
+            view = await services.views.view(access.account_id, "s")
+            await services.content.delete_source(access, "s", "s")
+
+            place = await services.explanations.near(access, view, SimilarQuery(piece_id="a"), "c")
+
+            assert [each.code for each in place.reasons] == ["unknown-piece"]
+
+    asyncio.run(scene())
+
+
+def test_previews_past_those_under_way_are_turned_away(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(previews, "PREVIEW_WAIT_S", 0.0)
+    wish: PreviewWish = decode_preview(b'{"pieces":["a"],"users":["u"]}')
+
+    async def scene() -> None:
+        async with opened(settings) as (services, access):
+            view = await services.views.view(access.account_id, "s")
+            asked = [services.previews.settings(view, wish) for _ in range(previews.MAX_PREVIEWS + 1)]
+            found = await asyncio.gather(*asked, return_exceptions=True)
+
+            assert [type(each) for each in found if isinstance(each, Exception)] == [Overloaded]
+            assert (await services.previews.settings(view, wish)).pieces[0].moves == []
+
+    asyncio.run(scene())
+
+
+def test_a_preview_counts_so_many_interactions_anew(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MAX_COUNTED", 2)
+    clicked = [NewInteraction(user_id="u", type=InteractionType.CLICK, piece_id="a")]
+    same = decode_preview(b'{"settings":{"interactionWeights":{"Click":9}},"users":["u"]}')
+    other = decode_preview(b'{"settings":{"interactionWeights":{"Click":0}},"users":["u"]}')
+
+    async def scene() -> None:
+        async with opened(settings) as (services, access):
+            await services.people.record(access, "s", clicked * 2)
+            assert await services.previews.settings(await services.views.view(access.account_id, "s"), other)
+            await services.people.record(access, "s", clicked)
+            view = await services.views.view(access.account_id, "s")
+            assert await services.previews.settings(view, same)
+            with pytest.raises(PreviewTooLarge):
+                await services.previews.settings(view, other)
+
+    asyncio.run(scene())
+
+
+def test_a_preview_leaves_what_requests_remember_as_it_is(settings: Settings) -> None:
+    wish = decode_preview(
+        b'{"settings":{"categoryWeights":{"genre":2}},"blacklist":["b"],"pieces":["a"],"users":["u"]}'
+    )
+
+    async def scene() -> None:
+        async with opened(settings) as (services, access):
+            view = await services.views.view(access.account_id, "s")
+            today = int(time.time() // 86_400)
+            audience = await services.views.audience(view, today, 0)
+            await services.previews.settings(view, wish)
+            popular = audience.popular(view.snapshot.parts)
+            norms = [part.segment.norms((1,)) for part in view.snapshot.parts]
+            for _ in range(5):
+                await services.previews.settings(view, wish)
+
+            assert audience.popular(view.snapshot.parts) is popular
+            assert [part.segment.norms((1,)) for part in view.snapshot.parts] == norms
+            assert await services.views.audience(view, today, 0) is audience
+
+    asyncio.run(scene())

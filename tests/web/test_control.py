@@ -1,0 +1,189 @@
+"""Lists that are varied, limited by keyword, without some pieces, and for people of whom nothing is stored."""
+
+from typing import Any
+
+import pytest
+
+from conftest import Service
+from factories import piece
+
+
+def film(name: str, genre: str, director: str) -> dict[str, Any]:
+    return {"id": name, "categories": {"genre": [genre], "director": [director]}}
+
+
+def recommended(service: Service, query: str = "", user: str = "u") -> list[str]:
+    found = service.get(f"/s/users/{user}/recommendation{query}").json()["content"]
+    return [each["id"] for each in found]
+
+
+def like(service: Service, *ids: str, user: str = "u") -> None:
+    for piece_id in ids:
+        assert service.post(f"/s/users/{user}/interactions/RateLike/content/{piece_id}").status_code == 200
+
+
+@pytest.fixture
+def films(service: Service) -> Service:
+    """Four of one director, of whom one is liked, and others."""
+    wilders = [film(name, "crime", "wilder") for name in ("a1", "a2", "a3", "a4")]
+    service.submit("s", *wilders, film("b1", "crime", "lang"), film("c1", "comedy", "tati"))
+    like(service, "a4")
+    return service
+
+
+def test_the_settings_limit_how_many_pieces_share_a_keyword(films: Service) -> None:
+    assert recommended(films)[:3] == ["a1", "a2", "a3"]
+    films.put("/s/settings", json={"maxPerValue": {"director": 2}})
+
+    assert recommended(films) == ["a1", "a2", "b1", "c1"]
+    assert films.get("/s/settings").json()["maxPerValue"] == {"director": 2}
+
+
+def test_a_limited_list_is_filled_from_all_that_may_be_shown(service: Service) -> None:
+    alike = [piece(f"a{number:03}", "x") for number in range(200)]
+    others = [piece(f"b{number:02}", f"k{number}") for number in range(40)]
+    service.submit("s", *alike, piece("liked", "x"), *others)
+    like(service, "liked")
+    service.put("/s/settings", json={"maxPerValue": {"genre": 1}})
+
+    assert recommended(service) == ["a000", *(f"b{number:02}" for number in range(29))]
+
+
+def test_without_a_limit_the_settings_do_not_name_it(films: Service) -> None:
+    assert "maxPerValue" not in films.get("/s/settings").json()
+
+
+@pytest.mark.parametrize("most", (0, 31, 1.5, "2", True))
+def test_a_limit_is_an_integer_from_1_to_30(films: Service, most: Any) -> None:
+    answer = films.put("/s/settings", json={"maxPerValue": {"director": most}})
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/maxPerValue/director"
+
+
+def test_a_diverse_list_prefers_what_is_unlike_the_pieces_before(films: Service) -> None:
+    assert recommended(films, "?diversity=0") == recommended(films)
+    assert recommended(films, "?diversity=1")[:3] == ["a1", "c1", "b1"]
+    assert sorted(recommended(films, "?diversity=0.5")) == sorted(recommended(films))
+
+
+def test_the_best_piece_stays_first_and_scores_stay_what_they_are(films: Service) -> None:
+    plain = films.get("/s/users/u/recommendation").json()["content"]
+    diverse = films.get("/s/users/u/recommendation?diversity=0.9").json()["content"]
+
+    assert diverse[0] == plain[0]
+    assert {each["id"]: each["score"] for each in diverse} == {each["id"]: each["score"] for each in plain}
+
+
+@pytest.mark.parametrize("diversity", ("-0.1", "1.01", "x", "nan", ""))
+def test_diversity_is_a_number_from_0_to_1(films: Service, diversity: str) -> None:
+    assert films.get(f"/s/users/u/recommendation?diversity={diversity}").status_code == 422
+
+
+def test_whitelisted_pieces_come_first_and_count_for_the_limit(films: Service) -> None:
+    films.put("/s/settings", json={"maxPerValue": {"director": 1}})
+    films.put("/s/whitelist", json=["a3", "a2"])
+
+    assert recommended(films) == ["a3", "a2", "b1", "c1"]
+
+
+def test_one_request_can_exclude_pieces(films: Service) -> None:
+    assert recommended(films, "?exclude=a1&exclude=a3") == ["a2", "b1", "c1"]
+    similar = films.get("/s/content/a1/similar?exclude=a2&exclude=b1").json()["content"]
+    assert [each["id"] for each in similar] == ["a3", "a4"]
+    assert films.get("/s/content/a1/similar?exclude=").status_code == 422
+    many = "&".join(f"exclude={number}" for number in range(1001))
+    assert films.get(f"/s/content/a1/similar?{many}").status_code == 422
+
+
+def why_not(service: Service, piece_id: str, query: str = "") -> list[dict[str, Any]]:
+    answer = service.get(f"/s/users/u/why/{piece_id}{query}").json()
+    assert answer["rank"] is None
+    reasons: list[dict[str, Any]] = answer["reasons"]
+    return reasons
+
+
+def test_reasons_name_limits_and_exclusions(films: Service) -> None:
+    (reason,) = why_not(films, "a1", "?exclude=a1")
+    assert (reason["code"], reason["remedy"]) == ("excluded", {"remove": "exclude"})
+
+    films.put("/s/settings", json={"maxPerValue": {"director": 2}})
+    (reason,) = why_not(films, "a3")
+    assert (reason["code"], reason["remedy"]) == ("max-per-value", {"remove": "maxPerValue", "category": "director"})
+    assert "wilder" in reason["detail"]
+
+
+def test_reasons_name_diversity(service: Service) -> None:
+    service.submit("s", *[piece(f"a{number:02}", "x") for number in range(40)], piece("liked", "x"))
+    service.submit("s", *[piece(f"b{number:02}", f"k{number}") for number in range(40)])
+    like(service, "liked")
+
+    (reason,) = why_not(service, "a05", "?diversity=1")
+    assert (reason["code"], reason["remedy"]) == ("alike", {"diversity": 0})
+
+
+def test_what_diversity_has_moved_is_told(films: Service) -> None:
+    listed = films.get("/s/users/u/recommendation?diversity=1&explain=true").json()["content"]
+
+    rules = {each["id"]: [rule["rule"] for rule in each["why"]["rules"]] for each in listed}
+    assert rules["a1"] == []
+    assert "diversity" in rules["c1"]
+
+
+def preview(service: Service, body: Any, query: str = "") -> Any:
+    answer = service.post(f"/s/preview/recommendation{query}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_somebody_without_an_id_gets_a_list_from_likes(films: Service) -> None:
+    found = preview(films, {"liked": ["a4"]})
+
+    assert found["id"] is None
+    assert [each["id"] for each in found["content"]] == recommended(films)
+
+
+def test_likes_and_dislikes_may_be_keywords(films: Service) -> None:
+    body = {"likedKeywords": {"genre": ["comedy"]}, "dislikedKeywords": {"director": ["wilder"]}}
+    found = [each["id"] for each in preview(films, body, "?algo=cosine")["content"]]
+
+    assert found[:2] == ["c1", "b1"]
+
+
+def test_a_preview_stores_nothing_and_may_be_explained(films: Service) -> None:
+    before = films.get("/s").json()
+    found = preview(films, {"disliked": ["a4"]}, "?explain=true&take=2")
+
+    assert [set(each) for each in found["content"]] == [{"id", "score", "why"}] * 2
+    assert films.get("/s").json() == before
+
+
+def test_without_likes_the_popular_come_first(films: Service) -> None:
+    assert preview(films, {})["content"][0]["id"] == "a4"
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    (
+        ([], ""),
+        ({"likes": []}, "/likes"),
+        ({"liked": "a"}, "/liked"),
+        ({"liked": [1]}, "/liked/0"),
+        ({"likedKeywords": ["a"]}, "/likedKeywords"),
+        ({"likedKeywords": {"genre": "a"}}, "/likedKeywords/genre"),
+        ({"likedKeywords": {"a//b": ["a"]}}, "/likedKeywords/a~1~1b"),
+        ({"dislikedKeywords": {"genre": [""]}}, "/dislikedKeywords/genre/0"),
+        ({"dislikedKeywords": {"genre": [2]}}, "/dislikedKeywords/genre/0"),
+    ),
+)
+def test_bad_likes_are_named(films: Service, body: Any, pointer: str) -> None:
+    answer = films.post("/s/preview/recommendation", json=body)
+
+    assert answer.status_code == 422
+    assert pointer in [fault["pointer"] for fault in answer.json()["errors"]]
+
+
+def test_too_many_likes_are_refused(films: Service) -> None:
+    answer = films.post("/s/preview/recommendation", json={"liked": [str(number) for number in range(1001)]})
+
+    assert answer.status_code == 413
