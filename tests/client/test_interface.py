@@ -11,7 +11,8 @@ import pytest
 from penchant.web.routes import OPERATIONS
 
 WEB = Path(__file__).parents[1] / "web"
-SUITES = [str(WEB / f"test_{name}.py") for name in ("access", "administration", "content", "people", "similar")]
+NAMES = ("access", "administration", "content", "explanations", "people", "previews", "similar", "why")
+SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]
 LEAST_REQUESTS = 1_000
 
 

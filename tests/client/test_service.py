@@ -152,6 +152,28 @@ def test_people(either: Callable[..., Either], source: str) -> None:
     assert client.export_user(source, "kim").interactions == []
 
 
+def test_reasons_and_previews(either: Callable[..., Either], source: str) -> None:
+    client = either()
+    client.submit_content(source, [Piece(id=name, categories={"g": [name[0], "x"]}) for name in ("a1", "a2", "b1")])
+    client.record_interaction(source, "kim", "RateLike", "a1")
+
+    (first, second) = client.similar_content(source, "a1", explain=True).content
+    assert sum(term.share for term in first.why.terms) == pytest.approx(1 - first.score)
+    assert client.similar_content(source, "a1").content[0].why is None
+    assert client.why_similar(source, "a1", second.id).rank == 2
+    assert client.recommend(source, "kim", explain=True).content[0].why.parts[0].part == "content"
+    assert client.why_recommended(source, "kim", "a1").reasons[0].code == "seen"
+    assert client.preview_similar(source, {"categories": {"g": ["b", "x"]}}, limit=1).content[0].id == "b1"
+    draft = client.preview_similar(source, Piece(id="draft", categories={"g": ["b"]}))
+    assert (draft.id, [entry.id for entry in draft.content]) == ("draft", ["b1"])
+    preview = client.preview_settings(source, blacklist=["a2"], pieces=["a1"], take=2)
+    assert {(move.id, move.before, move.after) for move in preview.pieces[0].moves} == {("a2", 1, None), ("b1", 2, 1)}
+    found = client.similar_to_each(source, ["a1", "unknown"] * 60, limit=1, explain=True)
+    assert [each.id for each in found] == ["a1", "unknown"] * 60
+    assert found[0].content[0].id == "a2"
+    assert found[1].error.code == "unknown-piece"
+
+
 def test_lists_and_settings(either: Callable[..., Either], source: str) -> None:
     client = either()
     client.submit_content(source, [])

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from penchant.client import AsyncClient, Client, Retries, ServiceError
 from penchant.client.content import MAX_PIECES
+from penchant.client.explanations import MAX_ASKED
 from penchant.client.people import MAX_INTERACTIONS
 from penchant.settings import Settings
 from penchant.web.operations import Operation
@@ -35,8 +36,12 @@ BODIES = {
     "put_whitelist": ("ids", None),
     "put_blacklist": ("ids", None),
     "record_interactions": ("interactions", MAX_INTERACTIONS),
+    "similar_to_each": ("ids", MAX_ASKED),
 }
 """Under which name a method takes the entries of a body, and how many go in one request."""
+
+WHOLE = {"put_settings": "settings", "preview_similar": "piece"}
+"""Under which name a method takes a body as it is."""
 
 
 class Unspoken(Exception):
@@ -92,8 +97,10 @@ class Call:
 
     def _take(self, body: Any) -> None:
         """Take a body as the method's parameters."""
-        if self.name == "put_settings":
-            self.options["settings"] = body
+        if self.name in WHOLE:
+            self.options[WHOLE[self.name]] = body
+        elif self.name == "preview_settings" and isinstance(body, dict):
+            self.options |= _spoken_preview(body)
         elif self.name == "create_key" and isinstance(body, dict):
             renamed = {"days" if name == "expiresInDays" else name: value for name, value in body.items()}
             if "account" not in body or set(renamed) - {"account", "plan", "admin", "days"}:
@@ -104,6 +111,15 @@ class Call:
             if not name or not isinstance(body, list) or (most is not None and len(body) > most):
                 raise Unspoken
             self.options[name] = body
+
+
+def _spoken_preview(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the members of a wish as options, where they are of a type that these have."""
+    known = {"settings", "whitelist", "blacklist", "pieces", "users", "take"}
+    lists = [value for name, value in body.items() if name not in {"settings", "take"}]
+    if set(body) - known or None in body.values() or not all(isinstance(value, list) for value in lists):
+        raise Unspoken
+    return body
 
 
 class ClientService(Service):

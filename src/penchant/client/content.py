@@ -10,7 +10,8 @@ import msgspec
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.errors import moved
 from penchant.client.requests import Algorithm, Flow, Listing, Request, query_of, reading, several
-from penchant.wire import Receipt, RecommendationResult, SourceStatus
+from penchant.wire import Receipt, SourceStatus
+from penchant.wire.explained import SimilarPieces
 from penchant.wire.records import ContentList, IdList, Piece
 
 MAX_PIECES = 2_000
@@ -33,6 +34,12 @@ class SimilarOptions(TypedDict, total=False):
     catalogs: Iterable[str] | None
     algo: Algorithm | None
     at: date | str | None
+
+
+class ExplainedOptions(SimilarOptions, total=False):
+    """As above; ``explain`` adds to each entry why it is there."""
+
+    explain: bool | None
 
 
 def submit_content(source: str, pieces: Iterable[Piece | Mapping[str, object]], *, wait: bool = False) -> Flow[Receipt]:
@@ -97,10 +104,10 @@ def get_content(source: str, content_id: str) -> Request[Piece]:
     return reading("/{source}/content/{contentID}", Piece, {"source": source, "contentID": content_id})
 
 
-def similar_content(source: str, content_id: str, **options: Unpack[SimilarOptions]) -> Request[RecommendationResult]:
+def similar_content(source: str, content_id: str, **options: Unpack[ExplainedOptions]) -> Request[SimilarPieces]:
     """Read the pieces nearest to a piece, nearest first."""
     places = {"source": source, "contentID": content_id}
-    return reading("/{source}/content/{contentID}/similar", RecommendationResult, places, options)
+    return reading("/{source}/content/{contentID}/similar", SimilarPieces, places, options)
 
 
 def delete_content(source: str, ids: Iterable[str]) -> Flow[None]:

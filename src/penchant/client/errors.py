@@ -136,6 +136,12 @@ class TooFewPieces(NotAcceptable):
     own_code = "too-few-pieces"
 
 
+class PreviewTooLarge(NotAcceptable):
+    """What a preview asks for would take too long to find out."""
+
+    own_code = "preview-too-large"
+
+
 class Unauthenticated(ServiceError):
     """The key is unknown, revoked or expired."""
 

@@ -8,7 +8,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from penchant.client import administration, content, curation, people
+from penchant.client import administration, content, curation, explanations, people
 from penchant.client.requests import Flow, Listing, Pages, Request
 
 P = ParamSpec("P")
@@ -140,6 +140,12 @@ class Methods:
     iterate_interactions = Turned(people.iterate_interactions)
     export_user = Sent(people.export_user)
     erase_user = Sent(people.erase_user)
+
+    why_similar = Sent(explanations.why_similar)
+    why_recommended = Sent(explanations.why_recommended)
+    preview_similar = Sent(explanations.preview_similar)
+    preview_settings = Sent(explanations.preview_settings)
+    similar_to_each = Followed(explanations.similar_to_each)
 
     get_whitelist = Sent(curation.get_whitelist)
     put_whitelist = Sent(curation.put_whitelist)

@@ -7,7 +7,8 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
-from penchant.wire import BulkReceipt, InteractionAnswer, Profile, RecommendationResult, UserExport
+from penchant.wire import BulkReceipt, InteractionAnswer, Profile, UserExport
+from penchant.wire.explained import PersonalPieces
 from penchant.wire.records import Interaction, InteractionType
 
 MAX_INTERACTIONS = 10_000
@@ -16,7 +17,7 @@ PAGE_SIZE = 1_000
 """Interactions in one page of a listing."""
 
 
-class RecommendOptions(TypedDict, total=False):
+class PersonalOptions(TypedDict, total=False):
     """What narrows a recommendation; ``at`` is the day as of which availability and interactions count."""
 
     take: int | None
@@ -25,6 +26,12 @@ class RecommendOptions(TypedDict, total=False):
     at: date | str | None
     include_seen: bool | None
     fill: bool | None
+
+
+class RecommendOptions(PersonalOptions, total=False):
+    """As above; ``explain`` adds to each entry why it is there."""
+
+    explain: bool | None
 
 
 class EventOptions(TypedDict, total=False):
@@ -49,9 +56,9 @@ class InteractionOptions(InteractionFilter, total=False):
     limit: int | None
 
 
-def recommend(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Request[RecommendationResult]:
+def recommend(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Request[PersonalPieces]:
     """Read what a person may like, best first."""
-    return _personal("/{source}/users/{userID}/recommendation", RecommendationResult, (source, user_id), options)
+    return _personal("/{source}/users/{userID}/recommendation", PersonalPieces, (source, user_id), options)
 
 
 def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
