@@ -24,7 +24,7 @@ from penchant.model import Algorithm as ServedAlgorithm
 from penchant.settings import Settings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import Interaction, InteractionType, Piece
+from penchant.wire.records import Interaction, InteractionType, Likings, Piece
 from penchant.wire.records import Settings as SourceSettings
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}
@@ -61,6 +61,9 @@ SAMPLES: dict[str, Any] = {
     "algo": "cosine",
     "at": "2026-01-01",
     "include_seen": True,
+    "exclude": ["a"],
+    "diversity": 0.5,
+    "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",

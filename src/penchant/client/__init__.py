@@ -44,7 +44,7 @@ from penchant.client.errors import (
 )
 from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
-from penchant.wire.records import Interaction, InteractionType, Piece, Settings
+from penchant.wire.records import Interaction, InteractionType, Likings, Piece, Settings
 
 __all__ = [
     "Algorithm",
@@ -61,6 +61,7 @@ __all__ = [
     "InternalError",
     "InvalidInput",
     "InvalidSyntax",
+    "Likings",
     "MalformedPath",
     "NotATenant",
     "NotAcceptable",

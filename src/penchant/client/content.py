@@ -28,12 +28,16 @@ class PageOptions(TypedDict, total=False):
 
 
 class SimilarOptions(TypedDict, total=False):
-    """What narrows a list of similar pieces; ``at`` is the day as of which availability counts."""
+    """What narrows a list of similar pieces; ``at`` is the day as of which availability counts.
+
+    ``exclude`` leaves out pieces with these ids.
+    """
 
     limit: int | None
     catalogs: Iterable[str] | None
     algo: Algorithm | None
     at: date | str | None
+    exclude: Iterable[str] | None
 
 
 class ExplainedOptions(SimilarOptions, total=False):

@@ -5,11 +5,11 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import batches
 from penchant.client.content import ExplainedOptions, SimilarOptions
-from penchant.client.people import PersonalOptions
+from penchant.client.people import PersonalOptions, RecommendOptions
 from penchant.client.requests import Answered, Flow, Request, query_of, reading, several
 from penchant.wire import SettingsPreview, encode
-from penchant.wire.explained import DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
-from penchant.wire.records import Piece, Settings
+from penchant.wire.explained import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
+from penchant.wire.records import Likings, Piece, Settings
 
 MAX_ASKED = 100
 """Pieces whose neighbours one request asks for."""
@@ -45,6 +45,13 @@ def preview_similar(
 ) -> Request[DraftNeighbours]:
     """Read the neighbours that a piece would have, with reasons; a mapping needs no id."""
     return _asking("/{source}/preview/similar", DraftNeighbours, source, encode(piece), options)
+
+
+def preview_recommendation(
+    source: str, likings: Likings | Mapping[str, object], **options: Unpack[RecommendOptions]
+) -> Request[AnonymousPieces]:
+    """Read what somebody may like of whom nothing is stored."""
+    return _asking("/{source}/preview/recommendation", AnonymousPieces, source, encode(likings), options)
 
 
 def preview_settings(source: str, **wanted: Unpack[PreviewOptions]) -> Request[SettingsPreview]:

@@ -144,6 +144,7 @@ class Methods:
     why_similar = Sent(explanations.why_similar)
     why_recommended = Sent(explanations.why_recommended)
     preview_similar = Sent(explanations.preview_similar)
+    preview_recommendation = Sent(explanations.preview_recommendation)
     preview_settings = Sent(explanations.preview_settings)
     similar_to_each = Followed(explanations.similar_to_each)
 

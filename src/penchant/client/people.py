@@ -18,7 +18,10 @@ PAGE_SIZE = 1_000
 
 
 class PersonalOptions(TypedDict, total=False):
-    """What narrows a recommendation; ``at`` is the day as of which availability and interactions count."""
+    """What narrows a recommendation; ``at`` is the day as of which availability and interactions count.
+
+    ``exclude`` leaves out pieces with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
+    """
 
     take: int | None
     catalogs: Iterable[str] | None
@@ -26,6 +29,8 @@ class PersonalOptions(TypedDict, total=False):
     at: date | str | None
     include_seen: bool | None
     fill: bool | None
+    exclude: Iterable[str] | None
+    diversity: float | None
 
 
 class RecommendOptions(PersonalOptions, total=False):

@@ -173,7 +173,7 @@ def _read_catalogs(query: Query) -> frozenset[str] | None:
 
 
 def _read_excluded(query: Query) -> frozenset[str]:
-    ids = query.values("exclude")
+    ids = [*query.values("exclude"), *query.values("exclude[]")]
     if len(ids) > MAX_EXCLUDED:
         raise ValueError(f"Found {len(ids)} ids; up to {MAX_EXCLUDED} are accepted.")
     return frozenset(map(_read_id, ids))
@@ -243,6 +243,7 @@ EXCLUDE = Parameter(
     description="Leave out the piece with this id, in this request; may be repeated, up to 1,000 times.",
     schema={"type": "array", "items": {"type": "string"}, "maxItems": MAX_EXCLUDED},
     read_all=_read_excluded,
+    aliases=("exclude[]",),
 )
 DIVERSITY = Parameter(
     name="diversity",

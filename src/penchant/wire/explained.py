@@ -47,6 +47,13 @@ class PersonalPieces(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     content: list[PersonalPiece]
 
 
+class AnonymousPieces(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What somebody may like of whom nothing is stored."""
+
+    id: None
+    content: list[PersonalPiece]
+
+
 class SimilarPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those similar to another, and why, or why not."""
 

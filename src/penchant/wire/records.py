@@ -4,11 +4,12 @@ The service keeps pieces and settings as they came; a program wants to look into
 beyond its shape: what is acceptable the service says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, SourceSettings
 
@@ -78,6 +79,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     exclude_seen: bool = _DEFAULTS.exclude_seen
     blend: BlendSettings = BlendSettings()
     new_piece_half_life_days: Number = _DEFAULTS.new_piece_half_life_days
+    max_per_value: Mapping[str, int] | UnsetType = UNSET
+
+
+class Likings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What somebody likes and dislikes: ids, and keywords by category."""
+
+    liked: Sequence[str] = ()
+    disliked: Sequence[str] = ()
+    liked_keywords: Mapping[str, Sequence[str]] = {}
+    disliked_keywords: Mapping[str, Sequence[str]] = {}
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
