@@ -46,7 +46,7 @@ SAMPLES: dict[str, Any] = {
     "whitelist": ["c"],
     "blacklist": ["c"],
     "explain": True,
-    "settings": SourceSettings(category_weights={"g": 2}),
+    "settings": SourceSettings(category_weights={"g": 2}, max_per_value={"g": 3}),
     "account": "a",
     "plan": "full",
     "admin": False,
