@@ -11,6 +11,7 @@ import pytest
 from factories import piece
 from penchant.bootstrap import open_services
 from penchant.errors import Overloaded, PreviewTooLarge
+from penchant.index.segment import MAX_NORMS
 from penchant.live import views
 from penchant.live.views import View
 from penchant.model import FULL_PLAN, InteractionType, NewInteraction
@@ -99,19 +100,22 @@ def test_a_preview_counts_so_many_interactions_anew(settings: Settings, monkeypa
 
 
 def test_a_preview_leaves_what_requests_remember_as_it_is(settings: Settings) -> None:
-    wish = decode_preview(
-        b'{"settings":{"categoryWeights":{"genre":2}},"blacklist":["b"],"pieces":["a"],"users":["u"]}'
-    )
+    wishes = [
+        decode_preview(
+            b'{"settings":{"categoryWeights":{"genre":%d}},"blacklist":["b"],"pieces":["a"],"users":["u"]}' % weight
+        )
+        for weight in range(2, 3 + MAX_NORMS)
+    ]
 
     async def scene() -> None:
         async with opened(settings) as (services, access):
             view = await services.views.view(access.account_id, "s")
             today = int(time.time() // 86_400)
             audience = await services.views.audience(view, today, 0)
-            await services.previews.settings(view, wish)
+            await services.previews.settings(view, wishes[0])
             popular = audience.popular(view.snapshot.parts)
             norms = [part.segment.norms((1,)) for part in view.snapshot.parts]
-            for _ in range(5):
+            for wish in wishes:
                 await services.previews.settings(view, wish)
 
             assert audience.popular(view.snapshot.parts) is popular

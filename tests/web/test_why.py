@@ -277,4 +277,5 @@ def test_a_lone_piece_has_no_list_among_several_either(service: Service) -> None
 
     assert service.post("/s/similar", json=["a"]).json()["code"] == "too-few-pieces"
     assert service.get("/s/content/a/similar?explain=true").json()["code"] == "too-few-pieces"
+    assert service.get("/s/content/no/similar?explain=true").json()["code"] == "unknown-piece"
     assert ok(service.post("/s/similar", json=["no"]))[0]["error"]["code"] == "unknown-piece"
