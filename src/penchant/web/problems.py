@@ -6,6 +6,8 @@ from html import escape
 from penchant.errors import PenchantError, UnknownProblem
 from penchant.wire import Problem, ProblemFault, encode
 
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
 
 @dataclass(frozen=True, slots=True)
 class ProblemKind:
