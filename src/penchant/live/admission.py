@@ -9,7 +9,7 @@ from penchant.errors import Overloaded
 
 TOGETHER = 16
 """Requests begun in one turn of the event loop: what comes meanwhile, be it health, waits for no more than these."""
-CROWD = 48
+CROWD = 32
 """Requests that may wait however long they take: as many clients that each wait for their answer see no refusal."""
 ARRIVALS_PER_START = 8
 """How many refusals take as long as one answer: however many come, half of the time is left for those let in."""
