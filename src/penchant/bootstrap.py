@@ -131,7 +131,6 @@ async def open_services(current: CurrentSettings, *, has_builder: bool = False) 
     services = wire(current, storage, rates, segments, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
     endless = (
-        services.admission.run(),
         services.usage.run(),
         services.views.run(),
         services.measuring.run(),

@@ -88,8 +88,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a client may pause while it sends a body, before 408."""
     body_memory_bytes: PositiveCount = 256 * 1024 * 1024
     """What the bodies of requests under way may take together in each worker; beyond it 503."""
-    longest_delay_s: Seconds = 0.05
-    """How late a worker may get to its requests while more than a hundred wait, before it turns new ones away with
+    longest_delay_s: Seconds = 0.025
+    """How long a request may have to wait for its turn in a worker while 32 others wait, before it is turned away with
     503; 0: any."""
     send_timeout_s: Seconds = 60
     """How long a client may pause while it reads a streamed list, before it is cut."""

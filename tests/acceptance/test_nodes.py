@@ -265,6 +265,21 @@ def test_a_key_revoked_on_one_node_stops_on_all_within_a_second(calm: Cluster) -
         assert {client.get("/s0", headers=headers).status_code for client in clients} == {401}
 
 
+def test_a_plan_given_on_one_node_holds_on_all_within_a_second(calm: Cluster) -> None:
+    first, second = calm.nodes
+    words = ("--data", str(first.data), "--database", str(first.database))
+    key = command("keys", "create", *words).stdout.strip()
+    clients = (calm.client, first.client, second.client)
+    for client in clients:
+        assert client.get("/s0/blacklist", headers={"x-api-key": key}).status_code == 200
+
+    assert command("keys", "plan", key.split("_")[1], "basic", *words).returncode == 0
+    time.sleep(1)
+
+    for _ in range(8):
+        assert {client.get("/s0/blacklist", headers={"x-api-key": key}).status_code for client in clients} == {403}
+
+
 def test_rolling_restarts_lose_nothing(cluster: Cluster) -> None:
     with load(cluster) as running:
         for number in (0, 1):

@@ -56,9 +56,26 @@ def test_keys_are_made_listed_and_revoked_while_it_runs(server: Server) -> None:
     assert key.split("_")[2] not in server.log()
 
 
+def test_a_key_changes_its_plan_while_it_runs(server: Server) -> None:
+    data = ("--data", str(server.data))
+    key = command("keys", "create", *data).stdout.strip()
+    headers = {"x-api-key": key}
+    assert server.client.post("/s/content", json=[piece("a")]).status_code == 202
+    assert server.client.get("/s/blacklist", headers=headers).status_code == 200
+
+    changed = [command("keys", "plan", key.split("_")[1], "basic", *data) for _ in range(2)]
+    time.sleep(1)
+
+    assert [each.returncode for each in changed] == [0, 0]
+    assert [", as it was" in each.stderr for each in changed] == [False, True]
+    assert server.client.get("/s/blacklist", headers=headers).status_code == 403
+
+
 def test_wrong_usage_and_failures_have_their_exit_codes(server: Server) -> None:
     assert command("keys", "create", "--data", str(server.data), "--plan", "no").returncode == 2
     assert command("keys", "revoke", "no", "--data", str(server.data)).returncode == 1
+    assert command("keys", "plan", "no", "full", "--data", str(server.data)).returncode == 1
+    assert command("keys", "plan", "no", "no", "--data", str(server.data)).returncode == 2
     taken = command("serve", "--data", str(server.data), "--port", str(server.port))
     assert taken.returncode == 1
     assert "--port" in taken.stderr

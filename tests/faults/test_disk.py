@@ -5,7 +5,7 @@ import errno
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -62,21 +62,24 @@ def fill(folder: Path) -> None:
     (folder / "more").unlink()
 
 
-def refused_and_read(load: Load, folder: Path) -> tuple[int, float]:
-    """Return how many changes were refused while the disk was full, and the slowest of the reads meanwhile."""
+def refused_and_read(load: Load, spoil: Callable[[], None]) -> tuple[list[int], float]:
+    """Return how changes were answered while the disk could not be written, and the slowest read meanwhile.
+
+    ``spoil`` takes from the disk what the change before has left to it.
+    """
     client = Client(load.target.ports, load.target.key)
-    slowest, refused = 0.0, 0
+    slowest, statuses = 0.0, list[int]()
     ending = time.monotonic() + FULL_S
     large = [
         {"id": f"large-{number}", "categories": {}, "extras": {"text": os.urandom(500).hex()}}
         for number in range(1_000)
     ]
     while time.monotonic() < ending:
-        fill(folder)
+        spoil()
         answer = client.ask("POST", "/large/content", large)
+        statuses.append(answer.status)
         assert answer.status in {202, 503}, answer.body
         if answer.status == 503:
-            refused += 1
             assert answer.json()["code"] == "storage-unavailable"
             assert int(answer.headers["retry-after"]) >= 1
         began = time.monotonic()
@@ -84,16 +87,16 @@ def refused_and_read(load: Load, folder: Path) -> tuple[int, float]:
         slowest = max(slowest, time.monotonic() - began)
         assert (read.status, read.is_stale) == (200, False), read.body
     client.close()
-    return refused, slowest
+    return statuses, slowest
 
 
 def test_a_full_disk_refuses_changes_and_nothing_else(disk: Path) -> None:
     node = Node(disk)
     row = Row(f"disk full for {FULL_S:g} s")
-    seen: list[tuple[int, float]] = []
+    seen: list[tuple[list[int], float]] = []
 
     def mend() -> None:
-        seen.append(refused_and_read(load, disk))
+        seen.append(refused_and_read(load, lambda: fill(disk)))
         (disk / BALLAST).unlink()
 
     try:
@@ -101,10 +104,10 @@ def test_a_full_disk_refuses_changes_and_nothing_else(disk: Path) -> None:
             for _ in range(times()):
                 try_fault(load, row, lambda: fill(disk), mend)
             row.tell(load)
-            say(f"on the full disk {sum(each[0] for each in seen)} large submissions were refused")
+            say(f"on the full disk {sum(each[0].count(503) for each in seen)} large submissions were refused")
             say(f"the slowest read meanwhile took {max(each[1] for each in seen):.2f} s")
             require_clean(load)
-        assert all(refused for refused, _ in seen)
+        assert all(503 in statuses for statuses, _ in seen)
         assert max(slowest for _, slowest in seen) < READ_S
         node.check()
         assert node.stop() == 0
@@ -132,6 +135,47 @@ def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> Non
         assert node.stop() == 0
     finally:
         node.kill()
+
+
+def set_read_only(paths: Sequence[Path], *, wanted: bool) -> None:
+    """Let files that are open, and folders, take no change, not even of root's; skip where that cannot be."""
+    words = ["chattr", "+i" if wanted else "-i", *(str(path) for path in paths if path.exists())]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no chattr")
+    if done.returncode:
+        pytest.skip(f"no file can be made immutable: {done.stderr.strip()}")
+
+
+def test_a_folder_that_turns_read_only_refuses_changes_and_nothing_else(tmp_path: Path) -> None:
+    node = Node(tmp_path / "data")
+    row = Row(f"data folder read-only for {FULL_S:g} s")
+    seen: list[tuple[list[int], float]] = []
+    # What is mapped stays as it is: to write to an immutable page would end the process, unlike on such a disk.
+    kept = [node.data / "penchant.db", node.data / "penchant.db-wal", node.data]
+
+    def mend() -> None:
+        with pytest.raises(PermissionError):
+            (node.data / "more").touch()
+        seen.append(refused_and_read(load, lambda: None))
+        set_read_only(kept, wanted=False)
+
+    try:
+        with under_load(Target([node.port], node.key)) as load:
+            for _ in range(times()):
+                try_fault(load, row, lambda: set_read_only(kept, wanted=True), mend)
+            row.tell(load)
+            say(f"{sum(len(each[0]) for each in seen)} submissions were refused, none was taken")
+            say(f"the slowest read meanwhile took {max(each[1] for each in seen):.2f} s")
+            require_clean(load)
+        assert {status for statuses, _ in seen for status in statuses} == {503}
+        assert max(slowest for _, slowest in seen) < READ_S
+        node.check()
+        assert node.stop() == 0
+    finally:
+        node.kill()
+        set_read_only(kept, wanted=False)
 
 
 def test_a_read_only_folder_is_one_clear_message(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_overload_loses_nothing_and_stays_bounded(node: Node) -> None:
     growth = max(watch.memory) - before
     say(f"normal: {normal.count(200) / 3:.0f} answers/s, p99 {normal.p99_ms(200):.0f} ms")
     say(f"{OVERLOAD} connections: {pressed.count(200) / OVERLOAD_S:.0f} answers/s, p99 {pressed.p99_ms(200):.0f} ms")
+    say(f"that is {pressed.p99_ms(200) / normal.p99_ms(200):.1f} times the p99 of {NORMAL} connections")
     say(f"refused {pressed.count(429, 503)} (p99 {pressed.p99_ms(429, 503):.0f} ms), no answer {pressed.count(0)}")
     say(f"memory {mb(before)}, at most {mb(growth)} more; live p50 {statistics.median(watch.live_ms):.0f} ms,")
     say(f"at most {max(watch.live_ms):.0f} ms; service after {seconds:.2f} s; {load.ledger.changes} changes checked")

@@ -1,52 +1,107 @@
-"""Requests are turned away where time or memory is short, and let in again afterwards."""
+"""Requests wait for their turn, and are turned away where time or memory is short."""
 
 import asyncio
-import time
 
 import pytest
 
 from penchant.errors import Overloaded
-from penchant.live.admission import CROWD, TICK_S, Admission
+from penchant.live.admission import CROWD, TOGETHER, Admission
+
+WORK_S = 0.001
 
 
-def test_requests_that_come_too_late_are_turned_away_until_the_loop_gets_round() -> None:
-    admission = Admission(body_bytes=1, delay_s=0.2)
+class Clock:
+    """A clock that goes on with the work that is done only."""
 
-    async def scene() -> list[bool]:
-        ticking = asyncio.create_task(admission.run())
-        found = []
-        for blocked_s, requests in ((0.0, 3 * CROWD), (0.5, 1), (0.5, CROWD + 1)):
-            await asyncio.sleep(2 * TICK_S)
-            time.sleep(blocked_s)  # noqa: ASYNC251  # an event loop that is held up
-            found.append(sum(is_let_in(admission) for _ in range(requests)) == requests)
-        await asyncio.sleep(3 * TICK_S)
-        found.append(is_let_in(admission))
-        ticking.cancel()
-        return found
+    def __init__(self) -> None:
+        self.now = 1.0
 
-    assert asyncio.run(scene()) == [True, True, False, True]
+    def __call__(self) -> float:
+        return self.now
 
 
-def is_let_in(admission: Admission) -> bool:
-    try:
-        admission.require_time()
-    except Overloaded:
+async def arrive(admission: Admission, clock: Clock, work_s: float, begun: list[int], number: int) -> bool:
+    """Come as a request does; return whether it was let in."""
+    if admission.is_full():
         return False
+    await admission.turn()
+    clock.now += work_s
+    begun.append(number)
     return True
 
 
+def came(*crowds: int, delay_s: float = 0.025, work_s: float = WORK_S) -> tuple[list[int], list[int]]:
+    """Let crowds of requests come one after the other; return how many of each were let in, and in which order."""
+    clock, begun = Clock(), list[int]()
+    admission = Admission(body_bytes=1, delay_s=delay_s, monotonic=clock)
+
+    async def scene() -> list[int]:
+        let_in = []
+        for crowd in crowds:
+            came = (arrive(admission, clock, work_s, begun, number) for number in range(crowd))
+            let_in.append(sum(await asyncio.gather(*came)))
+        return let_in
+
+    return asyncio.run(scene()), begun
+
+
+def test_as_many_as_a_crowd_are_let_in_however_long_they_take() -> None:
+    assert came(*[TOGETHER + CROWD] * 5, work_s=1.0)[0] == [TOGETHER + CROWD] * 5
+
+
+def test_more_are_turned_away_and_let_in_again_afterwards() -> None:
+    let_in, _ = came(*[10 * CROWD] * 5, 1, CROWD, work_s=1.0)
+
+    assert let_in == [TOGETHER + CROWD] * 5 + [1, CROWD]
+
+
+def test_quick_requests_may_wait_in_greater_number_for_the_same_time() -> None:
+    delay_s = 4 * CROWD * WORK_S
+
+    let_in, _ = came(*[20 * CROWD] * 20, delay_s=delay_s)
+
+    assert let_in[0] == TOGETHER + CROWD
+    assert CROWD < let_in[-1] - TOGETHER <= 4 * CROWD + 1
+
+
 def test_no_limit_lets_everything_in() -> None:
-    now = [1.0]
-    admission = Admission(body_bytes=1, delay_s=0, monotonic=lambda: now[0])
+    assert came(20 * CROWD, delay_s=0, work_s=1.0)[0] == [20 * CROWD]
 
-    async def scene() -> bool:
-        ticking = asyncio.create_task(admission.run())
+
+def test_requests_begin_in_the_order_in_which_they_came() -> None:
+    _, begun = came(TOGETHER + CROWD)
+
+    assert begun == list(range(TOGETHER + CROWD))
+
+
+def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_queue() -> None:
+    clock, begun = Clock(), list[int]()
+    admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
+    everyone = TOGETHER + CROWD
+
+    async def scene() -> int:
+        waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, number)) for number in range(everyone)]
         await asyncio.sleep(0)
-        now[0] += 1000
-        ticking.cancel()
-        return sum(is_let_in(admission) for _ in range(2 * CROWD)) == 2 * CROWD
+        await asyncio.sleep(0)
+        ahead = len(begun)
+        await asyncio.gather(*waiting)
+        return ahead
 
-    assert asyncio.run(scene())
+    assert asyncio.run(scene()) <= 2 * TOGETHER < everyone
+
+
+def test_one_that_gave_up_takes_nobodys_turn() -> None:
+    clock, begun = Clock(), list[int]()
+    admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
+
+    async def scene() -> None:
+        waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, number)) for number in range(CROWD)]
+        await asyncio.sleep(0)
+        waiting[-2].cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    asyncio.run(scene())
+    assert begun == [*range(CROWD - 2), CROWD - 1]
 
 
 def test_bodies_take_room_until_it_is_given_back() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import traceback
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -334,6 +335,20 @@ def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> No
     assert not storage.revoke_key("k", actor="test")
     assert [key.revoked_at is not None for key in storage.list_keys()] == [True]
     assert [entry.action for entry in storage.audit_log(account_id=account)] == ["key.revoke", "key.create"]
+
+
+def test_a_key_goes_over_to_another_plan_once(storage: Storage, account: int) -> None:
+    record = KeyRecord(
+        key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
+    )
+    storage.create_key(record, actor="test")
+
+    assert storage.set_plan("k", "basic", actor="other")
+    assert not storage.set_plan("k", "basic", actor="other")
+    assert not storage.set_plan("no", "basic", actor="other")
+    assert storage.find_key("k") == replace(record, plan="basic")
+    entries = [(entry.action, entry.actor, entry.subject) for entry in storage.audit_log(account_id=account)]
+    assert entries == [("key.plan", "other", "k"), ("key.create", "test", "k")]
 
 
 def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(storage: Storage, account: int) -> None:

@@ -17,6 +17,7 @@ ASKED = (
     ("GET", "/-/admin/keys"),
     ("POST", "/-/admin/keys"),
     ("DELETE", "/-/admin/keys/someone"),
+    ("PUT", "/-/admin/keys/someone/plan"),
 )
 
 
@@ -104,6 +105,55 @@ def test_a_revoked_key_stops_and_says_so_again(service: Service, admin: str) -> 
     assert [(answer.status_code, answer.json()["state"]) for answer in answers] == [(200, "revoked")] * 2
     assert answers[0].json() == answers[1].json()
     assert service.get("/s/ids", key=made["key"]).status_code == 401
+
+
+def test_a_key_goes_over_to_another_plan_and_says_so_again(service: Service, admin: str) -> None:
+    made = created(service, admin, account="press", plan="full")
+    service.submit("s", piece("a", "x"), key=made["key"])
+    lists, path = "/s/blacklist", f"/-/admin/keys/{made['keyId']}/plan"
+    assert service.get(lists, key=made["key"]).status_code == 200
+
+    answers = [service.put(path, json={"plan": "basic"}, key=admin) for _ in range(2)]
+    time.sleep(1)
+
+    assert conforms(service, answers[0], "PUT", "/-/admin/keys/{keyID}/plan")
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json() == answers[1].json()
+    assert (answers[0].json()["plan"], answers[0].json()["state"]) == ("basic", "active")
+    refused = service.get(lists, key=made["key"])
+    assert (refused.status_code, refused.json()["code"]) == (403, "feature-not-in-plan")
+    entries = service.get("/-/admin/audit", key=admin).json()["entries"]
+    changes = [(each["account"], each["actor"], each["subject"]) for each in entries if each["action"] == "key.plan"]
+    assert changes == [("press", admin.split("_")[1], made["keyId"])]
+
+
+@pytest.mark.parametrize(
+    ("wish", "pointer"),
+    (
+        ({}, "/plan"),
+        ({"plan": "none"}, "/plan"),
+        ({"plan": None}, "/plan"),
+        ({"plan": ""}, "/plan"),
+        ({"plan": "basic", "account": "a"}, "/account"),
+        ("basic", ""),
+    ),
+)
+def test_an_unacceptable_plan_is_told_and_changes_nothing(
+    service: Service, admin: str, wish: Any, pointer: str
+) -> None:
+    made = created(service, admin, account="press")
+
+    answer = service.put(f"/-/admin/keys/{made['keyId']}/plan", json=wish, key=admin)
+
+    assert (answer.status_code, answer.json()["errors"][0].get("pointer")) == (422, pointer)
+    listed = service.get("/-/admin/keys", key=admin).json()["keys"]
+    assert {each["plan"] for each in listed} == {"full"}
+
+
+def test_a_plan_for_no_key_is_told(service: Service, admin: str) -> None:
+    answer = service.put("/-/admin/keys/nobody/plan", json={"plan": "basic"}, key=admin)
+
+    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, "keyID")
 
 
 def test_an_id_of_no_key_is_told(service: Service, admin: str) -> None:

@@ -1,11 +1,15 @@
 """What does not fit is answered with 503 and leaves room for what does."""
 
+import asyncio
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import Service
 from factories import piece
+from penchant.live.admission import CROWD
 from penchant.service import content
 from penchant.settings import Settings
 
@@ -45,3 +49,46 @@ def test_listings_wait_their_turn_and_are_refused_after_a_while(
         assert service.get("/s/ids").status_code == 200
         assert service.get("/none/ids").status_code == 404
     assert listings._value == held
+
+
+@contextlib.contextmanager
+def crowd(service: Service) -> Iterator[None]:
+    """Let a crowd wait for its turn meanwhile."""
+    admission = service.client.app.services.admission  # type: ignore[attr-defined]
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+        waiting = [loop.create_future() for _ in range(CROWD)]
+        admission._waiting.extend(waiting)
+        admission._start_s = 1.0
+        yield
+        admission._waiting.clear()
+
+
+def test_where_a_crowd_waits_requests_are_503_before_anything_of_them_is_looked_at(service: Service) -> None:
+    service.submit("s", piece("a"))
+    with crowd(service):
+        refused = service.get("/s/ids", headers={"x-request-id": "mine"})
+        without_key = service.client.get("/%zz")
+        head = service.request("HEAD", "/s/ids")
+        change = service.post("/s/content", json=[piece("b")])
+
+    for answer in (refused, without_key, head, change):
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+        assert answer.headers["cache-control"] == "no-store"
+    assert refused.headers["x-request-id"] == "mine"
+    assert len(without_key.headers["x-request-id"]) > 10
+    assert (refused.headers["content-type"], refused.json()["code"]) == ("application/problem+json", "overloaded")
+    assert head.content == b""
+    assert service.get("/s/ids").json()["count"] == 1
+    metrics = service.client.get("/-/metrics").text
+    assert 'penchant_requests_total{method="GET",route="(none)",status="503"} 2.0' in metrics
+    assert 'penchant_problems_total{code="overloaded"} 4.0' in metrics
+
+
+def test_where_a_crowd_waits_the_services_own_paths_answer(service: Service) -> None:
+    admin = service.new_key(account="operators", admin=True)
+    with crowd(service):
+        for path in ("/-/health/live", "/-/health/ready", "/-/metrics", "/-/openapi.json"):
+            assert service.client.get(path).status_code == 200
+        assert service.get("/-/admin/keys", key=admin).status_code == 200
+        assert service.get("/s/ids").status_code == 503

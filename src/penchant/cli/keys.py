@@ -1,4 +1,4 @@
-"""``penchant keys``: make, list and revoke API keys, also while a server runs on the same data."""
+"""``penchant keys``: make, list, change and revoke API keys, also while a server runs on the same data."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from penchant.wire import MAX_KEY_DAYS, KeyWish, encode
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke API keys."""
+    """Make, list, change and revoke API keys."""
 
 
 @contextmanager
@@ -46,8 +46,7 @@ def create(
 ) -> None:
     """Make a key and print it, alone, on standard output. It cannot be shown again."""
     with _opened(data, database, settings_file) as (settings, storage):
-        if settings.plan(plan) is None:
-            raise click.BadParameter(f"no plan is called {plan!r}; known are {', '.join(settings.plan_names())}.")
+        _require_plan(settings, plan)
         record, key = make_key(storage, account=account, plan=plan, admin=admin, days=expires_in_days)
     click.echo(
         f"Key {record.key_id} of account {account!r}, plan {plan!r}. Keep it: only its hash is stored.",
@@ -76,14 +75,36 @@ def list_keys(*, data: str | None, database: str | None, settings_file: Path | N
             click.echo(encode(told).decode() if as_json else "\t".join(columns))
 
 
+def _require_plan(settings: Settings, plan: str) -> None:
+    if settings.plan(plan) is None:
+        raise click.BadParameter(f"no plan is called {plan!r}; known are {', '.join(settings.plan_names())}.")
+
+
+@keys.command(name="plan")
+@database_options
+@click.argument("key_id", metavar="KEYID")
+@click.argument("plan", metavar="PLAN")
+def set_plan(*, data: str | None, database: str | None, settings_file: Path | None, key_id: str, plan: str) -> None:
+    """Put a key into another plan; it holds within a second on every process."""
+    with _opened(data, database, settings_file) as (settings, storage):
+        _require_plan(settings, plan)
+        _require_key(storage, key_id)
+        was_other = storage.set_plan(key_id, plan, actor=COMMAND_LINE)
+    click.echo(f"Key {key_id} is in the plan {plan!r}{'' if was_other else ', as it was'}.", err=True)
+
+
+def _require_key(storage: Storage, key_id: str) -> None:
+    if storage.find_key(key_id) is None:
+        click.echo(f"penchant: no key has the id {key_id!r}; see `penchant keys list`.", err=True)
+        sys.exit(1)
+
+
 @keys.command()
 @database_options
 @click.argument("key_id", metavar="KEYID")
 def revoke(data: str | None, database: str | None, settings_file: Path | None, key_id: str) -> None:
     """Revoke a key; it stops working within a second on every process."""
     with _opened(data, database, settings_file) as (_, storage):
-        if storage.find_key(key_id) is None:
-            click.echo(f"penchant: no key has the id {key_id!r}; see `penchant keys list`.", err=True)
-            sys.exit(1)
+        _require_key(storage, key_id)
         was_active = storage.revoke_key(key_id, actor=COMMAND_LINE)
     click.echo(f"Key {key_id} is revoked." if was_active else f"Key {key_id} was revoked already.", err=True)

@@ -2,42 +2,76 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 
 from penchant.errors import Overloaded
 
-TICK_S = 0.02
-"""How often the event loop shows that it keeps up: 50 wake-ups of some microseconds a second."""
-CROWD = 100
-"""Requests in one turn of the event loop from which it may be too many: fewer are late for another reason, such as a
-large submission that is being decoded, and are worth waiting for."""
+TOGETHER = 16
+"""Requests begun in one turn of the event loop: what comes meanwhile, be it health, waits for no more than these."""
+CROWD = 32
+"""Requests that may wait however long they take: as many clients that each wait for their answer see no refusal."""
+ARRIVALS_PER_START = 8
+"""How many refusals take as long as one answer: however many come, half of the time is left for those let in."""
+MEMORY = 32
+"""Starts over which the time of one is averaged."""
 
 
 class Admission:
     """What a process has room for: bodies of requests under way, and time to get to them.
 
-    ``body_bytes`` bounds bodies held together, ``delay_s`` how late the event loop may run (0: any).
+    ``body_bytes`` bounds bodies held together, ``delay_s`` how long a request may have to wait for its turn behind
+    more than a `CROWD` (0: any). Requests stand in a queue of ours, first come, first served, and not in that of the
+    event loop, which takes whatever comes and tells neither how long it is nor how late.
     """
 
     def __init__(self, *, body_bytes: int, delay_s: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._free = body_bytes
         self.delay_s = delay_s
         self._monotonic = monotonic
-        self._due_at = 0.0
-        self._requests = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._begun = 0
+        self._arrived = 0
+        self._is_turning = False
+        self._turned_at = 0.0
+        self._start_s = delay_s
 
-    async def run(self) -> None:
-        """Note that the event loop gets round, for ever."""
-        while True:
-            self._due_at = self._monotonic() + TICK_S
-            self._requests = 0
-            await asyncio.sleep(TICK_S)
+    def is_full(self) -> bool:
+        """Count a request that came, and tell whether it would have to wait too long for its turn."""
+        self._arrived += 1
+        waiting = len(self._waiting)
+        return waiting >= CROWD and 0 < self.delay_s < waiting * self._start_s
 
-    def require_time(self) -> None:
-        """Raise `Overloaded` where so many requests came before this one that its answer would come late."""
-        self._requests += 1
-        if self._requests > CROWD and self.delay_s and self._monotonic() - self._due_at > self.delay_s:
-            raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
+    async def turn(self) -> None:
+        """Wait until it is a request's turn."""
+        if not self._is_turning:
+            self._is_turning = True
+            self._turned_at = self._monotonic()
+            asyncio.get_running_loop().call_soon(self._turn)
+        if self._begun < TOGETHER and not self._waiting:
+            self._begun += 1
+            return
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
+
+    def _turn(self) -> None:
+        """Begin the next requests: once in each turn of the event loop, while there are any."""
+        now = self._monotonic()
+        if self._begun:
+            share = self._begun / MEMORY
+            self._start_s += min(1.0, share) * ((now - self._turned_at) / self._begun - self._start_s)
+        self._turned_at = now
+        room = max(TOGETHER, self._arrived // ARRIVALS_PER_START)
+        self._begun = self._arrived = 0
+        while self._waiting and self._begun < room:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+                self._begun += 1
+        self._is_turning = self._begun > 0
+        if self._is_turning:
+            asyncio.get_running_loop().call_soon(self._turn)
 
     def take(self, size: int) -> None:
         """Take room for a part of a body; `give` it back.

@@ -112,10 +112,7 @@ class Administration:
         Raises:
             InvalidInput: no plan has this name.
         """
-        settings = self._settings.now
-        if settings.plan(wish.plan) is None:
-            detail = f"Found an unknown plan; accepted are {', '.join(settings.plan_names())}."
-            raise InvalidInput(f"/plan: {detail}", faults=[Fault(pointer="/plan", detail=detail)])
+        self._require_plan(wish.plan)
         storage = self._database.storage
         record, key = await self._database.in_thread(make_key, storage, wish, actor=access.key_id)
         told = key_answer(record)
@@ -127,9 +124,27 @@ class Administration:
         Raises:
             InvalidInput: no key has this id.
         """
-        storage = self._database.storage
-        await self._database.in_thread(storage.revoke_key, key_id, actor=access.key_id)
-        record = await self._database.in_thread(storage.find_key, key_id)
+        await self._database.in_thread(self._database.storage.revoke_key, key_id, actor=access.key_id)
+        return await self._key(key_id)
+
+    async def set_plan(self, access: Access, key_id: str, plan: str) -> KeyAnswer:
+        """Put a key into a plan, in which it may be already; it holds within a second everywhere.
+
+        Raises:
+            InvalidInput: no plan has this name, or no key this id.
+        """
+        self._require_plan(plan)
+        await self._database.in_thread(self._database.storage.set_plan, key_id, plan, actor=access.key_id)
+        return await self._key(key_id)
+
+    def _require_plan(self, name: str) -> None:
+        settings = self._settings.now
+        if settings.plan(name) is None:
+            detail = f"Found an unknown plan; accepted are {', '.join(settings.plan_names())}."
+            raise InvalidInput(f"/plan: {detail}", faults=[Fault(pointer="/plan", detail=detail)])
+
+    async def _key(self, key_id: str) -> KeyAnswer:
+        record = await self._database.in_thread(self._database.storage.find_key, key_id)
         if record is None:
             raise invalid_parameter("keyID", "Found the id of no key; GET /-/admin/keys lists them.")
         return key_answer(record)

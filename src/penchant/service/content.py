@@ -1,7 +1,7 @@
 """How do pieces come in, go out and get read? Submissions, deletions, lists, single pieces, the status."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from penchant.errors import Overloaded, UnknownPiece, invalid_parameter
@@ -25,6 +25,8 @@ MAX_LISTINGS = 6
 """Listings that a process reads at once: each holds a connection and a snapshot for as long as its client reads."""
 LISTING_WAIT_S = 5.0
 """How long one more waits for its turn."""
+BATCH_TIMEOUT_S = 5.0
+"""How long a batch may take, a thousand times as long as usual, before the database counts as away."""
 
 
 class Page:
@@ -50,10 +52,17 @@ class Page:
         """Yield the batches, each read in a thread."""
         iterator = iter(self._listing.batches)
         try:
-            while (batch := await self._database.in_thread(next, iterator, None)) is not None:
+            while (batch := await self._next(iterator)) is not None:
                 yield batch
         finally:
             await self.close()
+
+    async def _next(self, iterator: Iterator[Sequence[EncodedPiece]]) -> Sequence[EncodedPiece] | None:
+        reading = asyncio.ensure_future(self._database.in_thread(next, iterator, None))
+        if not (await asyncio.wait([reading], timeout=BATCH_TIMEOUT_S))[0]:
+            # A network that swallows everything would hold the thread, and one of the few listings, for ever.
+            self._listing.cut()
+        return await reading
 
     async def close(self) -> None:
         """End the read transaction; again is no error."""

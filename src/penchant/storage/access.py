@@ -57,6 +57,12 @@ def revoke_key(connection: Connection, key_id: str, now: int) -> bool:
     return connection.execute(statement.values(revoked_at=now)).rowcount == 1
 
 
+def set_plan(connection: Connection, key_id: str, plan: str) -> bool:
+    """Put a key into a plan; tell whether it was in another one."""
+    statement = update(keys).where(keys.c.key_id == key_id, keys.c.plan != plan)
+    return connection.execute(statement.values(plan=plan)).rowcount == 1
+
+
 def answers(connection: Connection, account_id: int, month: str) -> int:
     """Return how many recommendation answers an account had in a month."""
     statement = select(usage.c.answers).where(usage.c.account_id == account_id, usage.c.month == month)

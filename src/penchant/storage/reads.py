@@ -1,6 +1,9 @@
 """What is stored? Reads within one transaction each, as rows and streams."""
 
 import contextlib
+import functools
+import os
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,6 +38,7 @@ from penchant.storage.schema import (
     pieces,
     sources,
 )
+from penchant.storage.translation import driver_errors
 
 BATCH_ROWS = 1000
 """Rows that a stream of small rows holds at a time."""
@@ -79,7 +83,7 @@ class Reading:
                     EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2]) if bodies else b"") for row in rows
                 ]
 
-        return Listing(head=self.head, batches=batches())
+        return Listing(head=self.head, batches=batches(), cut=functools.partial(_cut, self._connection))
 
     def curation(self) -> Curation:
         """Return the lists and settings."""
@@ -208,11 +212,23 @@ class Reading:
         )
 
     def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS) -> Iterator[Sequence[Any]]:
-        result = self._connection.execution_options(yield_per=rows).execute(statement)
-        try:
-            yield from result.partitions()
-        finally:
-            result.close()
+        # Its reader is often outside of what translates the errors of this transaction.
+        with driver_errors():
+            result = self._connection.execution_options(yield_per=rows).execute(statement)
+            try:
+                yield from result.partitions()
+            finally:
+                result.close()
+
+
+def _cut(connection: Connection) -> None:
+    """Shut the socket down under the driver, which may be waiting for it in another thread."""
+    driver = connection.connection.driver_connection
+    number = getattr(driver, "fileno", None)  # a file's connection has none
+    with contextlib.suppress(OSError, connection.dialect.loaded_dbapi.Error):
+        if number is not None:
+            with socket.socket(fileno=os.dup(number())) as shared:
+                shared.shutdown(socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager

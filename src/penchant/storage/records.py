@@ -128,6 +128,8 @@ class Listing:
 
     head: SourceHead
     batches: Iterable[Sequence[EncodedPiece]]
+    cut: Callable[[], None]
+    """Ends the connection to a server, from any thread: a batch that is waited for fails then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

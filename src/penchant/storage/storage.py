@@ -4,11 +4,12 @@ Synchronous and safe for threads. It knows no HTTP, no index, and no clock but t
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.model import Interaction
@@ -205,12 +206,21 @@ class Storage:
 
     def revoke_key(self, key_id: str, *, actor: str) -> bool:
         """Revoke a key; tell whether it was in force."""
+        revoke = functools.partial(access.revoke_key, key_id=key_id, now=now_ms())
+        return self._change_key(key_id, revoke, actor, "key.revoke")
+
+    def set_plan(self, key_id: str, plan: str, *, actor: str) -> bool:
+        """Put a key into a plan; tell whether it was in another one."""
+        return self._change_key(key_id, functools.partial(access.set_plan, key_id=key_id, plan=plan), actor, "key.plan")
+
+    def _change_key(self, key_id: str, change: Callable[[Connection], bool], actor: str, action: str) -> bool:
+        """Change a key where there is something to change, with an entry in the audit log."""
         with driver_errors(), self._database.exclusive(), self._database.writing_engine.begin() as connection:
             record = access.find_key(connection, key_id)
-            if record is None or not access.revoke_key(connection, key_id, now_ms()):
+            if record is None or not change(connection):
                 return False
             Writing(connection, self._database, self._dictionaries, now_ms()).note(
-                record.account_id, actor, "key.revoke", key_id
+                record.account_id, actor, action, key_id
             )
             return True
 

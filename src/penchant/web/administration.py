@@ -4,7 +4,7 @@ from penchant.service.administration import MAX_AUDIT_ENTRIES, current_month
 from penchant.web.bodies import JSON
 from penchant.web.operations import Answer, Call, Operation
 from penchant.web.parameters import Parameter, integer
-from penchant.wire import AuditLog, KeyList, UsageReport, decode_key_wish, encode, parse_month
+from penchant.wire import AuditLog, KeyList, UsageReport, decode_key_wish, decode_plan_wish, encode, parse_month
 
 DEFAULT_AUDIT_ENTRIES = 100
 
@@ -51,6 +51,13 @@ async def revoke_key(call: Call) -> Answer:
     """Revoke a key and answer its state."""
     call.check_path()
     return Answer(body=encode(await call.services.administration.revoke(call.access, call.path["keyID"])))
+
+
+async def set_plan(call: Call) -> Answer:
+    """Put a key into a plan and answer its state."""
+    call.check_path()
+    wish = decode_plan_wish(call.body)
+    return Answer(body=encode(await call.services.administration.set_plan(call.access, call.path["keyID"], wish.plan)))
 
 
 ADMINISTRATION = (
@@ -114,6 +121,20 @@ ADMINISTRATION = (
         admin=True,
         personal=True,
         answer="KeyAnswer",
+    ),
+    Operation(
+        method="PUT",
+        path="/-/admin/keys/{keyID}/plan",
+        name="setPlan",
+        summary="Put a key into a plan, in which it may be already; it holds within a second.",
+        handler=set_plan,
+        tag="administration",
+        admin=True,
+        personal=True,
+        media_types=(JSON,),
+        body="PlanWish",
+        answer="KeyAnswer",
+        errors=("unsupported-media-type", "body-too-large", "invalid-syntax", "request-timeout"),
     ),
 )
 """Every operation that needs a key with the admin role."""

@@ -5,9 +5,6 @@ The order is the interface's (section 1): path 400, route 404, method 405, key 4
 """
 
 import asyncio
-import itertools
-import re
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -30,19 +27,13 @@ from penchant.web.compression import Compression
 from penchant.web.documents import document_operations
 from penchant.web.operations import Answer, Call, Operation
 from penchant.web.parameters import CATALOGS
-from penchant.web.problems import problem_body, status_of
+from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.raw import Query, decode_component, parse_query
+from penchant.web.refusals import Refusals
+from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.routes import OPERATIONS
-from penchant.web.routing import Routes
+from penchant.web.routing import RESERVED_SEGMENT, Routes
 
-RESERVED_SEGMENT = "-"
-"""The first path segment that is the service's own; no source can be called so."""
-REQUEST_ID_HEADER = "x-request-id"
-_PROCESS = secrets.token_hex(6)
-_NUMBERS = itertools.count()
-"""What request ids of ours are made of: random for the process, then a number (4 us less than random ones)."""
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._~:/+=-]{1,128}\Z")
-_PROBLEM_MEDIA_TYPE = "application/problem+json"
 _EXPOSED_HEADERS = (
     "etag",
     "retry-after",
@@ -66,6 +57,7 @@ class Application:
         self._base_path = base_path
         self.services: Services | None = None
         app: ASGIApp = Compression(self._checked(_routes(base_path)))
+        app = Refusals(app, lambda: self.services, base_path)
         if cors_origins:
             app = CORSMiddleware(
                 app,
@@ -145,18 +137,17 @@ class _Exchange:
     def __init__(self, scope: Scope, services: Services) -> None:
         self.scope = scope
         self.headers = Headers(scope=scope)
-        given = self.headers.get(REQUEST_ID_HEADER, "")
-        self.request_id = given if _REQUEST_ID.match(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
+        self.request_id = request_id_of(self.headers.get(REQUEST_ID_HEADER.decode(), ""))
         request_id.set(self.request_id)
         self.method: str = scope["method"]
-        self.template = "(none)"
+        self.template = NO_ROUTE
         self.status = 0
         self.is_stale = False
         self.rate: RateState | None = None
         self.uncount: Callable[[], None] | None = None
         self._held_bytes = 0
         self.services = services
-        self._started = time.perf_counter()
+        self._started: float = scope.get(CAME_AT) or time.perf_counter()
 
     def hold(self, size: int) -> None:
         """Hold room for a part of the body until the request is over."""
@@ -199,7 +190,7 @@ class _Exchange:
             headers["allow"] = error.allow
         if self.is_stale and status < 500:
             headers["x-penchant-stale"] = "true"
-        response = Response(problem_body(error, base_path), status, headers=headers, media_type=_PROBLEM_MEDIA_TYPE)
+        response = Response(problem_body(error, base_path), status, headers=headers, media_type=PROBLEM_MEDIA_TYPE)
         if self.method == "HEAD":
             response.body = b""
         scope = {"type": "http", "method": self.method}
@@ -212,15 +203,7 @@ class _Exchange:
         if self._held_bytes:
             self.services.admission.give(self._held_bytes)
         seconds = time.perf_counter() - self._started
-        self.services.metrics.count_request(self.template, self.method, self.status, seconds)
-        if self.services.settings.log_requests:
-            fields = {
-                "method": self.method,
-                "route": self.template,
-                "status": self.status,
-                "ms": round(seconds * 1000, 3),
-            }
-            logger.info("request", extra={"fields": fields})
+        note_request(self.services, self.method, self.template, self.status, seconds)
 
     def attributes(self) -> dict[str, str | int]:
         """Return what a trace tells of the request."""
@@ -235,7 +218,7 @@ class _Exchange:
         return told
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
-        headers = [(REQUEST_ID_HEADER.encode(), self.request_id.encode())]
+        headers = [(REQUEST_ID_HEADER, self.request_id.encode())]
         if self.rate is not None:
             rate = self.rate
             headers.append((b"ratelimit-policy", f'"key";q={rate.limit};w=1'.encode()))
@@ -274,7 +257,6 @@ class Resource:
             hold=exchange.hold,
         )
         if not operation.public:
-            services.admission.require_time()
             await self._admit(call, exchange)
         try:
             answer = await self._handled(call)

@@ -8,10 +8,9 @@ from typing import Any
 from penchant import __version__
 from penchant.web.operations import MIN_VERSION_HEADER, Answer, Call, Handler, Operation
 from penchant.web.parameters import MIN_VERSION, Parameter
-from penchant.web.problems import KINDS
+from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.wire import components, encode
 
-_PROBLEM_MEDIA_TYPE = "application/problem+json"
 _DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}
 _PATH_TEXTS = {
     "source": "The source: a catalogue of the key's account.",
@@ -159,7 +158,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
             "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
-            "content": {_PROBLEM_MEDIA_TYPE: {"schema": _reference("Problem")}},
+            "content": {PROBLEM_MEDIA_TYPE: {"schema": _reference("Problem")}},
         }
     return responses
 

@@ -6,6 +6,8 @@ from html import escape
 from penchant.errors import PenchantError, UnknownProblem
 from penchant.wire import Problem, ProblemFault, encode
 
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
 
 @dataclass(frozen=True, slots=True)
 class ProblemKind:
@@ -136,7 +138,9 @@ KINDS: dict[str, ProblemKind] = {
         "that the number came from a change of this source.",
     ),
     "overloaded": ProblemKind(
-        503, "Overloaded", "A queue is full; nothing of the request was done. Try again as Retry-After says."
+        503,
+        "Overloaded",
+        "A queue is full, or too many requests wait; nothing of this one was done. Try again as Retry-After says.",
     ),
     "storage-unavailable": ProblemKind(
         503,

@@ -8,6 +8,9 @@ from typing import Generic, TypeVar
 
 Resource = TypeVar("Resource")
 
+RESERVED_SEGMENT = "-"
+"""The first path segment that is the service's own; no source can be called so."""
+
 
 class _Node(Generic[Resource]):
     """What may follow a segment: literals by their text, or one parameter."""

@@ -11,6 +11,7 @@ from penchant.wire.administration import (
     NewKeyAnswer,
     UsageReport,
     decode_key_wish,
+    decode_plan_wish,
     parse_month,
 )
 from penchant.wire.answers import (
@@ -104,6 +105,7 @@ __all__ = [
     "decode_key_wish",
     "decode_likings",
     "decode_list",
+    "decode_plan_wish",
     "decode_preview",
     "decode_settings",
     "decode_stored_piece",

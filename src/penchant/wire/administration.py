@@ -1,6 +1,8 @@
 """What is sent and answered below `/-/admin`: keys, the usage of accounts, the audit log."""
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -20,6 +22,12 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     plan: str = "full"
     admin: bool = False
     expires_in_days: int | None = None
+
+
+class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan that a key is to be in."""
+
+    plan: str
 
 
 class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -87,20 +95,8 @@ def decode_key_wish(body: bytes) -> KeyWish:
         InvalidInput: unknown, missing or ill-typed members, each with its pointer.
     """
     faults = Faults()
-    value = decode(body)
-    if not isinstance(value, dict):
-        faults.add("", f"Found {kind_of(value)}; an object is accepted.")
-        value = {"account": "-"}
-    for name in value:
-        if name not in _MEMBERS:
-            faults.add(pointer(name), f"Found an unknown member; accepted are {', '.join(_MEMBERS)}.")
-    if "account" not in value:
-        faults.add("/account", "The member is missing; the account's name is accepted.")
-    for name in ("account", "plan"):
-        given = value.get(name, "full")
-        problem = name_problem(given) if isinstance(given, str) else f"Found {kind_of(given)}; a string is accepted."
-        if problem:
-            faults.add(pointer(name), problem)
+    value = _object(body, faults, required="account", accepted=_MEMBERS)
+    _check_names(value, faults)
     if not isinstance(value.get("admin", False), bool):
         faults.add("/admin", f"Found {kind_of(value['admin'])}; true or false is accepted.")
     days = value.get("expiresInDays")
@@ -108,6 +104,42 @@ def decode_key_wish(body: bytes) -> KeyWish:
         faults.add("/expiresInDays", f"Found {kind_of(days)}; an integer from 1 to {MAX_KEY_DAYS} is accepted.")
     faults.raise_any()
     return msgspec.convert(value, KeyWish)
+
+
+def decode_plan_wish(body: bytes) -> PlanWish:
+    """Return the plan that a body names.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        InvalidInput: unknown, missing or ill-typed members, each with its pointer.
+    """
+    faults = Faults()
+    value = _object(body, faults, required="plan", accepted=("plan",))
+    _check_names(value, faults)
+    faults.raise_any()
+    return msgspec.convert(value, PlanWish)
+
+
+def _object(body: bytes, faults: Faults, *, required: str, accepted: Sequence[str]) -> dict[str, Any]:
+    """Return the object of a body, or one that gives no further faults."""
+    value = decode(body)
+    if not isinstance(value, dict):
+        faults.add("", f"Found {kind_of(value)}; an object is accepted.")
+        return {}
+    for name in value:
+        if name not in accepted:
+            faults.add(pointer(name), f"Found an unknown member; accepted are {', '.join(accepted)}.")
+    if required not in value:
+        faults.add(pointer(required), f"The member is missing; the {required}'s name is accepted.")
+    return value
+
+
+def _check_names(value: Mapping[str, Any], faults: Faults) -> None:
+    for name in ("account", "plan"):
+        given = value.get(name, "-")
+        problem = name_problem(given) if isinstance(given, str) else f"Found {kind_of(given)}; a string is accepted."
+        if problem:
+            faults.add(pointer(name), problem)
 
 
 def parse_month(text: str) -> str:

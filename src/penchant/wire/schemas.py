@@ -52,6 +52,7 @@ def components() -> dict[str, Any]:
         "Settings": _settings(),
         "InteractionInput": _interaction(),
         "KeyWish": _key_wish(),
+        "PlanWish": _plan_wish(),
     }
 
 
@@ -261,6 +262,11 @@ def _key_wish() -> dict[str, Any]:
         },
         "required": ["account"],
     }
+
+
+def _plan_wish() -> dict[str, Any]:
+    name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
+    return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}
 
 
 def _interaction() -> dict[str, Any]:

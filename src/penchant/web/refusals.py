@@ -1,0 +1,68 @@
+"""What is told to requests that come while too many wait? 503, before anything of them is looked at."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from penchant.errors import Overloaded
+from penchant.service import Services
+from penchant.telemetry import request_id
+from penchant.web.bodies import Receiving, announces_body
+from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
+from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
+from penchant.web.routing import RESERVED_SEGMENT
+
+_ERROR = Overloaded("More requests come in than can be answered in time.")
+_RETRY_AFTER_S = b"1"
+HELD_BACK_S = 0.25
+"""How long a refusal waits before it is sent: to refuse those again who ask again at once, whatever Retry-After says,
+would take a third of a worker's time."""
+
+
+class Refusals:
+    """ASGI middleware that lets requests wait for their turn, and refuses those that would have to wait too long.
+
+    Made of ready bytes, since the time that refusals take is lost to those who are let in. What is the service's own
+    (health, metrics, administration) is never refused: it is wanted most when there is a crowd.
+    """
+
+    def __init__(self, app: ASGIApp, services: Callable[[], Services | None], base_path: str) -> None:
+        self._app = app
+        self._services = services
+        self._own = f"{base_path}/{RESERVED_SEGMENT}/".encode()
+        self._body = problem_body(_ERROR, base_path)
+        self._headers = [
+            (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
+            (b"content-length", str(len(self._body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"retry-after", _RETRY_AFTER_S),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        services = self._services()
+        if services is None or scope["raw_path"].startswith(self._own):
+            await self._app(scope, receive, send)
+        elif services.admission.is_full():
+            await self._refuse(services, scope, receive, send)
+        else:
+            scope[CAME_AT] = time.perf_counter()
+            await services.admission.turn()
+            await self._app(scope, receive, send)
+
+    async def _refuse(self, services: Services, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        await asyncio.sleep(HELD_BACK_S)
+        status = status_of(_ERROR)
+        given = next((value for name, value in scope["headers"] if name == REQUEST_ID_HEADER), b"")
+        named = request_id_of(given.decode("latin-1"))
+        request_id.set(named)
+        headers = [*self._headers, (REQUEST_ID_HEADER, named.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else self._body})
+        services.metrics.problems.labels(_ERROR.code).inc()
+        note_request(services, scope["method"], NO_ROUTE, status, time.perf_counter() - started)
+        if announces_body(scope):
+            await Receiving(receive).linger()
