@@ -62,11 +62,22 @@ def rendered(text: str, resolve: Resolve) -> Rendered:
 
 def coloured(code: str, language: str) -> str:
     """Return code as HTML with classes for its colours; of an unknown language as plain text."""
+    if language == "http":
+        return _coloured_request(code)
     try:
         lexer = get_lexer_by_name(_LANGUAGES.get(language, language), stripnl=False)
     except ClassNotFound:
         return escape(code)
     return _BLANK.sub(r"\1", highlight(code, lexer, _FORMATTER))
+
+
+def _coloured_request(request: str) -> str:
+    """Return a request with its method and its body coloured; the body is JSON, as all are here."""
+    head, blank, body = request.partition("\n\n")
+    method, space, rest = head.partition(" ")
+    return (
+        f'<span class="k">{escape(method)}</span>{space}{escape(rest)}{blank}{coloured(body, "json") if body else ""}'
+    )
 
 
 def code_block(code: str, language: str) -> str:

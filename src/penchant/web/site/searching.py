@@ -69,6 +69,8 @@ def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
     begin = max(0, min(places, default=0) - _EXCERPT_CHARACTERS // 3)
     begin = text.find(" ", begin) + 1 if begin else 0
     cut = text[begin : begin + _EXCERPT_CHARACTERS]
+    if begin + len(cut) < len(text):
+        cut = cut.rpartition(" ")[0] or cut
     either = re.compile("|".join(pattern.pattern for pattern in patterns), re.IGNORECASE)
     html = Markup("… ") if begin else Markup()
     end = 0
