@@ -1,7 +1,7 @@
 """Which blocks of code has a document, and what is to be done with each?
 
 The info string of a block holds its language and then, where needed: ``not-run="why"`` for what no test can run,
-``file=name`` for what is written to a file first, and behind ``json`` the status of an answer.
+``file=name`` (or the name alone) for what is written to a file first, and behind ``json`` the status of an answer.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-RUN_LANGUAGES = {"sh", "console", "http", "json", "python", "sql"}
+RUN_LANGUAGES = {"sh", "console", "http", "json", "python", "pycon", "sql"}
 """Blocks of these are run, compared or written to a file, unless they are marked."""
 _BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r'([\w.-]+)(?:=(?:"([^"]*)"|(\S+)))?')
@@ -42,7 +42,8 @@ def _blocks(name: str, text: str) -> Iterator[Block]:
         (language, *_), *words = _WORD.findall(found.group(1))
         known = {word: quoted or plain for word, quoted, plain in words}
         statuses = [int(word) for word in known if word.isdigit()]
-        strange = [word for word in known if not word.isdigit() and word not in {"not-run", "file"}]
+        names = [word for word in known if "." in word]
+        strange = [word for word in known if not word.isdigit() and word not in {"not-run", "file", *names[:1]}]
         line = text.count("\n", 0, found.start()) + 1
         assert not strange, f"{name}:{line}: {strange}"
         yield Block(
@@ -51,6 +52,6 @@ def _blocks(name: str, text: str) -> Iterator[Block]:
             language=language,
             text=found.group(2),
             not_run=known.get("not-run"),
-            file=known.get("file"),
+            file=known.get("file") or next(iter(names), None),
             status=statuses[0] if statuses else None,
         )

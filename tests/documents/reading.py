@@ -5,6 +5,7 @@ of Python too. ``…`` in what is printed stands for anything.
 """
 
 import contextlib
+import doctest
 import io
 import json
 import os
@@ -70,7 +71,7 @@ class Reader:
                 assert matches(json.loads(body), json.loads(block.text)), f"{block}: answered {body}"
             case "json":
                 json.loads(block.text)
-            case "python":
+            case "python" | "pycon":
                 return self._python(block)
             case "text" if after == "python":
                 assert agrees(answer, block.text), f"{block}: printed {answer}"
@@ -122,17 +123,31 @@ class Reader:
         os.chdir(self._folder)
         os.environ.update(self._environment)
         try:
+            text = self._placed(block.text)
             with contextlib.redirect_stdout(printed):
-                exec(compile(self._placed(block.text), str(block), "exec"), self._names)  # noqa: S102  # our own
+                if block.language == "pycon":
+                    self._session(block, text)
+                else:
+                    exec(compile(text, str(block), "exec"), self._names)  # noqa: S102  # our own documents
         finally:
             os.environ.clear()
             os.environ.update(before)
             os.chdir(folder)
         return printed.getvalue()
 
+    def _session(self, block: Block, text: str) -> None:
+        """Run a session of Python, comparing what each line prints."""
+        session = doctest.DocTestParser().get_doctest(text + "\n", self._names, str(block), None, 0)
+        said: list[str] = []
+        done = doctest.DocTestRunner(verbose=False).run(session, out=said.append, clear_globs=False)
+        self._names = session.globs
+        assert done.attempted, block
+        assert not done.failed, "".join(said)
+
     def _placed(self, text: str) -> str:
-        """Return a text with the server's own address and port in place of the printed ones."""
-        return text.replace(ADDRESS, self._server.url).replace("--port 8080", f"--port {self._server.port}")
+        """Return a text with the server's own address, port and key in place of the printed ones."""
+        placed = text.replace(ADDRESS, self._server.url).replace("--port 8080", f"--port {self._server.port}")
+        return placed.replace("pk_your_key", self._server.key)
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,14 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/scaling.md",
     ),
     "Reference": ("docs/interface.md", "docs/settings.md", "docs/metrics.md", "CHANGELOG.md"),
-    "Explanation": ("docs/scoring.md", "ARCHITECTURE.md", "docs/performance.md", "docs/faults.md", "docs/decisions.md"),
+    "Explanation": (
+        "docs/scoring.md",
+        "docs/explanations.md",
+        "ARCHITECTURE.md",
+        "docs/performance.md",
+        "docs/faults.md",
+        "docs/decisions.md",
+    ),
 }
 _ATTACHED_SUFFIXES = {".cfg", ".conf", ".service", ".yaml", ".yml"}
 _SUMMARY_CHARACTERS = 180

@@ -14,11 +14,19 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 _FORMATTER = HtmlFormatter(nowrap=True)
-_LANGUAGES = {"text": "text", "": "text", "service": "ini", "conf": "nginx", "yml": "yaml", "cfg": "text"}
+_LANGUAGES = {
+    "text": "text",
+    "": "text",
+    "service": "ini",
+    "conf": "nginx",
+    "yml": "yaml",
+    "cfg": "text",
+    "csv": "text",
+}
 """What is not coloured under its own name."""
 _BLANK = re.compile(r'<span class="w">(\s*)</span>')
 """Blanks need no colour: a tenth of a page."""
-_FILE = re.compile(r"\bfile=(\S+)")
+_FILE = re.compile(r"(?:\bfile=| )([\w-]+\.\w+)(?: |$)")
 
 Resolve = Callable[[str], str | None]
 """Gives the address that a relative link leads to, or ``None`` for nowhere."""
