@@ -44,12 +44,19 @@ class Reader:
         """Run all blocks; what differs from what is printed fails, with its place."""
         previous: Block | None = None
         answer: Any = None
-        for block in blocks:
-            if previous is not None and previous.language == "http" and block.language != "json":
-                assert previous.not_run or answer[0] < 400, f"{previous}: {answer}"
-            if block.not_run is None:
-                answer = self._one(block, previous, answer)
-            previous = block
+        try:
+            for block in blocks:
+                if previous is not None and previous.language == "http" and block.language != "json":
+                    assert previous.not_run or answer[0] < 400, f"{previous}: {answer}"
+                if block.not_run is None:
+                    answer = self._one(block, previous, answer)
+                previous = block
+        finally:
+            for made in self._names.values():
+                # Clients and the like that a document's Python has left open.
+                close = getattr(made, "close", None)
+                if isinstance(made, contextlib.AbstractContextManager) and callable(close):
+                    close()
 
     def _one(self, block: Block, previous: Block | None, answer: Any) -> Any:
         """Run a block, and return what a next one may be compared with."""

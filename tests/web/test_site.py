@@ -15,8 +15,9 @@ from penchant.bootstrap import web_application
 from penchant.settings import Settings
 from penchant.web.problems import KINDS
 from penchant.web.routes import OPERATIONS
+from penchant.web.site import Site
 from penchant.web.site.library import Library
-from penchant.web.site.reference import curl
+from penchant.web.site.reference import ADDRESS, curl
 from penchant.web.site.rendering import rendered
 from penchant.web.site.searching import Entry, search, words_of
 
@@ -255,6 +256,17 @@ def test_the_reference_lists_the_members_of_a_body(service: Service) -> None:
 
     assert "<code>[].filters.availableFrom</code>" in submitting
     assert "<code>content[].score</code>" in listing
+
+
+def test_every_command_of_the_reference_is_one_that_a_test_runs(service: Service) -> None:
+    """Those of the interface's page are run as they are (tests/documents); the others only get an address."""
+    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    run = [curl(request) for request in re.findall(r"```http\n(.*?)```", page, re.DOTALL)]
+    for operation in Site(service.client.get("/-/openapi.json").json(), "").operations():
+        if operation.example and operation.example not in run:
+            address = operation.example.removeprefix(f"curl -s {ADDRESS}")
+
+            assert service.client.get(address).status_code == 200, operation.example
 
 
 def test_a_printed_request_becomes_a_command() -> None:
