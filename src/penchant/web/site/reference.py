@@ -19,6 +19,7 @@ TAG_TITLES = {
     "content": "Content and similar pieces",
     "people": "People and their interactions",
     "recommendations": "Recommendations and profiles",
+    "explanations": "Reasons and previews",
     "curation": "Lists and settings",
     "source": "Sources",
     "administration": "Administration",

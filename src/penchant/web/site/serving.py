@@ -201,13 +201,15 @@ def site_operation(site: Site, name: str, path: str, summary: str) -> Operation:
         parameters=(QUERY,) if "{page}" in path else (),
         answer="Text",
         answer_media_type="text/html",
-        errors=("unknown-route",) if "{page}" in path else (),
+        errors=("unknown-route", "overloaded") if "{page}" in path else (),
     )
 
 
 async def _asked(site: Site, call: Call) -> Page:
     name = call.path.get("page", HOME)
     if name == SEARCH:
+        # The one page that costs something each time, and needs no key.
+        call.services.admission.require_time()
         return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
     return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)
 
