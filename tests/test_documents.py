@@ -12,12 +12,12 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from conftest import Service
+from documents.reading import matches
 from penchant.settings import RELOADED, PlanSettings, Settings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
-ANYTHING = "…"
 EXAMPLE = re.compile(r"```http\n(.*?)```\n\n```json ?(\d*)\n(.*?)```", re.DOTALL)
 
 
@@ -25,25 +25,6 @@ def examples() -> list[tuple[str, int, str]]:
     page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
     assert page.count("```http") == len(EXAMPLE.findall(page))
     return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
-
-
-def matches(found: Any, expected: Any) -> bool:
-    """Return whether an answer is the one that is printed, with ``"…"`` for any value."""
-    if expected == ANYTHING:
-        return True
-    if isinstance(expected, dict):
-        return (
-            isinstance(found, dict)
-            and found.keys() == expected.keys()
-            and all(matches(found[name], expected[name]) for name in expected)
-        )
-    if isinstance(expected, list):
-        return (
-            isinstance(found, list)
-            and len(found) == len(expected)
-            and all(matches(one, other) for one, other in zip(found, expected, strict=True))
-        )
-    return bool(found == expected)
 
 
 def test_every_example_of_the_interface_is_answered_as_printed(service: Service) -> None:

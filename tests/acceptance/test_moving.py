@@ -149,7 +149,7 @@ def test_after_the_statement_of_the_page_postgresql_has_another_history(
     tag = running.client.get("/s/ids").headers["etag"]
     running.stop()
 
-    (statement,) = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (statement,) = re.findall(r"```sql[^\n]*\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     with psycopg.connect(address, autocommit=True) as connection:
         assert connection.execute(statement).rowcount == 1
 

@@ -87,10 +87,3 @@ def test_every_error_that_an_operation_names_has_a_status(document: dict[str, An
         for described in methods.values():
             assert described["responses"]
             assert all("description" in answer for answer in described["responses"].values())
-
-
-def test_the_page_names_every_operation(service: Service) -> None:
-    page = service.client.get("/-/docs").text
-
-    assert all(operation.path in page for operation in OPERATIONS)
-    assert "src=" not in page

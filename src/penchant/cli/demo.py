@@ -37,7 +37,7 @@ You like Jane Eyre:
 What you may like as well:
   curl -H 'x-api-key: {key}' '{address}/works/users/you/recommendation?take=5'
 
-The interface is described at {address}/-/docs. Ctrl-C ends the demo; the data stays.
+The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo; the data stays.
 """
 
 

@@ -357,7 +357,7 @@ async def _respond(call: Call, answer: Answer, exchange: _Exchange, receive: Rec
 
 
 def _answer_headers(call: Call, answer: Answer) -> dict[str, str]:
-    headers: dict[str, str] = {}
+    headers = dict(answer.headers)
     if answer.version is not None:
         headers["x-penchant-version"] = str(answer.version)
     if call.is_stale:

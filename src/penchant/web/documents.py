@@ -1,14 +1,14 @@
-"""What does the service say about itself? The OpenAPI 3.1 document and a page of it, from the routing table."""
+"""What does the service say about itself? The OpenAPI 3.1 document, from the routing table, and the site beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 from penchant import __version__
 from penchant.web.operations import MIN_VERSION_HEADER, Answer, Call, Handler, Operation
 from penchant.web.parameters import MIN_VERSION, Parameter
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
+from penchant.web.site import Site, site_operation
 from penchant.wire import components, encode
 
 _DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}
@@ -20,6 +20,7 @@ _PATH_TEXTS = {
     "type": "One of Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike.",
     "code": "The code of an error.",
     "keyID": "The id of a key, the part between its underscores.",
+    "page": "The name of a page, as the navigation links to it.",
 }
 _KEY_ERRORS = ("unauthenticated", "rate-exceeded")
 
@@ -182,47 +183,10 @@ def _reference(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>penchant {version}: the interface</title>
-<meta name="viewport" content="width=device-width">
-<style>body{{font:1rem/1.6 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}}
-code{{background:#8882;padding:.1em .3em;border-radius:.2em}}table{{border-collapse:collapse;width:100%}}
-td,th{{text-align:left;vertical-align:top;padding:.2rem .6rem .2rem 0}}section{{border-top:1px solid #8886}}
-</style></head><body><h1>penchant {version}: the interface</h1>
-<p>Every request but those below <code>/-/</code> carries the header <code>x-api-key</code>. The machine-readable
-form of this page is <a href="{base}/-/openapi.json">openapi.json</a>.</p>{sections}</body></html>
-"""
-
-
-def page(document: Mapping[str, Any], base_path: str) -> str:
-    """Return the OpenAPI document as a page for people, with nothing loaded from elsewhere."""
-    sections = [
-        _section(method.upper(), path, described)
-        for path, methods in document["paths"].items()
-        for method, described in methods.items()
-    ]
-    return _PAGE.format(version=__version__, base=base_path, sections="".join(sections))
-
-
-def _section(method: str, path: str, described: Mapping[str, Any]) -> str:
-    rows = [
-        f"<tr><td><code>{escape(item['name'])}</code></td><td>{item['in']}</td>"
-        f"<td>{escape(item['description'])}</td></tr>"
-        for item in described["parameters"]
-    ]
-    rows += [
-        f"<tr><td><code>{status}</code></td><td>answer</td><td>{escape(answer['description'])}</td></tr>"
-        for status, answer in described["responses"].items()
-    ]
-    note = f"<p>{escape(described['description'])}</p>" if "description" in described else ""
-    return (
-        f"<section id='{described['operationId']}'><h2><code>{method} {escape(path)}</code></h2>"
-        f"<p>{escape(described['summary'])}</p>{note}<table>{''.join(rows)}</table></section>"
-    )
-
-
 def document_operations(operations: Sequence[Operation], base_path: str) -> tuple[Operation, ...]:
-    """Return the operations that answer the OpenAPI document and its page, themselves included in both."""
+    """Return the operations that answer the OpenAPI document and the site, themselves included in both."""
+    document: dict[str, Any] = {}
+    site = Site(document, base_path)
     made = (
         Operation(
             method="GET",
@@ -234,23 +198,11 @@ def document_operations(operations: Sequence[Operation], base_path: str) -> tupl
             public=True,
             answer="OpenApi",
         ),
-        Operation(
-            method="GET",
-            path="/-/docs",
-            name="docs",
-            summary="This interface as a page.",
-            handler=_unset,
-            tag="service",
-            public=True,
-            answer="Text",
-            answer_media_type="text/html",
-        ),
+        site_operation(site, "docs", "/-/docs", "The documents and this reference, as pages."),
+        site_operation(site, "docsPage", "/-/docs/{page}", "A page of the documents; `search?q=` searches them."),
     )
-    document = openapi((*operations, *made), base_path)
-    json_answer = Answer(body=encode(document))
-    page_answer = Answer(body=page(document, base_path).encode(), media_type="text/html; charset=utf-8")
-    handlers = (_fixed(json_answer), _fixed(page_answer))
-    return tuple(replace(operation, handler=handler) for operation, handler in zip(made, handlers, strict=True))
+    document |= openapi((*operations, *made), base_path)
+    return (replace(made[0], handler=_fixed(Answer(body=encode(document)))), *made[1:])
 
 
 async def _unset(_call: Call) -> Answer:

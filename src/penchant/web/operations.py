@@ -1,7 +1,7 @@
 """What is an operation of the interface? Its address, what it takes and gives, and who may use it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
@@ -24,8 +24,8 @@ MIN_VERSION_HEADER = "x-penchant-min-version"
 class Answer:
     """What a handler gives: a body or a stream of parts, and what the headers must say of it.
 
-    ``etag`` marks an answer that may be asked for again conditionally. ``close`` ends a stream that is not
-    sent after all.
+    ``etag`` marks an answer that may be asked for again conditionally, ``headers`` are further ones. ``close`` ends a
+    stream that is not sent after all.
     """
 
     body: bytes | AsyncIterator[bytes] = b""
@@ -33,6 +33,7 @@ class Answer:
     media_type: str = JSON
     version: int | None = None
     etag: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
     close: Callable[[], Awaitable[None]] | None = None
 
 

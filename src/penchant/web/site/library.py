@@ -1,0 +1,115 @@
+"""Which documents are there, of which kind is each, and under which name is it served?
+
+In a wheel they lie in ``penchant/documents``, in a checkout where they are written. A document that the shelf below
+does not name is a how-to page, so that a new one is never left out.
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+PACKAGED = Path(__file__).parents[2] / "documents"
+CHECKOUT = Path(__file__).parents[4]
+KINDS = ("Start", "How to", "Reference", "Explanation")
+_SHELF: Mapping[str, Sequence[str]] = {
+    "Start": ("docs/quickstart.md",),
+    "How to": (
+        "docs/import.md",
+        "docs/weights.md",
+        "docs/filters.md",
+        "docs/cold-start.md",
+        "docs/client.md",
+        "docs/dashboard.md",
+        "docs/privacy.md",
+        "docs/operations.md",
+        "docs/scaling.md",
+    ),
+    "Reference": ("docs/interface.md", "docs/settings.md", "docs/metrics.md", "CHANGELOG.md"),
+    "Explanation": (
+        "docs/scoring.md",
+        "docs/explanations.md",
+        "ARCHITECTURE.md",
+        "docs/performance.md",
+        "docs/faults.md",
+        "docs/decisions.md",
+    ),
+}
+_ATTACHED_SUFFIXES = {".cfg", ".conf", ".service", ".yaml", ".yml"}
+_SUMMARY_CHARACTERS = 180
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A file that is served as a page; ``path`` is where it lies in the project, ``slug`` its name in addresses.
+
+    ``kind`` is "" for files that documents only link to, such as examples of configuration.
+    """
+
+    path: str
+    kind: str
+    text: str
+
+    @property
+    def slug(self) -> str:
+        """The name in addresses: that of the file, without its folder, lower case."""
+        return posixpath.basename(self.path).removesuffix(".md").lower()
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether it is written in Markdown; anything else is shown as it is."""
+        return self.path.endswith(".md")
+
+    @property
+    def title(self) -> str:
+        """The first heading, or the file's name."""
+        found = re.match(r"# (.+)", self.text) if self.is_markdown else None
+        return found.group(1) if found else posixpath.basename(self.path)
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the first paragraph, as plain text."""
+        paragraphs = [part for part in self.text.split("\n\n")[1:] if re.match(r"\w|`[^`]", part)]
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)|[`*]", r"\1", " ".join(paragraphs[0].split())) if paragraphs else ""
+        sentence = re.split(r"(?<=[.:]) ", text)[0].rstrip(":.") if text else ""
+        return (
+            sentence
+            if len(sentence) <= _SUMMARY_CHARACTERS
+            else sentence[:_SUMMARY_CHARACTERS].rsplit(" ", 1)[0] + " …"
+        )
+
+
+class Library:
+    """All documents below a folder that is laid out as the project is."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or (PACKAGED if PACKAGED.is_dir() else CHECKOUT)
+
+    @cached_property
+    def documents(self) -> Mapping[str, Document]:
+        """The documents by slug, in the order of the shelf, read once."""
+        named = [path for paths in _SHELF.values() for path in paths if (self.root / path).is_file()]
+        found = sorted(str(path.relative_to(self.root)) for path in (self.root / "docs").glob("*.md"))
+        attached = sorted(
+            str(path.relative_to(self.root))
+            for path in (self.root / "deploy").glob("*.*")
+            if path.suffix in _ATTACHED_SUFFIXES
+        )
+        kinds = {path: kind for kind, paths in _SHELF.items() for path in paths}
+        kinds |= dict.fromkeys(attached, "")
+        documents = [
+            Document(path=path, kind=kinds.get(path, "How to"), text=(self.root / path).read_text(encoding="utf-8"))
+            for path in dict.fromkeys([*named, *found, *attached])
+        ]
+        return {document.slug: document for document in documents}
+
+    def of_kind(self, kind: str) -> list[Document]:
+        """Return the documents of a kind, in their order."""
+        return [document for document in self.documents.values() if document.kind == kind]
+
+    def slug_of(self, target: str, *, seen_from: str) -> str | None:
+        """Return the slug that a relative link of the document at ``seen_from`` leads to; ``None`` for nowhere."""
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(seen_from), target))
+        return next((each.slug for each in self.documents.values() if each.path == path), None)

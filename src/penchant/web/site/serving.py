@@ -1,0 +1,229 @@
+"""How does a page come out? Made when first asked for, in a thread, kept, with an ETag and a strict policy."""
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from penchant import __version__
+from penchant.errors import UnknownRoute
+from penchant.web.operations import Answer, Call, Operation
+from penchant.web.parameters import Parameter
+from penchant.web.site.library import KINDS, Document, Library
+from penchant.web.site.reference import TAG_TITLES, Described, Json, described
+from penchant.web.site.rendering import Rendered, code_block, plain_file, rendered
+from penchant.web.site.searching import Entry, search, words_of
+
+_HERE = Path(__file__).parent
+_HTML = "text/html; charset=utf-8"
+HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+"""Nothing but our own style sheet and icon is loaded, no script runs. A cache asks each time, and gets a 304."""
+_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
+_ETAG_BYTES = 12
+_FILES = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+HOME, API, SEARCH = "", "api", "search"
+"""The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
+QUERY = Parameter(name="q", description="Words to search the documents for.", schema={"type": "string"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page as it is sent."""
+
+    body: bytes
+    media_type: str = _HTML
+    etag: str
+    headers: Mapping[str, str] = field(default_factory=lambda: HEADERS)
+
+
+class Site:
+    """All pages of one service, each rendered once."""
+
+    def __init__(self, openapi: Json, base_path: str, library: Library | None = None) -> None:
+        self._openapi = openapi
+        self._base = base_path
+        self.library = library or Library()
+        self._lock = threading.RLock()
+        self._kept: dict[str, Any] = {}
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def page(self, name: str) -> Page:
+        """Return a page by its name in addresses.
+
+        Raises:
+            UnknownRoute: there is none.
+        """
+        page: Page = self._once(f"page {name}", lambda: self._made(name))
+        return page
+
+    def has(self, name: str) -> bool:
+        """Return whether a page is made already, so that to give it costs nothing."""
+        return f"page {name}" in self._kept
+
+    def found(self, query: str) -> Page:
+        """Return the page with what is found for a query; it is not kept."""
+        words = words_of(query)
+        found = search(self._once("entries", self._entries), words)
+        return self._filled("search.html", title="Search", current=SEARCH, query=query, found=found, words=words)
+
+    def names(self) -> list[str]:
+        """Return the names of all pages, in the order of the navigation."""
+        tags = [f"{API}-{tag}" for tag in self._by_tag()]
+        return [HOME, SEARCH, *self.library.documents, API, *tags]
+
+    def address(self, name: str) -> str:
+        """Return the address of a page."""
+        return f"{self._base}/-/docs/{name}" if name else f"{self._base}/-/docs"
+
+    def rendering(self, document: Document) -> Rendered:
+        """Return a document's page without what stands around it."""
+
+        def resolve(target: str) -> str | None:
+            slug = self.library.slug_of(target, seen_from=document.path)
+            return None if slug is None else self.address(slug)
+
+        def make() -> Rendered:
+            if document.is_markdown:
+                return rendered(document.text, resolve)
+            return plain_file(document.title, document.text)
+
+        result: Rendered = self._once(f"rendering {document.slug}", make)
+        return result
+
+    def operations(self) -> list[Described]:
+        """Return the operations of the reference."""
+        interface = self.library.documents.get("interface")
+        make = lambda: described(self._openapi, interface.text if interface else "")  # noqa: E731  # one line, once
+        result: list[Described] = self._once("operations", make)
+        return result
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]
+
+    def _made(self, name: str) -> Page:
+        if name in _FILES:
+            return _page((_HERE / name).read_bytes(), media_type=_FILES[name])
+        if name == HOME:
+            return self._filled("home.html", title=f"penchant {__version__}", current=HOME, kinds=self._shelves())
+        if name == API:
+            return self._filled("api.html", title="API reference", current=API, tags=self._by_tag())
+        tag = name.removeprefix(f"{API}-")
+        if tag in self._by_tag() and tag != name:
+            operations = self._by_tag()[tag]
+            return self._filled("operations.html", title=_tag_title(tag), current=name, operations=operations)
+        document = self.library.documents.get(name)
+        if document is None:
+            raise UnknownRoute("The documents have no page of this name; /-/docs lists them all.")
+        page = self.rendering(document)
+        return self._filled("document.html", title=document.title, current=name, page=page)
+
+    def _filled(self, template: str, **values: Any) -> Page:
+        style = self._once("style", lambda: _page((_HERE / "style.css").read_bytes(), media_type=_FILES["style.css"]))
+        text = self._templates.get_template(template).render(
+            address=self.address,
+            base=self._base,
+            code_block=code_block,
+            shelves=self._shelves(),
+            style=f"{self.address('style.css')}?v={style.etag}",
+            tag_title=_tag_title,
+            tags_of_reference=list(self._by_tag()),
+            version=__version__,
+            **{"query": "", **values},
+        )
+        return _page(text.encode())
+
+    def _shelves(self) -> Mapping[str, Sequence[Document]]:
+        return {kind: self.library.of_kind(kind) for kind in KINDS}
+
+    def _by_tag(self) -> Mapping[str, list[Described]]:
+        by_tag: dict[str, list[Described]] = {tag: [] for tag in TAG_TITLES}
+        for operation in self.operations():
+            by_tag.setdefault(operation.tag, []).append(operation)
+        return {tag: operations for tag, operations in by_tag.items() if operations}
+
+    def _entries(self) -> list[Entry]:
+        entries = [
+            Entry(
+                page=document.title,
+                title=section.title,
+                address=self.address(document.slug) + (f"#{section.anchor}" if section.level > 1 else ""),
+                text=section.text,
+            )
+            for document in self.library.documents.values()
+            for section in self.rendering(document).sections
+        ]
+        entries += [
+            Entry(
+                page="API reference",
+                title=f"{each.method} {each.path}",
+                address=f"{self.address(f'{API}-{each.tag}')}#{each.name}",
+                text=" ".join([each.summary.striptags(), *(member.name for member in each.parameters)]),
+            )
+            for each in self.operations()
+        ]
+        return entries
+
+
+def site_operation(site: Site, name: str, path: str, summary: str) -> Operation:
+    """Return the operation that answers the pages at an address, ``{page}`` being a page's name."""
+
+    async def handler(call: Call) -> Answer:
+        return _answer(call, await _asked(site, call))
+
+    return Operation(
+        method="GET",
+        path=path,
+        name=name,
+        summary=summary,
+        handler=handler,
+        tag="service",
+        public=True,
+        parameters=(QUERY,) if "{page}" in path else (),
+        answer="Text",
+        answer_media_type="text/html",
+        errors=("unknown-route", "overloaded") if "{page}" in path else (),
+    )
+
+
+async def _asked(site: Site, call: Call) -> Page:
+    name = call.path.get("page", HOME)
+    if name == SEARCH:
+        # The one page that costs something each time, and needs no key.
+        call.services.admission.require_time()
+        return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
+    return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)
+
+
+def _answer(call: Call, page: Page) -> Answer:
+    headers = dict(page.headers)
+    if call.query.values("v") == [page.etag]:
+        headers |= _FOR_EVER
+    return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
+
+
+def _tag_title(tag: str) -> str:
+    return TAG_TITLES.get(tag, tag.capitalize())
+
+
+def _page(body: bytes, *, media_type: str = _HTML) -> Page:
+    return Page(body=body, media_type=media_type, etag=hashlib.blake2b(body, digest_size=_ETAG_BYTES).hexdigest())

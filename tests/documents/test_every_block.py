@@ -1,0 +1,114 @@
+"""Every command, request and answer in the documents is run against a real process, in order."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server, command
+from documents.blocks import RUN_LANGUAGES, Block, blocks_of
+from documents.reading import Reader, agrees, commands, is_whole, matches
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EMPTY = {"client.md", "import.md", "interface.md"}
+"""Documents that begin with no source; all others find the demo's."""
+MOST_NOT_RUN = 16
+"""Blocks that no test can run, all together: each says why, and there should be few."""
+
+
+def blocks() -> list[Block]:
+    return [block for path in DOCUMENTS for block in blocks_of(path)]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the demo's catalogues."""
+    data = tmp_path_factory.mktemp("demo") / "penchant-data"
+    loaded = command("demo", "--load-only", "--data", str(data))
+    assert loaded.returncode == 0, loaded.stderr
+    return data
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path, demo: Path) -> Path:
+    """The folder in which a document is followed, with the data that it begins with."""
+    if request.node.callspec.params["document"].name not in EMPTY:
+        shutil.copytree(demo, tmp_path / "penchant-data")
+    return tmp_path
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[Server]:
+    running = Server(folder / "penchant-data")
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_s_blocks_do_what_it_says(document: Path, folder: Path, server: Server) -> None:
+    admin = command("keys", "create", "--admin", "--data", str(server.data)).stdout.strip()
+    reader = Reader(folder, server, ADMIN_KEY=admin, KEY_ID="")
+
+    reader.follow(blocks_of(document))
+
+
+def test_blocks_that_are_not_run_say_why_and_are_few() -> None:
+    marked = [block for block in blocks() if block.not_run is not None]
+
+    for block in marked:
+        print(f"{block}: {block.language}, not run: {block.not_run}")  # noqa: T201  # the list is the point
+        assert block.language in RUN_LANGUAGES, block
+        assert len(block.not_run or "") > 10, block
+    assert len(marked) <= MOST_NOT_RUN
+
+
+def test_most_blocks_are_run() -> None:
+    run = Counter(block.language for block in blocks() if block.language in RUN_LANGUAGES and block.not_run is None)
+
+    assert run.total() > 5 * MOST_NOT_RUN
+    assert set(run) >= {"sh", "console", "http", "json"}
+
+
+def test_every_block_of_a_document_names_its_language() -> None:
+    for path in DOCUMENTS:
+        fences = sum(line.startswith("```") for line in path.read_text(encoding="utf-8").splitlines())
+
+        assert fences == 2 * len(blocks_of(path)), path
+
+
+# The reader itself
+
+
+def test_commands_of_a_console_end_where_the_shell_would_stop_reading() -> None:
+    text = "$ one -d '\n  [1,\n   2]'\nout\nput\n$ two \\\n  more\n$ three\n"
+
+    assert list(commands(text)) == [("one -d '\n  [1,\n   2]'", "out\nput"), ("two \\\n  more", ""), ("three", "")]
+    assert not is_whole("echo 'x")
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "same"),
+    (
+        ('{"a": 1, "b": [1, 2]}', '{"b":[1,2],"a":1}', True),
+        ('{"a": 1}', '{"a":2}', False),
+        ('{"a": 1, "b": 2}', '{"a":1}', False),
+        ('{"a": 1}', '{"a":"…"}', True),
+        ("[1, 2, 3]", '[1, "…"]', True),
+        ("[2, 2, 3]", '[1, "…"]', False),
+        ("wrote 12 pieces in 0.3 s", "wrote 12 pieces in … s", True),
+        ("wrote 13 pieces in 0.3 s", "wrote 12 pieces in … s", False),
+        ("more than expected", "more", False),
+    ),
+)
+def test_what_is_printed_is_compared(printed: str, expected: str, same: bool) -> None:  # noqa: FBT001
+    assert agrees(printed, expected) is same
+
+
+def test_a_list_of_another_length_differs() -> None:
+    assert not matches([1], [1, 2])
+    assert not matches([1, 2], [1])
+    assert not matches(3, [1, "…"])
