@@ -275,6 +275,7 @@ def test_keys_are_managed_and_the_service_tells_of_itself(either: Callable[..., 
 
     assert either(made.key).submit_content("news", []).created == 0
     assert made.key_id in {key.key_id for key in admin.list_keys().keys}
+    assert admin.set_plan(made.key_id, "basic").plan == "basic"
     assert admin.revoke_key(made.key_id).state == "revoked"
     assert [entry.action for entry in admin.audit(limit=1).entries] == ["key.revoke"]
     assert "press" in {account.account for account in admin.usage().accounts}
@@ -283,7 +284,7 @@ def test_keys_are_managed_and_the_service_tells_of_itself(either: Callable[..., 
     assert "penchant_requests_total" in admin.metrics()
     assert "unknown-piece" in admin.problem("unknown-piece")
     assert admin.openapi()["openapi"].startswith("3.1")
-    assert "/{source}/content" in admin.docs()
+    assert "quickstart" in admin.docs()
 
 
 def test_a_program_goes_on_over_a_restart(tmp_path: Path) -> None:

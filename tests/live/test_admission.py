@@ -112,3 +112,18 @@ def test_bodies_take_room_until_it_is_given_back() -> None:
 
     admission.give(60)
     admission.take(100)
+
+
+def test_what_can_wait_is_refused_while_there_is_a_crowd() -> None:
+    admission = Admission(body_bytes=1, delay_s=0)
+
+    async def scene() -> None:
+        admission.require_calm()
+        waiting = [asyncio.ensure_future(admission.turn()) for _ in range(TOGETHER + CROWD)]
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded):
+            admission.require_calm()
+        await asyncio.gather(*waiting)
+        admission.require_calm()
+
+    asyncio.run(scene())

@@ -37,6 +37,18 @@ def revoke_key(key_id: str) -> Request[KeyAnswer]:
     )
 
 
+def set_plan(key_id: str, plan: str) -> Request[KeyAnswer]:
+    """Put a key into another plan."""
+    return Request(
+        method="PUT",
+        template="/-/admin/keys/{keyID}/plan",
+        places={"keyID": key_id},
+        answer=KeyAnswer,
+        body=encode({"plan": plan}),
+        repeatable=True,
+    )
+
+
 def live() -> Request[Health]:
     """Ask whether the process runs."""
     return _reading("/-/health/live", Health)

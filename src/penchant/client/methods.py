@@ -162,6 +162,7 @@ class Methods:
     list_keys = Sent(administration.list_keys)
     create_key = Sent(administration.create_key)
     revoke_key = Sent(administration.revoke_key)
+    set_plan = Sent(administration.set_plan)
     live = Sent(administration.live)
     ready = Sent(administration.ready)
     metrics = Sent(administration.metrics)

@@ -73,6 +73,15 @@ class Admission:
         if self._is_turning:
             asyncio.get_running_loop().call_soon(self._turn)
 
+    def require_calm(self) -> None:
+        """Refuse what nobody's program waits for while there is a crowd.
+
+        Raises:
+            Overloaded: there is one.
+        """
+        if len(self._waiting) >= CROWD:
+            raise Overloaded("Too many requests are waiting; ask again soon.", retry_after_s=1)
+
     def take(self, size: int) -> None:
         """Take room for a part of a body; `give` it back.
 

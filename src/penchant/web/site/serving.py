@@ -209,7 +209,7 @@ async def _asked(site: Site, call: Call) -> Page:
     name = call.path.get("page", HOME)
     if name == SEARCH:
         # The one page that costs something each time, and needs no key.
-        call.services.admission.require_time()
+        call.services.admission.require_calm()
         return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
     return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)
 
