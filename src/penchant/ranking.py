@@ -92,7 +92,8 @@ def varied(
     for each in chosen:
         _grow(likeness, waiting, terms, terms[each.id])
     while waiting and len(chosen) < take:
-        waiting = [each for each in waiting if not _is_full(terms[each.id], held, variety.most)]
+        if variety.most:
+            waiting = [each for each in waiting if not _is_full(terms[each.id], held, variety.most)]
         if not waiting:
             break
         gains = [
