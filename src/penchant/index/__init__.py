@@ -3,7 +3,7 @@
 from penchant.index.audience import Audience, Popular, SeedShare
 from penchant.index.building import merge_segments
 from penchant.index.layout import Blending, BoolArray, FloatArray, IntArray, Mask
-from penchant.index.likes import Likes
+from penchant.index.likes import SCOPE_ARRAYS, Likes, Scope
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.personal import Person, Wanted, recommended
@@ -12,6 +12,7 @@ from penchant.index.snapshot import Merge, Neighbour, Snapshot
 from penchant.index.tally import Tally
 
 __all__ = [
+    "SCOPE_ARRAYS",
     "Audience",
     "Blending",
     "BoolArray",
@@ -25,6 +26,7 @@ __all__ = [
     "Part",
     "Person",
     "Popular",
+    "Scope",
     "SeedShare",
     "Segment",
     "Snapshot",

@@ -5,7 +5,7 @@ latest rating. A person likes a piece who has a positive interaction with it, un
 (interface, section 6). People are known by their keys alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -118,6 +118,34 @@ def settled(pairs: Pairs) -> tuple[Pairs, IntArray]:
     return once, np.minimum.reduceat(order, starts)
 
 
+class Scope(NamedTuple):
+    """Of which interactions likes were counted: of which positive types, and from which UTC day on.
+
+    ``first_day`` is the oldest that something is of; ``capped`` tells whether a person or piece had too many.
+    """
+
+    positive: tuple[str, ...]
+    kept_from: int
+    first_day: int
+    capped: bool
+
+    def serves(self, positive: Iterable[str], oldest_day: int) -> bool:
+        """Return whether likes can be counted on for these types from this day on; otherwise they are made anew."""
+        expiring = oldest_day > self.kept_from and self.capped
+        return list(self.positive) == sorted(positive) and oldest_day >= self.kept_from and not expiring
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Scope":
+        """Return what arrays, as `Likes.arrays` names them, were counted of; `SCOPE_ARRAYS` are enough."""
+        positive = Strings(arrays["positive.starts"], arrays["positive.text"])
+        numbers = (int(arrays[name][0]) for name in ("kept_from", "first_day", "capped"))
+        kept_from, first, capped = numbers
+        return cls(tuple(positive), kept_from, first, bool(capped))
+
+
+SCOPE_ARRAYS = frozenset({"positive.starts", "positive.text", "kept_from", "first_day", "capped"})
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Likes:
     """The pairs of ``u`` people and ``n`` pieces: ``z`` of them, of which the people like ``y``.
@@ -157,6 +185,11 @@ class Likes:
     def person_count(self) -> int:
         """How many people it knows."""
         return len(self.heads)
+
+    @property
+    def scope(self) -> Scope:
+        """Of which interactions it was counted."""
+        return Scope.of_arrays(self.arrays())
 
     @property
     def nbytes(self) -> int:

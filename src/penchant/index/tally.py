@@ -78,8 +78,8 @@ class Tally:
 
     def counts(self, positive: Iterable[str], oldest_day: int) -> bool:
         """Return whether it goes on counting right for these types from this day on; otherwise it is made anew."""
-        expiring = oldest_day > self._kept_from and self._is_capped
-        return list(self._base.positive) == sorted(positive) and oldest_day >= self._kept_from and not expiring
+        scope = self._base.scope._replace(kept_from=self._kept_from, capped=self._is_capped)
+        return scope.serves(positive, oldest_day)
 
     def record(self, user_key: bytes, piece_id: str, occurred_at: int, *, positive: bool, rating: bool | None) -> None:
         """Count an interaction at a moment in milliseconds; ``rating`` tells, of a rating, whether it is a like.
