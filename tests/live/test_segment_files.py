@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from answers import all_answers, snapshot_of, stored
-from penchant.index import Segment, Snapshot
+from penchant.index import Scope, Segment, Snapshot, Tally
 from penchant.index.building import build_segment
 from penchant.live.array_files import (
     ALIGNMENT,
@@ -21,6 +21,7 @@ from penchant.live.array_files import (
     read_file,
     write_file,
 )
+from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead
 from strategies import CATALOGUES
@@ -236,3 +237,16 @@ def test_a_folder_that_is_missing_holds_no_sources(tmp_path: Path) -> None:
 
 def test_files_are_for_their_owner_only(published: Published) -> None:
     assert published.path.parent.stat().st_mode & 0o77 == 0
+
+
+def test_kinds_of_files_share_a_folder_and_leave_each_other_alone(files: SegmentFiles, published: Published) -> None:
+    likes = LikesFiles(published.path.parent.parent)
+    counted = likes.publish(STAMP._replace(version=9), Tally.empty(["Click"], 7).compacted())
+    segment = files.publish(STAMP._replace(version=4), segment_of(PIECES))
+
+    assert (files.newest(head()), likes.newest(head())) == (segment, counted)
+    assert likes.scope(counted) == Scope(("Click",), 7, 2**31 - 1, capped=False)
+    likes.forget(7)
+    assert likes.newest(head()) is None
+    assert likes.scope(counted) is None
+    assert files.newest(head()) == segment
