@@ -58,6 +58,7 @@ class HoldsArrays(Protocol):
 
 
 T = TypeVar("T", bound=HoldsArrays)
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +123,12 @@ class ArrayFiles(Generic[T]):
 
     def read(self, published: Published) -> T | None:
         """Return what is in a file, mapped; one that cannot be used is removed, with a line in the log."""
+        return self._sound(published, lambda: read_file(self.kind, published.path, published.stamp))
+
+    def _sound(self, published: Published, read: Callable[[], Read]) -> Read | None:
+        """Return what is read from a file, if it can be."""
         try:
-            return read_file(self.kind, published.path, published.stamp)
+            return read()
         except DamagedFile as error:
             logger.warning("a %s file cannot be used and is built anew: %s", self.kind.name, error)
             with contextlib.suppress(OSError):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penchant.index import SCOPE_ARRAYS, Likes, Scope, Tally
-from penchant.live.array_files import ArrayFiles, DamagedFile, Kind, Published, Stamp, read_arrays, stamp_of
+from penchant.live.array_files import ArrayFiles, Kind, Published, Stamp, read_arrays, stamp_of
 from penchant.model import RATINGS, InteractionType, SourceSettings
 from penchant.storage import InteractionsFeed, SourceHead
 
@@ -63,19 +63,20 @@ class LikesFiles(ArrayFiles[Likes]):
         self._scopes: dict[Path, tuple[tuple[int, int], Scope]] = {}
 
     def scope(self, published: Published) -> Scope | None:
-        """Return what a file was counted of, read once from each file; ``None`` where it cannot be used."""
-        try:
-            made = published.path.stat()
-            # A file may be replaced by one of the same version, since a day has passed or a setting changed.
-            identity = made.st_ino, made.st_mtime_ns
-            known = self._scopes.get(published.path)
-            if known is None or known[0] != identity:
-                arrays = read_arrays(LIKES, published.path, published.stamp, SCOPE_ARRAYS)
-                known = identity, Scope.of_arrays(arrays)
-                self._scopes = {path: each for path, each in self._scopes.items() if path.exists()}
-                self._scopes[published.path] = known
-        except (DamagedFile, OSError):
-            return None
+        """Return what a file was counted of, read once from each; as `read` where it cannot be used."""
+        return self._sound(published, lambda: self._read_scope(published))
+
+    def _read_scope(self, published: Published) -> Scope:
+        made = published.path.stat()
+        # A file may be replaced by one of the same version, since a day has passed or a setting changed.
+        identity = made.st_ino, made.st_mtime_ns
+        known = self._scopes.get(published.path)
+        if known is None or known[0] != identity:
+            arrays = read_arrays(LIKES, published.path, published.stamp, SCOPE_ARRAYS)
+            known = identity, Scope.of_arrays(arrays)
+            # Never changed in place: threads of a worker may look at the same moment.
+            kept = {path: each for path, each in self._scopes.items() if path.exists()}
+            self._scopes = kept | {published.path: known}
         return known[1]
 
 

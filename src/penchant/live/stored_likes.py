@@ -16,6 +16,9 @@ BUILDERS_PAIRS = 200_000
 ROOM = 4
 """There it lets so many times as much gather beside its base as elsewhere, in case the builder is late."""
 
+TRIES = 3
+"""How often a file is looked for: one may be replaced between its finding and its reading."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
@@ -54,19 +57,25 @@ class StoredLikes:
 
     def base(self, head: SourceHead, counting: Counting, than: Stored | None) -> Stored | None:
         """Return what is in a file that is `newer`."""
-        published = self.newer(head, counting, than)
-        likes = None if published is None or self._files is None else self._files.read(published)
-        if published is None or likes is None or not counting.is_served_by(likes.scope):
-            return None
-        self._metrics.likes_mapped.inc()
-        return Stored(likes=likes, version=published.stamp.version)
+        for _ in range(TRIES):
+            published = self.newer(head, counting, than)
+            if published is None or self._files is None:
+                break
+            likes = self._files.read(published)
+            if likes is not None and counting.is_served_by(likes.scope):
+                self._metrics.likes_mapped.inc()
+                return Stored(likes=likes, version=published.stamp.version)
+        return None
 
     def _newest(self, head: SourceHead, counting: Counting) -> tuple[Published, Scope] | None:
-        published = None if self._files is None else self._files.newest(head)
-        scope = None if published is None or self._files is None else self._files.scope(published)
-        if published is None or scope is None:
-            return None
-        return (published, scope) if counting.is_served_by(scope) else None
+        for _ in range(TRIES):
+            published = None if self._files is None else self._files.newest(head)
+            if published is None or self._files is None:
+                break
+            scope = self._files.scope(published)
+            if scope is not None:
+                return (published, scope) if counting.is_served_by(scope) else None
+        return None
 
     def _is_built(self) -> bool:
         return self._builder is not None and self._builder.is_won_by_anyone()
