@@ -15,12 +15,16 @@ from pathlib import Path
 
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
-from penchant.live.builder import Builder, builder_lock
+from penchant.live.array_files import Published
+from penchant.live.builder import build_for_ever, builder_lock
 from penchant.live.compiling import Compiling, compile_kernels
 from penchant.live.database import Database
 from penchant.live.election import Election
-from penchant.live.segment_files import Published, SegmentFiles
+from penchant.live.index_builders import index_builders
+from penchant.live.likes_files import LikesFiles
+from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
+from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import Limits, Views
 from penchant.model import SourceSettings
 from penchant.service import Services
@@ -94,9 +98,9 @@ def data_folder(settings: Settings) -> Path:
     return folder
 
 
-def segment_files(settings: Settings) -> SegmentFiles:
-    """Return the segment files of the data folder."""
-    return SegmentFiles(Path(settings.data) / INDEX_FOLDER)
+def index_folder(settings: Settings) -> Path:
+    """Return where the files of the index are kept."""
+    return Path(settings.data) / INDEX_FOLDER
 
 
 def kernel_folder(settings: Settings) -> Path:
@@ -123,12 +127,13 @@ async def open_services(current: CurrentSettings, *, has_builder: bool = False) 
     except PenchantError:
         rates.close()
         raise
-    segments = Segments(metrics)
+    segments, likes = Segments(metrics), StoredLikes(metrics)
     compiling = None
     if has_builder:
-        segments = Segments(metrics, segment_files(settings), builder_lock(folder))
+        segments = Segments(metrics, SegmentFiles(index_folder(settings)), builder_lock(folder))
+        likes = StoredLikes(metrics, LikesFiles(index_folder(settings)), builder_lock(folder))
         compiling = Compiling(kernel_folder(settings))
-    services = wire(current, storage, rates, segments, metrics)
+    services = wire(current, storage, rates, segments, likes, metrics)
     election = Election(folder / HOUSEKEEPING_LOCK)
     endless = (
         services.usage.run(),
@@ -155,13 +160,18 @@ async def open_services(current: CurrentSettings, *, has_builder: bool = False) 
 
 
 def wire(
-    current: CurrentSettings, storage: Storage, rates: SharedRates, segments: Segments, metrics: Metrics
+    current: CurrentSettings,
+    storage: Storage,
+    rates: SharedRates,
+    segments: Segments,
+    likes: StoredLikes,
+    metrics: Metrics,
 ) -> Services:
     """Return the services over an open database."""
     database = Database(storage, metrics)
     settings = current.now
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
-    views = Views(database, metrics, segments, _limits(settings))
+    views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
 
     def adopt(changed: Settings) -> None:
@@ -313,7 +323,7 @@ async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Servi
 
 
 def run_builder(settings: Settings, parent: int) -> None:
-    """Build segment files until this process is ended; what a builder process runs, behind those that answer.
+    """Build the files of the index until this process is ended; what a builder process runs, behind those that answer.
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
@@ -322,8 +332,8 @@ def run_builder(settings: Settings, parent: int) -> None:
     started = multiprocessing.get_context("spawn")
     with contextlib.closing(storage_of(settings)) as storage:
 
-        def build(head: SourceHead, published: Published | None) -> None:
-            building = started.Process(target=_build, args=(settings, os.getpid(), head, published))
+        def build(kind: str, head: SourceHead, published: Published | None) -> None:
+            building = started.Process(target=_build, args=(settings, os.getpid(), kind, head, published))
             with counting_alone():
                 building.start()
             building.join()
@@ -333,7 +343,9 @@ def run_builder(settings: Settings, parent: int) -> None:
         compiling = started.Process(target=_compile, args=(settings, os.getpid()))
         compiling.start()
         threading.Thread(target=compiling.join, daemon=True).start()
-        Builder(storage, segment_files(settings), _metrics(), build).run(builder_lock(data_folder(settings)))
+        metrics = _metrics()
+        builders = index_builders(storage, index_folder(settings), metrics, build)
+        build_for_ever([*builders.values()], builder_lock(data_folder(settings)), metrics)
 
 
 def _compile(settings: Settings, parent: int) -> None:
@@ -341,10 +353,10 @@ def _compile(settings: Settings, parent: int) -> None:
     compile_kernels(kernel_folder(settings))
 
 
-def _build(settings: Settings, parent: int, head: SourceHead, published: Published | None) -> None:
+def _build(settings: Settings, parent: int, kind: str, head: SourceHead, published: Published | None) -> None:
     _start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
-        Builder(storage, segment_files(settings), Metrics()).build(head, published)
+        index_builders(storage, index_folder(settings), Metrics())[kind].build(head, published)
 
 
 def _start_helper(settings: Settings, parent: int) -> None:

@@ -164,13 +164,13 @@ class Metrics:
         )
         self.build_seconds = Histogram(
             "penchant_build_seconds",
-            "How long builds of segment files took.",
+            "How long builds of files of the index took.",
             buckets=BUILD_BUCKETS,
             registry=self.registry,
         )
         self.last_build = Gauge(
             "penchant_last_build_timestamp_seconds",
-            "When a segment file was last built.",
+            "When a file of the index was last built.",
             registry=self.registry,
             multiprocess_mode="max",
         )
@@ -179,6 +179,12 @@ class Metrics:
         )
         self.segments_built = Counter("penchant_segments_built", "Segment files built.", registry=self.registry)
         self.segments_mapped = Counter("penchant_segments_mapped", "Segment files mapped.", registry=self.registry)
+        self.likes_built = Counter("penchant_likes_built", "Likes files built.", registry=self.registry)
+        self.likes_mapped = Counter("penchant_likes_mapped", "Likes files mapped.", registry=self.registry)
+
+    def files_built(self, kind: str) -> Counter:
+        """Return what counts the built files of a kind of the index."""
+        return {"segment": self.segments_built, "likes": self.likes_built}[kind]
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request; methods that the interface does not have count as one."""

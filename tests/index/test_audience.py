@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import oracle
 from answers import snapshot_of
 from penchant.index import Audience, Tally, engine, tally
-from penchant.index.likes import Likes
+from penchant.index.likes import Likes, Scope
 from penchant.model import DAY_MS, Seed
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
@@ -188,3 +188,19 @@ def test_no_people_make_no_audience(kernels: ModuleType) -> None:
     assert audience.liked_alike(snapshot.parts, [Seed("a", 1.0)])[0].tolist() == [0.0]
     assert audience.owed([Seed("a", 1.0)], "a") == []
     assert audience.popular(snapshot.parts).median == 0
+
+
+def test_likes_that_a_cap_was_met_in_are_not_counted_on_where_days_expire(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally, "MAX_PIECES", 2)
+    counting = Counting()
+    for piece_id in PIECES[:2]:
+        counting.apply(("record", "u1", piece_id, "Click", 5))
+    assert not counting.tally.compacted().scope.capped
+    counting.apply(("record", "u1", PIECES[2], "Click", 5))
+
+    again = Tally(Likes.of_arrays(counting.tally.compacted().arrays()))
+
+    assert again.base.scope == Scope(tuple(sorted(POSITIVE)), 0, 5, capped=True)
+    assert again.counts(POSITIVE, 0)
+    assert not again.counts(POSITIVE, 1)
+    assert not again.counts(POSITIVE[1:], 0)

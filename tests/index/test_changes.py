@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from answers import TERMS, all_answers, similar, snapshot_of, stored
 from penchant.index import Segment, Snapshot
 from penchant.index import snapshot as snapshots
-from penchant.live.segment_files import Stamp, read_segment, write_segment
+from penchant.live.array_files import Stamp, read_file, write_file
+from penchant.live.segment_files import SEGMENT
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
 
 STAMP = Stamp(*range(len(Stamp._fields)))
@@ -31,8 +32,8 @@ def small_segments() -> Any:
 def mapped(segment: Segment) -> Segment:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "base.segment"
-        write_segment(path, STAMP, segment)
-        return read_segment(path, STAMP)
+        write_file(SEGMENT, path, STAMP, segment)
+        return read_file(SEGMENT, path, STAMP)
 
 
 def rebased(snapshot: Snapshot, base: str) -> Snapshot:

@@ -12,9 +12,20 @@ from penchant.index import Snapshot
 from penchant.live.builder import Builder
 from penchant.live.following import apply_feed
 from penchant.live.segment_files import SegmentFiles
-from penchant.model import EncodedPiece
-from penchant.storage import Command, DeletePieces, SourceHead, Storage, SubmitPieces, open_storage
+from penchant.model import EncodedPiece, InteractionType, NewInteraction, SourceSettings
+from penchant.storage import (
+    Command,
+    DeletePieces,
+    EraseUser,
+    RecordInteractions,
+    ReplaceSettings,
+    SourceHead,
+    Storage,
+    SubmitPieces,
+    open_storage,
+)
 from penchant.telemetry import Metrics
+from penchant.wire import encode_settings
 
 
 def numbered(number: int) -> dict[str, Any]:
@@ -40,6 +51,19 @@ class Sources:
     def delete(self, *numbers: int, source: str = "s") -> None:
         """Delete numbered pieces."""
         self.do(DeletePieces(account_id=self.account, source=source, ids=[f"p{number}" for number in numbers]))
+
+    def record(self, user: str, piece: str, kind: str = "Watch", *, at: int | None = None, source: str = "s") -> None:
+        """Store an interaction, at a moment in milliseconds or now."""
+        new = NewInteraction(user_id=user, type=InteractionType(kind), piece_id=piece, occurred_at=at)
+        self.do(RecordInteractions(account_id=self.account, source=source, interactions=[new]))
+
+    def erase(self, user: str, source: str = "s") -> None:
+        """Erase a person."""
+        self.do(EraseUser(account_id=self.account, source=source, user_id=user))
+
+    def configure(self, settings: SourceSettings, source: str = "s") -> None:
+        """Replace the settings of a source."""
+        self.do(ReplaceSettings(account_id=self.account, source=source, settings=encode_settings(settings)))
 
     def do(self, command: Command) -> None:
         """Carry a command out."""

@@ -14,8 +14,9 @@ from answers import stored
 from live.conftest import Sources
 from penchant.index import Snapshot
 from penchant.live import builder as building
+from penchant.live.array_files import Published, stamp_of
 from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, Builder, is_due
-from penchant.live.segment_files import Published, SegmentFiles, stamp_of
+from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList
 from penchant.telemetry import Metrics

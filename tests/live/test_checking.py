@@ -5,16 +5,23 @@ import pytest
 from answers import stored
 from live.conftest import Sources
 from penchant.live import builder as building
-from penchant.live import checking
+from penchant.live import checking, likes_builder
+from penchant.live.array_files import Published, stamp_of
 from penchant.live.builder import Builder
 from penchant.live.checking import index_problems
-from penchant.live.segment_files import Published, SegmentFiles, stamp_of
+from penchant.live.likes_builder import LikesBuilder
+from penchant.live.likes_files import LikesFiles, likes_stamp_of
+from penchant.live.segment_files import SegmentFiles
+from penchant.model import SourceSettings
+from penchant.telemetry import Metrics
 
 
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (building, checking):
         monkeypatch.setattr(module, "SMALLEST_FILE", 3)
+    for module in (likes_builder, checking):
+        monkeypatch.setattr(module, "SMALLEST_LIKES", 3)
 
 
 @pytest.fixture
@@ -27,11 +34,11 @@ def published(builder: Builder, files: SegmentFiles, sources: Sources) -> Publis
 
 
 @pytest.mark.usefixtures("published")
-def test_a_file_and_the_changes_since_are_what_is_stored(files: SegmentFiles, sources: Sources) -> None:
+def test_a_file_and_the_changes_since_are_what_is_stored(sources: Sources) -> None:
     sources.submit(3, 11, categories={"new": ["x"]})
     sources.delete(1)
 
-    assert list(index_problems(sources.storage, files)) == []
+    assert list(index_problems(sources.storage, sources.folder / "index")) == []
 
 
 @pytest.mark.usefixtures("published")
@@ -39,25 +46,70 @@ def test_a_file_that_differs_is_named(files: SegmentFiles, sources: Sources) -> 
     lied = {"p1": stored({"id": "p1", "categories": {"genre": ["else"]}})}
     files.publish(stamp_of(sources.head()), sources.rebuilt().apply(lied).merged())
 
-    (problem,) = index_problems(sources.storage, files)
+    (problem,) = index_problems(sources.storage, sources.folder / "index")
 
     assert problem.startswith("Source s: ")
     assert "piece_terms" in problem
 
 
-def test_a_damaged_file_is_named_and_stays(files: SegmentFiles, sources: Sources, published: Published) -> None:
+def test_a_damaged_file_is_named_and_stays(sources: Sources, published: Published) -> None:
     content = bytearray(published.path.read_bytes())
     content[len(content) // 2] ^= 1
     published.path.write_bytes(content)
 
-    (problem,) = index_problems(sources.storage, files)
+    (problem,) = index_problems(sources.storage, sources.folder / "index")
 
     assert "damaged" in problem
     assert published.path.exists()
 
 
-def test_sources_without_a_file_are_no_problem(files: SegmentFiles, sources: Sources, published: Published) -> None:
+def test_sources_without_a_file_are_no_problem(sources: Sources, published: Published) -> None:
     sources.submit(*range(9), source="another")
     published.path.unlink()
 
-    assert list(index_problems(sources.storage, files)) == []
+    assert list(index_problems(sources.storage, sources.folder / "index")) == []
+
+
+@pytest.fixture
+def likes(sources: Sources) -> LikesFiles:
+    """A likes file of a source, and interactions and an erasure since."""
+    files = LikesFiles(sources.folder / "index")
+    sources.submit(1, 2, 3)
+    for person in range(5):
+        sources.record(f"u{person}", "p1")
+        sources.record(f"u{person}", "p2", "RateDislike")
+    LikesBuilder(sources.storage, files, Metrics()).build_due()
+    sources.record("u1", "p2")
+    sources.record("new", "p2", "RateLike")
+    sources.erase("u2")
+    return files
+
+
+@pytest.mark.usefixtures("likes")
+def test_a_likes_file_and_the_interactions_since_are_what_is_stored(sources: Sources) -> None:
+    assert list(index_problems(sources.storage, sources.folder / "index")) == []
+
+
+def test_a_likes_file_that_differs_is_named(likes: LikesFiles, sources: Sources) -> None:
+    published = likes.newest(sources.head())
+    assert published is not None
+    old = likes.read(published)
+    assert old is not None
+    likes.publish(likes_stamp_of(sources.head()), old)
+
+    (problem,) = index_problems(sources.storage, sources.folder / "index")
+
+    assert problem.startswith("Source s: ")
+    assert "piece_people" in problem
+
+
+def test_a_likes_file_that_is_of_no_use_any_more_is_no_problem(likes: LikesFiles, sources: Sources) -> None:
+    published = likes.newest(sources.head())
+    assert published is not None
+    old = likes.read(published)
+    assert old is not None
+    likes.publish(likes_stamp_of(sources.head()), old)
+
+    sources.configure(SourceSettings(retention_days=500))
+
+    assert list(index_problems(sources.storage, sources.folder / "index")) == []

@@ -1,6 +1,7 @@
 """What is written is read again, by any number of processes; what is damaged is never trusted."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from answers import all_answers, snapshot_of, stored
-from penchant.index import Segment, Snapshot
+from penchant.index import Scope, Segment, Snapshot, Tally
 from penchant.index.building import build_segment
-from penchant.live import segment_files
-from penchant.live.segment_files import (
+from penchant.live.array_files import (
     ALIGNMENT,
-    DamagedSegment,
+    PREFIX,
+    DamagedFile,
     Published,
-    SegmentFiles,
     Stamp,
-    read_segment,
-    write_segment,
+    read_file,
+    write_file,
 )
+from penchant.live.likes_files import LikesFiles
+from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead
 from strategies import CATALOGUES
 
@@ -68,32 +70,32 @@ def published(files: SegmentFiles) -> Published:
 def test_what_is_written_is_read(tmp_path: Path, pieces: list[dict[str, Any]]) -> None:
     segment, path = segment_of(pieces), tmp_path / "written.segment"
 
-    write_segment(path, STAMP, segment)
+    write_file(SEGMENT, path, STAMP, segment)
 
-    assert same(read_segment(path, STAMP), segment)
+    assert same(read_file(SEGMENT, path, STAMP), segment)
 
 
 @IN_ONE_FOLDER
 @given(CATALOGUES)
 def test_a_mapped_segment_answers_as_one_in_memory(tmp_path: Path, pieces: list[dict[str, Any]]) -> None:
     path, ids = tmp_path / "written.segment", [piece["id"] for piece in pieces]
-    write_segment(path, STAMP, segment_of(pieces))
+    write_file(SEGMENT, path, STAMP, segment_of(pieces))
 
-    mapped = Snapshot.of_segment(read_segment(path, STAMP))
+    mapped = Snapshot.of_segment(read_file(SEGMENT, path, STAMP))
 
     assert all_answers(mapped, ids) == all_answers(snapshot_of(pieces), ids)
 
 
 def test_a_segment_without_pieces_can_be_written_and_read(tmp_path: Path) -> None:
-    write_segment(tmp_path / "empty.segment", STAMP, segment_of([]))
+    write_file(SEGMENT, tmp_path / "empty.segment", STAMP, segment_of([]))
 
-    assert same(read_segment(tmp_path / "empty.segment", STAMP), segment_of([]))
+    assert same(read_file(SEGMENT, tmp_path / "empty.segment", STAMP), segment_of([]))
 
 
 def test_a_mapped_segment_can_be_written_again(published: Published, tmp_path: Path) -> None:
-    mapped = read_segment(published.path, STAMP)
+    mapped = read_file(SEGMENT, published.path, STAMP)
 
-    write_segment(tmp_path / "again.segment", STAMP, Snapshot.of_segment(mapped).merged())
+    write_file(SEGMENT, tmp_path / "again.segment", STAMP, Snapshot.of_segment(mapped).merged())
 
     assert (tmp_path / "again.segment").read_bytes() == published.path.read_bytes()
 
@@ -106,9 +108,9 @@ def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: Published
         damaged[place] ^= 0x41
         published.path.write_bytes(damaged)
         try:
-            assert same(read_segment(published.path, STAMP), segment)
+            assert same(read_file(SEGMENT, published.path, STAMP), segment)
             unseen += 1
-        except DamagedSegment:
+        except DamagedFile:
             continue
 
     assert unseen == padding_of(segment, sound)
@@ -116,7 +118,7 @@ def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: Published
 
 def padding_of(segment: Segment, encoded: bytes) -> int:
     """Return how many bytes of a file belong to nothing."""
-    header: int = segment_files._PREFIX.size + segment_files._PREFIX.unpack_from(encoded)[2]
+    header: int = PREFIX.size + PREFIX.unpack_from(encoded)[2]
     return len(encoded) - header - sum(array.nbytes for array in segment.arrays().values())
 
 
@@ -126,20 +128,18 @@ def test_a_file_that_is_cut_short_anywhere_is_seen(published: Published) -> None
 
     for length in [*range(0, last, 13), last]:
         published.path.write_bytes(sound[:length])
-        with pytest.raises(DamagedSegment):
-            read_segment(published.path, STAMP)
+        with pytest.raises(DamagedFile):
+            read_file(SEGMENT, published.path, STAMP)
 
 
 @pytest.mark.parametrize("other", [STAMP._replace(**{name: 9}) for name in Stamp._fields], ids=Stamp._fields)
 def test_a_file_of_another_source_or_version_is_seen(published: Published, other: Stamp) -> None:
-    with pytest.raises(DamagedSegment):
-        read_segment(published.path, other)
+    with pytest.raises(DamagedFile):
+        read_file(SEGMENT, published.path, other)
 
 
-def test_a_file_of_another_format_is_built_anew(
-    files: SegmentFiles, published: Published, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(segment_files, "FORMAT", segment_files.FORMAT + 1)
+def test_a_file_of_another_format_is_built_anew(files: SegmentFiles, published: Published) -> None:
+    files.kind = replace(SEGMENT, format=SEGMENT.format + 1)
 
     assert files.read(published) is None
     assert files.newest(head()) is None
@@ -172,7 +172,7 @@ def test_a_file_that_is_gone_is_no_error(
 
 def test_the_newest_file_of_the_incarnation_and_epoch_counts(files: SegmentFiles, published: Published) -> None:
     for version in (9, 10):
-        write_segment(published.path.with_name(f"5-1-2-{version}.segment"), STAMP, segment_of([]))
+        write_file(SEGMENT, published.path.with_name(f"5-1-2-{version}.segment"), STAMP, segment_of([]))
 
     newest = files.newest(head())
 
@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
     (path / "by a folder").mkdir(parents=True)
 
     with pytest.raises(OSError, match="taken"):
-        write_segment(path, STAMP, segment_of(PIECES))
+        write_file(SEGMENT, path, STAMP, segment_of(PIECES))
 
     assert [*tmp_path.iterdir()] == [path]
 
@@ -237,3 +237,16 @@ def test_a_folder_that_is_missing_holds_no_sources(tmp_path: Path) -> None:
 
 def test_files_are_for_their_owner_only(published: Published) -> None:
     assert published.path.parent.stat().st_mode & 0o77 == 0
+
+
+def test_kinds_of_files_share_a_folder_and_leave_each_other_alone(files: SegmentFiles, published: Published) -> None:
+    likes = LikesFiles(published.path.parent.parent)
+    counted = likes.publish(STAMP._replace(version=9), Tally.empty(["Click"], 7).compacted())
+    segment = files.publish(STAMP._replace(version=4), segment_of(PIECES))
+
+    assert (files.newest(head()), likes.newest(head())) == (segment, counted)
+    assert likes.scope(counted) == Scope(("Click",), 7, 2**31 - 1, capped=False)
+    likes.forget(7)
+    assert likes.newest(head()) is None
+    assert likes.scope(counted) is None
+    assert files.newest(head()) == segment

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +13,15 @@ from live.conftest import Sources
 from penchant.errors import IndexNotReady, StorageUnavailable, UnknownSource
 from penchant.index import Filter
 from penchant.live import builder as building
-from penchant.live import segments
+from penchant.live import likes_builder, segments, stored_likes
 from penchant.live.builder import Builder, builder_lock
 from penchant.live.database import Database
 from penchant.live.election import Election
+from penchant.live.likes_builder import LikesBuilder
+from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
+from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import Limits, View, Views
 from penchant.model import Algorithm
 from penchant.storage import DeletePieces, DeleteSource
@@ -31,6 +35,8 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SMALLEST_FILE", 3)
     monkeypatch.setattr(building, "LEAST_CHANGES", 2)
     monkeypatch.setattr(segments, "ADOPTED_CHANGES", 2)
+    monkeypatch.setattr(likes_builder, "SMALLEST_LIKES", 3)
+    monkeypatch.setattr(likes_builder, "LEAST_INTERACTIONS", 2)
 
 
 @pytest.fixture
@@ -51,10 +57,23 @@ class Following:
         self.account = sources.account
         builder = None if files is None else builder_lock(sources.folder)
         limits = Limits(min_version_timeout_s=0.3, stale_reads_s=0, memory_bytes=memory_bytes)
-        self.views = Views(self.database, self.metrics, Segments(self.metrics, files, builder), limits)
+        likes = None if files is None else LikesFiles(sources.folder / "index")
+        self.views = Views(
+            self.database,
+            self.metrics,
+            Segments(self.metrics, files, builder),
+            limits,
+            stored_likes=StoredLikes(self.metrics, likes, builder),
+        )
 
     def view(self, source: str = "s") -> View:
         return asyncio.run(self.views.view(self.account, source))
+
+    def popular(self, source: str = "s") -> list[float]:
+        """Return how popular each piece is, by the audience that a request sees."""
+        view = self.view(source)
+        audience = asyncio.run(self.views.audience(view, int(time.time()) // 86_400, 0))
+        return [share for shares in audience.popular(view.snapshot.parts).shares for share in shares.tolist()]
 
     def metric(self, name: str, **labels: str) -> float:
         return self.metrics.registry.get_sample_value(name, labels) or 0.0
@@ -231,3 +250,71 @@ def test_a_file_that_disappears_while_mapped_goes_on_answering(
         path.unlink()
 
     assert answers(following.view()) == wanted
+
+
+@pytest.fixture
+def counting(sources: Sources) -> LikesBuilder:
+    """A source that people like, and the builder that counts them."""
+    sources.submit(1, 2, 3)
+    for person in range(5):
+        sources.record(f"u{person}", f"p{1 + person % 2}")
+    return LikesBuilder(sources.storage, LikesFiles(sources.folder / "index"), Metrics())
+
+
+@pytest.mark.usefixtures("elected")
+def test_a_count_goes_over_to_a_file_that_is_published_later(
+    counting: LikesBuilder, files: SegmentFiles, sources: Sources
+) -> None:
+    following = Following(sources, files)
+    before = following.popular()
+    asyncio.run(following.views.adopt())
+    assert following.metric("penchant_likes_mapped_total") == 0
+
+    counting.build_due()
+    asyncio.run(following.views.adopt())
+    asyncio.run(following.views.adopt())
+    assert following.metric("penchant_likes_mapped_total") == 1
+    assert following.popular() == before
+
+    for person in range(5):
+        sources.record(f"v{person}", "p3")
+    counting.build(sources.head(), None)
+    asyncio.run(following.views.adopt())
+    assert following.metric("penchant_likes_mapped_total") == 2
+    assert following.popular() == Following(sources, None).popular() != before
+
+
+@pytest.mark.usefixtures("elected")
+def test_a_count_survives_a_source_that_is_gone(counting: LikesBuilder, files: SegmentFiles, sources: Sources) -> None:
+    following = Following(sources, files)
+    following.popular()
+    counting.build_due()
+    sources.do(DeleteSource(account_id=sources.account, source="s"))
+
+    asyncio.run(following.views.adopt())
+
+    with pytest.raises(UnknownSource):
+        following.popular()
+
+
+@pytest.mark.usefixtures("elected")
+def test_the_audience_of_a_large_source_waits_for_its_file(
+    counting: LikesBuilder, files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_likes, "AWAITED_INTERACTIONS", 4)
+    following = Following(sources, files)
+
+    with pytest.raises(IndexNotReady):
+        following.popular()
+
+    counting.build_due()
+    assert following.popular() == Following(sources, None).popular()
+
+
+@pytest.mark.usefixtures("counting")
+def test_without_a_builder_nobody_waits_for_an_audience(
+    files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_likes, "AWAITED_INTERACTIONS", 4)
+
+    assert Following(sources, files).popular() == Following(sources, None).popular()

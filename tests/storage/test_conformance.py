@@ -269,6 +269,23 @@ def test_an_erased_person_leaves_a_row_without_an_id(storage: Storage, account: 
     assert done(storage, watching(account, "w", event="e")).duplicates == 0
 
 
+def test_sources_are_busy_by_what_was_recorded_whatever_became_of_it(storage: Storage, account: int) -> None:
+    def busy(minimum: int) -> list[SourceHead]:
+        return [found for found in storage.busy_sources(minimum) if found.account_id == account]
+
+    done(storage, submitting(account))
+    assert busy(1) == []
+    done(storage, watching(account, "u", "v"))
+    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
+    assert busy(3) == [head(storage, account)]
+    assert busy(4) == []
+
+    done(storage, DeleteSource(account_id=account, source="s"))
+    assert busy(0) == []
+    done(storage, submitting(account))
+    assert busy(1) == []
+
+
 def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: int) -> None:
     done(storage, submitting(account, "a", "b"))
     done(storage, DeletePieces(account_id=account, source="s", ids=["a"]))

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
-from penchant.bootstrap import segment_files, storage_of
+from penchant.bootstrap import index_folder, storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.errors import StorageUnavailable, UnknownSource
-from penchant.live.builder import SMALLEST_FILE, Builder
+from penchant.live.builder import SMALLEST_FILE
 from penchant.live.checking import index_problems
-from penchant.storage import SourceHead, Storage
+from penchant.live.index_builders import index_builders
+from penchant.live.likes_builder import SMALLEST_LIKES
+from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
 
@@ -21,7 +23,7 @@ def check(*, data: str | None, database: str | None, settings_file: Path | None)
     """Check that what is stored agrees with itself, and the index with it; exit code 1 where it does not."""
     settings = read_settings(settings_file, data=data, database=database)
     with closing(storage_of(settings)) as storage:
-        problems = storage.check() or list(index_problems(storage, segment_files(settings)))
+        problems = storage.check() or list(index_problems(storage, index_folder(settings)))
     for problem in problems:
         click.echo(problem)
     if problems:
@@ -38,24 +40,32 @@ def reindex(
 ) -> None:
     """Make the index anew from the database alone, also while a server runs on the same data."""
     settings = read_settings(settings_file, data=data, database=database)
-    files = segment_files(settings)
     with closing(storage_of(settings)) as storage:
-        heads = _chosen(storage, account, source)
-        builder = Builder(storage, files, Metrics())
+        chosen = None if source is None else _number(storage, account, source)
         try:
-            with files.writing():
-                for head in heads:
-                    builder.build(head, None)
+            made = _make_anew(storage, index_folder(settings), chosen)
         except OSError as error:
             raise StorageUnavailable(f"The index cannot be written ({error.strerror}).") from error
-    click.echo(f"Made the index of {len(heads)} sources anew; those of fewer than {SMALLEST_FILE} pieces need none.")
+    click.echo(
+        f"Made the index of {made} sources anew; those of fewer than {SMALLEST_FILE} pieces"
+        f" and {SMALLEST_LIKES} interactions need none."
+    )
 
 
-def _chosen(storage: Storage, account: str, source: str | None) -> list[SourceHead]:
-    heads = list(storage.large_sources(SMALLEST_FILE))
-    if source is None:
-        return heads
+def _make_anew(storage: Storage, folder: Path, chosen: int | None) -> int:
+    """Build the files of all sources, or of one; return how many sources have any."""
+    made = set()
+    for builder in index_builders(storage, folder, Metrics()).values():
+        with builder.writing():
+            for head in builder.sources():
+                if chosen in {None, head.source_id}:
+                    builder.build(head, None)
+                    made.add(head.source_id)
+    return len(made)
+
+
+def _number(storage: Storage, account: str, source: str) -> int:
     head = storage.head(storage.account_id(account), source)
     if head is None:
         raise UnknownSource("The account has no source of this name.")
-    return [each for each in heads if each.source_id == head.source_id]
+    return head.source_id

@@ -4,7 +4,7 @@ from penchant.index.audience import Audience, Popular, SeedShare
 from penchant.index.building import merge_segments
 from penchant.index.explaining import Liked, Parts, TermShare, blended_parts, overlap_parts, similarity_shares, tellable
 from penchant.index.layout import DISTANCE_SCALE, Blending, BoolArray, FloatArray, IntArray, Mask
-from penchant.index.likes import Likes
+from penchant.index.likes import SCOPE_ARRAYS, Likes, Scope
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.personal import Person, Wanted, recommended, scan_of
@@ -15,6 +15,7 @@ from penchant.index.tally import Tally
 
 __all__ = [
     "DISTANCE_SCALE",
+    "SCOPE_ARRAYS",
     "Asked",
     "Audience",
     "Blending",
@@ -33,6 +34,7 @@ __all__ = [
     "Person",
     "Popular",
     "Scan",
+    "Scope",
     "SeedShare",
     "Segment",
     "Snapshot",

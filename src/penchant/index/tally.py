@@ -4,9 +4,10 @@ What is new since the base lies in columns of its own, small enough to be made a
 who likes something no longer, or is erased, is gone from the base: a person who stays gets a new number.
 """
 
+from array import array
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from penchant.index.likes import (
     Pairs,
     Replaced,
     build_likes,
+    first_day,
     joined,
     settled,
     words_of,
@@ -36,18 +38,20 @@ LEAST_MORE = 20_000
 MORE_SHARE = 32
 """A new base is made after as many pairs as one in so many of its own, and at least `LEAST_MORE`."""
 
+_Events: TypeAlias = "tuple[array[int], array[int], array[int], array[int]]"
+
 
 class Tally:
     """Counts who likes what from the oldest day that counts on; `audience` hands out what is counted so far."""
 
     def __init__(self, base: Likes) -> None:
-        self._events: tuple[list[int], list[int], list[int], list[bool]] = ([], [], [], [])
-        self._is_capped = False
+        self._events = _no_events()
         self._begin(base)
 
     def _begin(self, base: Likes) -> None:
         self._base = base
         self._kept_from = int(base.kept_from[0])
+        self._is_capped = bool(base.capped[0])
         self._people: dict[bytes, int] = {}
         self._pieces: dict[str, int] = {}
         self._next_person = base.person_count
@@ -74,8 +78,8 @@ class Tally:
 
     def counts(self, positive: Iterable[str], oldest_day: int) -> bool:
         """Return whether it goes on counting right for these types from this day on; otherwise it is made anew."""
-        expiring = oldest_day > self._kept_from and self._is_capped
-        return list(self._base.positive) == sorted(positive) and oldest_day >= self._kept_from and not expiring
+        scope = self._base.scope._replace(kept_from=self._kept_from, capped=self._is_capped)
+        return scope.serves(positive, oldest_day)
 
     def record(self, user_key: bytes, piece_id: str, occurred_at: int, *, positive: bool, rating: bool | None) -> None:
         """Count an interaction at a moment in milliseconds; ``rating`` tells, of a rating, whether it is a like.
@@ -104,26 +108,36 @@ class Tally:
         kept = self._more.people != person
         self._more, self._replaced = self._more.take(kept), self._replaced.take(kept)
 
-    def audience(self, today: int, oldest_day: int) -> Audience:
+    def audience(self, today: int, oldest_day: int, *, room: int = 1) -> Audience:
         """Return the counts so far, untouched by what is recorded later.
 
-        What is older than ``oldest_day`` counts no longer, from now on.
+        What is older than ``oldest_day`` counts no longer, from now on. There may be so many times as many pairs
+        beside the base as usual before it makes a new one.
         """
         self._settle()
-        first = min(self._base.first_day, int(self._more.days.min(initial=oldest_day)))
-        rated = self._more.rated_at[self._more.rated_at != UNRATED].min(initial=oldest_day * DAY_MS)
-        expired = oldest_day > self._kept_from and min(first, int(rated // DAY_MS)) < oldest_day
-        self._kept_from = oldest_day
-        if expired or len(self._more.numbers) > max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE):
+        if self._is_full(oldest_day, room):
+            self._kept_from = oldest_day
             self._compact()
+        self._kept_from = oldest_day
         gone = np.fromiter(sorted(self._gone), np.int64, len(self._gone))
         return Audience(self._base, self._more, self._replaced, gone, tuple(self._pieces), today)
 
-    def compacted(self) -> Likes:
-        """Return all that is counted as a base of its own."""
+    def is_full(self, oldest_day: int, *, room: int = 1) -> bool:
+        """Return whether `audience` would make a new base, which takes a second for some millions of pairs."""
         self._settle()
+        return self._is_full(oldest_day, room)
+
+    def compacted(self, oldest_day: int | None = None) -> Likes:
+        """Return all that is counted as a base of its own, from this day on if one is given."""
+        self._settle()
+        self._kept_from = self._kept_from if oldest_day is None else oldest_day
         self._compact()
         return self._base
+
+    def _is_full(self, oldest_day: int, room: int) -> bool:
+        if oldest_day > self._kept_from and min(int(self._base.first_day[0]), first_day(self._more)) < oldest_day:
+            return True
+        return len(self._more.numbers) > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
 
     def _compact(self) -> None:
         base = self._base
@@ -145,6 +159,7 @@ class Tally:
                 pairs.since(self._kept_from, self._kept_from * DAY_MS),
                 kept_from=self._kept_from,
                 positive=base.positive,
+                capped=self._is_capped,
             )
         )
 
@@ -174,12 +189,12 @@ class Tally:
         numbers, days, rated_at, disliked = self._events
         if not numbers:
             return
-        self._events = ([], [], [], [])
+        self._events = _no_events()
         events = Pairs(
-            np.asarray(numbers, dtype=np.int64),
-            np.asarray(days, dtype=np.int32),
-            np.asarray(rated_at, dtype=np.int64),
-            np.asarray(disliked, dtype=np.bool_),
+            np.frombuffer(numbers, dtype=np.int64),
+            np.frombuffer(days, dtype=np.int32),
+            np.frombuffer(rated_at, dtype=np.int64),
+            np.frombuffer(disliked, dtype=np.bool_),
         )
         self._add(*settled(events))
 
@@ -241,6 +256,11 @@ class Tally:
         counts = np.bincount(more[self._replaced.days == NEVER], minlength=size)
         counts[: len(base)] += base
         return counts
+
+
+def _no_events() -> "_Events":
+    """Return columns for events to come; arrays of 21 bytes an event, where lists took 100."""
+    return array("q"), array("i"), array("q"), array("b")
 
 
 def _within(groups: IntArray, counted: IntArray, most: int, *, first: IntArray) -> BoolArray:

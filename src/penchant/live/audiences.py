@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from penchant.errors import PreviewTooLarge
 from penchant.index import Audience, Tally
-from penchant.model import RATINGS, InteractionType, SourceSettings
+from penchant.live.likes_files import Counting
+from penchant.live.stored_likes import Stored, StoredLikes
+from penchant.model import SourceSettings
 from penchant.storage import Cursor, SourceHead, Storage
 
 MAX_LAG_S = 0.5
@@ -29,34 +31,35 @@ class Wanted:
     own_version: int
 
     @property
-    def positive(self) -> frozenset[InteractionType]:
-        """The types of interaction that speak for a piece."""
-        return frozenset(kind for kind, weight in self.settings.interaction_weights.items() if weight > 0)
-
-    @property
-    def oldest_day(self) -> int:
-        """The first day whose interactions count: retention goes by UTC dates."""
-        return self.today - self.settings.retention_days
+    def counting(self) -> Counting:
+        """What counts under these settings on this day."""
+        return Counting.under(self.settings, self.today)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What was counted of a source, from which a later count goes on."""
+    """What was counted of a source, from which a later count goes on.
+
+    ``stored`` is the file that it started from, unless its base was made anew since.
+    """
 
     tally: Tally
     audience: Audience
     cursor: Cursor
-    positive: frozenset[InteractionType]
+    counting: Counting
     today: int
-    oldest_day: int
     rests_until: float
+    stored: Stored | None = None
 
     def serves(self, wanted: Wanted, now: float) -> bool:
-        """Return whether it answers a request now, a monotonic moment."""
+        """Return whether it answers a request now, a monotonic moment.
+
+        So it does one from just before midnight, once the next day is counted.
+        """
         head, cursor = wanted.head, self.cursor
         if (cursor.incarnation, cursor.epoch) != (head.incarnation, head.epoch):
             return False
-        if (self.positive, self.today, self.oldest_day) != (wanted.positive, wanted.today, wanted.oldest_day):
+        if self.today < wanted.today or self.counting != Counting.under(wanted.settings, self.today):
             return False
         needed = max(wanted.own_version, head.erased_at) if now < self.rests_until else head.interactions_version
         return cursor.version >= needed
@@ -65,48 +68,62 @@ class Counted:
 class Audiences:
     """Counts from the interactions feed; synchronous, one count of a source at a time."""
 
-    def __init__(self, storage: Storage, monotonic: Callable[[], float]) -> None:
+    def __init__(self, storage: Storage, files: StoredLikes, monotonic: Callable[[], float]) -> None:
         self._storage = storage
+        self._files = files
         self._monotonic = monotonic
 
-    def count(self, last: Counted | None, wanted: Wanted, *, most: int | None = None) -> Counted:
-        """Return what is counted by now, going on from the last count where that leads on.
+    def is_awaited(self, last: Counted | None, wanted: Wanted) -> bool:
+        """Return whether a count would take so long that the builder's is worth waiting for."""
+        return _usable(last, wanted) is None and self._files.is_awaited(wanted.head, wanted.counting)
 
-        Should it fail half-way, the next one counts some interactions again, which changes nothing.
+    def has_newer(self, last: Counted, head: SourceHead) -> bool:
+        """Return whether there is a file to start from instead of what was counted."""
+        return self._files.newer(head, last.counting, last.stored) is not None
+
+    def count(
+        self, last: Counted | None, wanted: Wanted, *, adopting: bool = False, most: int | None = None
+    ) -> Counted:
+        """Return what is counted by now, going on from the last count, or from a file where more is to be gained.
+
+        ``adopting``: a newer file is reason enough. Should it fail half-way, the next one counts some interactions
+        again, which changes nothing.
 
         Raises:
             PreviewTooLarge: there are more than ``most`` interactions to count.
         """
-        counted = 0
         started = self._monotonic()
-        head, positive, oldest_day = wanted.head, wanted.positive, wanted.oldest_day
-        names = [kind.value for kind in positive]
-        if last is not None and not last.tally.counts(names, oldest_day):
-            last = None
-        with self._storage.interactions_feed(head.account_id, head.name, None if last is None else last.cursor) as feed:
-            tally = Tally.empty(names, oldest_day) if last is None or feed.complete else last.tally
-            for batch in feed.batches:
-                counted += len(batch)
-                if most is not None and counted > most:
-                    raise PreviewTooLarge(f"The source has more than {most} interactions to count anew.")
-                for row in batch:
-                    if row.type is None:
-                        tally.erase(row.user_key)
-                    elif row.type in positive or row.type in RATINGS:
-                        rating = row.type is InteractionType.RATE_LIKE if row.type in RATINGS else None
-                        tally.record(
-                            row.user_key, row.piece_id, row.occurred_at, positive=row.type in positive, rating=rating
-                        )
+        head, counting = wanted.head, wanted.counting
+        last = _usable(last, wanted)
+        tally, cursor, stored = (None, None, None) if last is None else (last.tally, last.cursor, last.stored)
+        if tally is None or adopting or tally.is_full(counting.oldest_day, room=self._files.room(tally.base)):
+            newer = self._files.base(head, counting, stored)
+            if newer is not None:
+                tally, stored = Tally(newer.likes), newer
+                cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=newer.version)
+        with self._storage.interactions_feed(head.account_id, head.name, cursor) as feed:
+            since = 0 if cursor is None or feed.complete else cursor.version
+            if most is not None and feed.head.interactions_version - since > most:
+                raise PreviewTooLarge(f"The source has more than {most} interactions to count anew.")
+            tally = counting.apply(tally, feed)
             now = feed.head
-        audience = tally.audience(wanted.today, oldest_day)
+        audience = tally.audience(wanted.today, counting.oldest_day, room=self._files.room(tally.base))
         ended = self._monotonic()
         took = ended - started
         return Counted(
             tally=tally,
             audience=audience,
             cursor=Cursor(incarnation=now.incarnation, epoch=now.epoch, version=now.interactions_version),
-            positive=positive,
+            counting=counting,
             today=wanted.today,
-            oldest_day=oldest_day,
             rests_until=ended + (min(MAX_LAG_S, REST_RATIO * took) if took > FREE_S else 0.0),
+            stored=stored if stored is not None and tally.base is stored.likes else None,
         )
+
+
+def _usable(last: Counted | None, wanted: Wanted) -> Counted | None:
+    """Return the last count where the wanted one can go on from it."""
+    counting, head = wanted.counting, wanted.head
+    if last is None or (last.cursor.incarnation, last.cursor.epoch) != (head.incarnation, head.epoch):
+        return None
+    return last if last.tally.counts(counting.names, counting.oldest_day) else None

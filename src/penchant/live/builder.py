@@ -1,19 +1,22 @@
-"""Who builds the segment files? One process of a data folder, the builder; the others only map them.
+"""Who builds the files of the index? One process of a data folder, the builder; the others only map them.
 
-It reads the content feed from where the last file ends, merges, and publishes. Whatever happens to it, answers
+It reads a feed from where the last file ends, merges, and publishes. Whatever happens to it, answers
 stay right: a worker that finds no file, or an old one, follows the feed itself.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from penchant.errors import UnknownSource
 from penchant.index import Segment, Snapshot
+from penchant.live.array_files import ArrayFiles, HoldsArrays, Published, Stamp, stamp_of
 from penchant.live.election import Election
 from penchant.live.following import apply_feed
-from penchant.live.segment_files import Published, SegmentFiles, stamp_of
 from penchant.storage import ContentFeed, Cursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -34,43 +37,63 @@ INTERVAL_S = 0.25
 
 
 Build = Callable[[SourceHead, "Published | None"], None]
+T = TypeVar("T", bound=HoldsArrays)
 
 
-class Builder:
-    """Finds the segment files that are due, and has them built, one source after the other.
+class FileBuilder(ABC, Generic[T]):
+    """Finds the files of a kind that are due, and has them built, one source after the other.
 
     ``build`` does the building: in a process of its own where memory counts, since what a large build has taken
     goes back to the machine with it.
     """
 
-    def __init__(self, storage: Storage, files: SegmentFiles, metrics: Metrics, build: Build | None = None) -> None:
+    def __init__(self, storage: Storage, files: ArrayFiles[T], metrics: Metrics, build: Build | None = None) -> None:
         self._storage = storage
         self._files = files
         self._metrics = metrics
         self._build = build or self.build
         self._paces: dict[int, _Pace] = {}
 
-    def run(self, election: Election) -> None:
-        """Build for ever, while this process is the elected one."""
-        while True:
-            try:
-                if election.try_win():
-                    self.build_due()
-            except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
-                self._metrics.failures.labels("builder").inc()
-                logger.exception("building the index failed")
-            time.sleep(INTERVAL_S)
+    @property
+    def kind(self) -> str:
+        """What its kind of file is called."""
+        return self._files.kind.name
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Let no other process write files of the index meanwhile, as `ArrayFiles.writing`."""
+        return self._files.writing()
+
+    @abstractmethod
+    def sources(self) -> list[SourceHead]:
+        """Return the sources that have a file."""
+
+    @abstractmethod
+    def stamp(self, head: SourceHead) -> Stamp:
+        """Return the stamp of a file that holds all of a source."""
+
+    @abstractmethod
+    def is_due(self, head: SourceHead, published: Published | None, *, rested: bool) -> bool:
+        """Return whether a file is to be replaced, or there is none; ``rested``: less is enough for that."""
+
+    @abstractmethod
+    def build(self, head: SourceHead, published: Published | None) -> None:
+        """Build the file of a source from the last one and the changes since; from SQL alone without one.
+
+        Raises:
+            UnknownSource: it was deleted meanwhile.
+            OSError: the file cannot be written.
+        """
 
     def build_due(self) -> int:
         """Build every file that is due, and forget those of sources that are gone; return how many were built."""
-        with self._files.writing():
-            heads = {head.source_id: head for head in self._storage.large_sources(SMALLEST_FILE)}
+        with self.writing():
+            heads = {head.source_id: head for head in self.sources()}
             built = 0
             for head in heads.values():
                 published = self._files.newest(head)
                 pace = self._paces.setdefault(head.source_id, _Pace())
-                rested = pace.is_rested(head.version)
-                if is_due(head, published, rested=rested) and pace.tried_again_at <= time.monotonic():
+                rested = pace.is_rested(self.stamp(head).version)
+                if pace.tried_again_at <= time.monotonic() and self.is_due(head, published, rested=rested):
                     built += self._try_build(head, published, pace)
             self._forget(heads)
             return built
@@ -85,22 +108,39 @@ class Builder:
             return False
         except Exception:  # noqa: BLE001  # whatever it is, it is tried again
             self._metrics.failures.labels("builder").inc()
-            logger.exception("a segment file could not be built")
+            logger.exception("a %s file could not be built", self.kind)
             pace.tried_again_at = time.monotonic() + RETRY_S
             return False
         ended = time.monotonic()
         pace.rested_at = ended + (ended - started) * REST_RATIO
-        self._metrics.segments_built.inc()
+        self._metrics.files_built(self.kind).inc()
         self._metrics.last_build.set(time.time())
         return True
 
-    def build(self, head: SourceHead, published: Published | None) -> None:
-        """Build the file of a source from the last one and the changes since; from SQL alone without one.
+    def _forget(self, heads: Mapping[int, SourceHead]) -> None:
+        for source_id in self._files.sources():
+            if source_id not in heads:
+                self._files.forget(source_id)
+        self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in heads}
 
-        Raises:
-            UnknownSource: it was deleted meanwhile.
-            OSError: the file cannot be written.
-        """
+
+class Builder(FileBuilder[Segment]):
+    """Builds the segment files."""
+
+    def sources(self) -> list[SourceHead]:
+        """Return the sources with many pieces."""
+        return self._storage.large_sources(SMALLEST_FILE)
+
+    def stamp(self, head: SourceHead) -> Stamp:
+        """Return the stamp of the pieces."""
+        return stamp_of(head)
+
+    def is_due(self, head: SourceHead, published: Published | None, *, rested: bool) -> bool:
+        """Return whether enough has changed."""
+        return is_due(head, published, rested=rested)
+
+    def build(self, head: SourceHead, published: Published | None) -> None:
+        """Build a segment file, as `FileBuilder.build`."""
         started = time.perf_counter()
         segment = None if published is None else self._files.read(published)
         with self._storage.content_feed(head.account_id, head.name, cursor_of(published, segment)) as feed:
@@ -109,11 +149,18 @@ class Builder:
         fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
-    def _forget(self, heads: Mapping[int, SourceHead]) -> None:
-        for source_id in self._files.sources():
-            if source_id not in heads:
-                self._files.forget(source_id)
-        self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in heads}
+
+def build_for_ever(builders: Sequence[FileBuilder[Any]], election: Election, metrics: Metrics) -> None:
+    """Build what is due for ever, while this process is the elected one."""
+    while True:
+        for builder in builders:
+            try:
+                if election.try_win():
+                    builder.build_due()
+            except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
+                metrics.failures.labels("builder").inc()
+                logger.exception("building the index failed")
+        time.sleep(INTERVAL_S)
 
 
 @dataclass(slots=True)
@@ -133,9 +180,9 @@ class _Pace:
         return now - self.moved_at >= QUIET_S or self.rested_at <= now
 
 
-def cursor_of(published: Published | None, segment: Segment | None) -> Cursor | None:
-    """Return from where a feed leads on from a file, if its segment could be read."""
-    if published is None or segment is None:
+def cursor_of(published: Published | None, content: object | None) -> Cursor | None:
+    """Return from where a feed leads on from a file, if it could be read."""
+    if published is None or content is None:
         return None
     stamp = published.stamp
     return Cursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)

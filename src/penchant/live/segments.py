@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from penchant.index import Snapshot
+from penchant.live.array_files import Published
 from penchant.live.election import Election
-from penchant.live.segment_files import Published, SegmentFiles
+from penchant.live.segment_files import SegmentFiles
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 

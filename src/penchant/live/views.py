@@ -15,6 +15,7 @@ from penchant.live.database import Database
 from penchant.live.following import apply_feed
 from penchant.live.heads import Heads, SourceName
 from penchant.live.segments import Segments
+from penchant.live.stored_likes import StoredLikes
 from penchant.model import SourceSettings
 from penchant.storage import Cursor, SourceHead
 from penchant.telemetry import Metrics, logger
@@ -95,11 +96,12 @@ class Views:
         segments: Segments,
         limits: Limits,
         *,
+        stored_likes: StoredLikes | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._heads = Heads(database)
-        self._audiences = Audiences(database.storage, monotonic)
+        self._audiences = Audiences(database.storage, stored_likes or StoredLikes(metrics), monotonic)
         self._metrics = metrics
         self._segments = segments
         self.limits = limits
@@ -129,6 +131,18 @@ class Views:
             async with self._lock(name):
                 with contextlib.suppress(UnknownSource):
                     held.view = await self._database.in_thread(self._catch_up, held.view, name, view.head)
+                self._keep_within_memory(name, held)
+        await self._adopt_likes()
+
+    async def _adopt_likes(self) -> None:
+        for name, held in list(self._held.items()):
+            view, counted = held.view, held.counted
+            if view is None or counted is None or not self._audiences.has_newer(counted, view.head):
+                continue
+            async with held.counting:
+                wanted = Wanted(head=view.head, settings=view.settings, today=counted.today, own_version=0)
+                with contextlib.suppress(UnknownSource):
+                    held.counted = await self._count(held.counted, wanted, adopting=True)
                 self._keep_within_memory(name, held)
 
     @property
@@ -209,6 +223,7 @@ class Views:
 
         Raises:
             StorageUnavailable: the database is away, and nothing was counted before.
+            IndexNotReady: the audience of a large source is being counted.
         """
         name = (view.head.account_id, view.head.name)
         held = self._held.setdefault(name, _Held())
@@ -218,12 +233,13 @@ class Views:
             return counted.audience
         if view.stale:
             raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
+        # What each waits for the builder at most, all others that wait before it included.
+        deadline = self._monotonic() + self.limits.min_version_timeout_s
         async with held.counting:
             counted = held.counted
             if counted is None or not counted.serves(wanted, self._monotonic()):
-                with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
-                    counted = await self._database.in_thread(self._audiences.count, counted, wanted)
-                held.counted = counted
+                await self._wait_for_likes(counted, wanted, deadline)
+                counted = held.counted = await self._count(counted, wanted)
                 self._keep_within_memory(name, held)
             return counted.audience
 
@@ -236,6 +252,17 @@ class Views:
         wanted = Wanted(head=view.head, settings=settings, today=today, own_version=0)
         counting = functools.partial(self._audiences.count, None, wanted, most=MAX_COUNTED)
         return (await self._database.in_thread(counting)).audience
+
+    async def _count(self, last: Counted | None, wanted: Wanted, *, adopting: bool = False) -> Counted:
+        with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
+            return await self._database.in_thread(self._audiences.count, last, wanted, adopting=adopting)
+
+    async def _wait_for_likes(self, last: Counted | None, wanted: Wanted, deadline: float) -> None:
+        """Wait while the builder counts what would take this process too long."""
+        while await self._database.in_thread(self._audiences.is_awaited, last, wanted):
+            if self._monotonic() >= deadline:
+                raise IndexNotReady("The audience of this source is being counted.", retry_after_s=1)
+            await asyncio.sleep(WAIT_STEP_S)
 
     async def _follow(self, name: SourceName, head: SourceHead) -> _Held:
         async with self._lock(name):

@@ -290,7 +290,16 @@ def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:
 
 def large_heads(connection: Connection, minimum: int) -> list[SourceHead]:
     """Return the heads of all sources with at least so many pieces."""
-    rows = connection.execute(statements.HEADS_FROM, {"minimum": minimum})
+    return _heads(connection, statements.HEADS_FROM, minimum)
+
+
+def busy_heads(connection: Connection, minimum: int) -> list[SourceHead]:
+    """Return the heads of all sources in which at least so many interactions were recorded."""
+    return _heads(connection, statements.HEADS_BUSY, minimum)
+
+
+def _heads(connection: Connection, statement: Select[Any], minimum: int) -> list[SourceHead]:
+    rows = connection.execute(statement, {"minimum": minimum})
     heads = [to_head(row, row.account_id, row.name) for row in rows]
     return [head for head in heads if head is not None]
 

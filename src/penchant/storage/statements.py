@@ -45,6 +45,8 @@ HEADS_OF = _HEADS.where(sources.c.source_id.in_(bindparam("numbers", expanding=T
 """Several sources, as `HEAD`."""
 HEADS_FROM = _HEADS.where(_content.c.live >= bindparam("minimum"))
 """The sources with at least so many pieces, as `HEAD`."""
+HEADS_BUSY = _HEADS.where(_interacted.c.version - _interacted.c.cleared_at >= bindparam("minimum"))
+"""The sources in which at least so many interactions were recorded, erased and expired ones too, as `HEAD`."""
 
 
 Insert = Callable[[Table], Any]

@@ -175,6 +175,11 @@ class Storage:
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return reads.large_heads(connection, minimum)
 
+    def busy_sources(self, minimum: int) -> list[SourceHead]:
+        """Return the sources of all accounts in which so many interactions were recorded, whatever became of them."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return reads.busy_heads(connection, minimum)
+
     @contextlib.contextmanager
     def _reading(self, account_id: int, source: str) -> Iterator[reads.Reading]:
         with (

@@ -129,7 +129,8 @@ KINDS: dict[str, ProblemKind] = {
         503,
         "The index is being built",
         "The index of a large source is built for the first time, or anew after it was lost, in a process of its "
-        "own: about 30 seconds for a million pieces. Nothing is lost meanwhile. Try again as Retry-After says.",
+        "own: about 30 seconds for a million pieces, and ten for a million interactions. Nothing is lost "
+        "meanwhile. Try again as Retry-After says.",
     ),
     "not-yet-visible": ProblemKind(
         503,

@@ -1,0 +1,285 @@
+"""Where do arrays of the index lie between processes and restarts? In files that any number of processes map.
+
+A file is a cache: one that is damaged, foreign or of another format is never trusted and never an error to the
+reader, who builds from SQL instead. It is written under a temporary name, synced, and renamed.
+"""
+
+import contextlib
+import fcntl
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.storage import SourceHead
+from penchant.telemetry import logger
+
+ALIGNMENT = 64
+"""Arrays begin at cache lines."""
+LOCK = "lock"
+TEMPORARY = ".tmp"
+"""Ends the name of a file that is not finished, or whose writer was killed before it was."""
+PREFIX = struct.Struct("<16sIII")
+"""Magic, format, length of the header, its checksum."""
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class DamagedFile(Exception):
+    """A file of arrays cannot be used; the message says why."""
+
+
+class Stamp(NamedTuple):
+    """What a file holds: something of a source at a version of one of its feeds, under an incarnation and epoch.
+
+    ``created_at`` is the source's: another database may have one of the same number, incarnation and epoch.
+    """
+
+    source_id: int
+    created_at: int
+    incarnation: int
+    epoch: int
+    version: int
+
+
+class HoldsArrays(Protocol):
+    """What can be written: it names its arrays."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+
+
+T = TypeVar("T", bound=HoldsArrays)
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind(Generic[T]):
+    """A kind of file: what it is called in the log, how its names end, how it begins, and what its arrays make.
+
+    ``format`` is raised whenever the arrays or their meaning change; files of another format are built anew.
+    """
+
+    name: str
+    suffix: str
+    magic: bytes
+    format: int
+    of_arrays: Callable[[Arrays], T]
+
+
+class _Array(msgspec.Struct, frozen=True):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    checksum: int
+
+
+class _Header(msgspec.Struct, frozen=True):
+    stamp: Stamp
+    arrays: tuple[_Array, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A file that is there; whether it is sound shows when it is read."""
+
+    stamp: Stamp
+    path: Path
+
+
+class ArrayFiles(Generic[T]):
+    """The files of one kind in a data folder, a folder for each source; kinds may share these."""
+
+    def __init__(self, folder: Path, kind: Kind[T]) -> None:
+        self._folder = folder
+        self.kind = kind
+
+    def newest(self, head: SourceHead) -> Published | None:
+        """Return the newest file of a source as it was created, under its incarnation and epoch."""
+        now = stamp_of(head)
+        found = [each for each in self.published(head.source_id) if each.stamp._replace(version=now.version) == now]
+        return max(found, key=lambda each: each.stamp.version, default=None)
+
+    def published(self, source_id: int) -> Iterator[Published]:
+        """Yield the files of a source, in no order."""
+        folder = self._of(source_id)
+        try:
+            paths = list(folder.glob(f"*{self.kind.suffix}"))
+        except OSError:
+            return
+        for path in paths:
+            numbers = path.stem.split("-")
+            if len(numbers) == len(Stamp._fields) - 1 and all(number.isdecimal() for number in numbers):
+                yield Published(stamp=Stamp(source_id, *map(int, numbers)), path=path)
+
+    def read(self, published: Published) -> T | None:
+        """Return what is in a file, mapped; one that cannot be used is removed, with a line in the log."""
+        return self._sound(published, lambda: read_file(self.kind, published.path, published.stamp))
+
+    def _sound(self, published: Published, read: Callable[[], Read]) -> Read | None:
+        """Return what is read from a file, if it can be."""
+        try:
+            return read()
+        except DamagedFile as error:
+            logger.warning("a %s file cannot be used and is built anew: %s", self.kind.name, error)
+            with contextlib.suppress(OSError):
+                published.path.unlink()
+        except OSError as error:
+            logger.warning("a %s file cannot be read: %s", self.kind.name, error.strerror)
+        return None
+
+    def publish(self, stamp: Stamp, content: T) -> Published:
+        """Write a file for all to see, and remove those of its kind and source that it replaces.
+
+        Who has mapped one of those keeps it until he lets it go.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        folder = self._of(stamp.source_id)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"{'-'.join(map(str, stamp[1:]))}{self.kind.suffix}"
+        write_file(self.kind, path, stamp, content)
+        self._remove(stamp.source_id, but=path)
+        return Published(stamp=stamp, path=path)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Let no other process publish or forget meanwhile; waits for one that does.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def forget(self, source_id: int) -> None:
+        """Remove all files of this kind of a source."""
+        self._remove(source_id)
+        with contextlib.suppress(OSError):
+            self._of(source_id).rmdir()
+
+    def sources(self) -> list[int]:
+        """Return the numbers of the sources that have a folder here."""
+        with contextlib.suppress(FileNotFoundError):
+            return [int(entry.name, 16) for entry in os.scandir(self._folder) if _is_hexadecimal(entry.name)]
+        return []
+
+    def _of(self, source_id: int) -> Path:
+        return self._folder / f"{source_id:016x}"
+
+    def _remove(self, source_id: int, *, but: Path | None = None) -> None:
+        """Remove the files of a source, those of a killed writer included: one process writes at a time."""
+        with contextlib.suppress(FileNotFoundError):
+            for path in list(self._of(source_id).iterdir()):
+                if path != but and path.suffix in {self.kind.suffix, TEMPORARY}:
+                    path.unlink(missing_ok=True)
+
+
+def stamp_of(head: SourceHead) -> Stamp:
+    """Return the stamp of the pieces that a source holds at this moment."""
+    return Stamp(head.source_id, head.created_at, head.incarnation, head.epoch, head.version)
+
+
+def write_file(kind: Kind[T], path: Path, stamp: Stamp, content: T) -> None:
+    """Write a file under a temporary name, sync it to disk, and give it its name.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    arrays, offset = [], 0
+    contents = content.arrays()
+    for name, array in contents.items():
+        offset = _aligned(offset)
+        arrays.append(_Array(name, array.dtype.str, array.shape, offset, zlib.crc32(_bytes(array))))
+        offset += array.nbytes
+    header = msgspec.json.encode(_Header(stamp=stamp, arrays=tuple(arrays)))
+    first = _aligned(PREFIX.size + len(header))
+    temporary = path.with_suffix(f".{os.getpid()}{TEMPORARY}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(PREFIX.pack(kind.magic, kind.format, len(header), zlib.crc32(header)))
+            file.write(header)
+            for entry, array in zip(arrays, contents.values(), strict=True):
+                file.seek(first + entry.offset)
+                file.write(_bytes(array))
+            file.truncate(first + _aligned(offset))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read_file(kind: Kind[T], path: Path, stamp: Stamp) -> T:
+    """Return what is in a file, mapped: its pages are shared with all who map it.
+
+    Raises:
+        DamagedFile: the file is of another kind, of another format, of something else, or damaged.
+        OSError: it cannot be read.
+    """
+    return kind.of_arrays(read_arrays(kind, path, stamp))
+
+
+def read_arrays(kind: Kind[T], path: Path, stamp: Stamp, names: Collection[str] | None = None) -> Arrays:
+    """Return the arrays of a file, or only those of these names, mapped; only what is returned is checked.
+
+    Mapped privately and writable, though nothing writes: compiled kernels take read-only arrays for another type.
+
+    Raises:
+        DamagedFile, OSError: as `read_file`.
+    """
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < PREFIX.size:
+            raise DamagedFile(f"{path.name} is too short")
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    magic, version, length, checksum = PREFIX.unpack_from(mapping)
+    if magic != kind.magic or version != kind.format:
+        raise DamagedFile(f"{path.name} is no {kind.name} file of format {kind.format}")
+    encoded = mapping[PREFIX.size : PREFIX.size + length]
+    if zlib.crc32(encoded) != checksum:
+        raise DamagedFile(f"the header of {path.name} is damaged")
+    header = msgspec.json.decode(encoded, type=_Header)
+    if header.stamp != stamp:
+        raise DamagedFile(f"{path.name} is of another source or version")
+    first = _aligned(PREFIX.size + length)
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in header.arrays:
+        if names is not None and entry.name not in names:
+            continue
+        dtype = np.dtype(entry.dtype)
+        count = int(np.prod(entry.shape, dtype=np.int64))
+        if first + entry.offset + count * dtype.itemsize > len(mapping):
+            raise DamagedFile(f"{path.name} is cut short")
+        array = np.frombuffer(mapping, dtype, count, first + entry.offset).reshape(entry.shape)
+        if zlib.crc32(_bytes(array)) != entry.checksum:
+            raise DamagedFile(f"{entry.name} in {path.name} is damaged")
+        arrays[entry.name] = array
+    return arrays
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # numpy's arrays are buffers
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+def _is_hexadecimal(name: str) -> bool:
+    return len(name) == 16 and all(character in "0123456789abcdef" for character in name)

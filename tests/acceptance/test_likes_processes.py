@@ -1,0 +1,136 @@
+"""Likes files between real processes: whatever happens to them, workers recommend as from SQL alone."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.processes import wait_until
+from acceptance.servers import Server, command
+from penchant.live.likes_builder import LEAST_INTERACTIONS, SMALLEST_LIKES
+
+pytestmark = pytest.mark.slow
+
+PATIENCE_S = 60
+PIECES = 300
+PEOPLE = 3_000
+BATCH = 2_000
+
+
+def submit(server: Server) -> None:
+    body = [{"id": f"p{number}", "categories": {"genre": [f"g{number % 7}"]}} for number in range(PIECES)]
+    assert server.client.post("/s/content", json=body).status_code == 202
+
+
+def record(server: Server, start: int, end: int) -> None:
+    for first in range(start, end, BATCH):
+        entries = [
+            {
+                "userId": f"u{number % PEOPLE}",
+                "contentId": f"p{number * number % 7919 % PIECES}",
+                "type": ["Watch", "RateLike", "RateDislike"][number % 3],
+            }
+            for number in range(first, min(first + BATCH, end))
+        ]
+        answer = server.client.post("/s/interactions", json=entries)
+        assert answer.status_code in {200, 202}, answer.text
+
+
+def files(data: Path) -> list[Path]:
+    return list(data.glob("index/*/*.likes"))
+
+
+def version(data: Path) -> int:
+    """Return up to which version of the interactions the file reaches."""
+    return max((int(path.stem.rpartition("-")[2]) for path in files(data)), default=0)
+
+
+def mapped(server: Server) -> float:
+    found = re.search(r"^penchant_likes_mapped_total (\S+)$", server.client.get("/-/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def recommended(server: Server) -> dict[str, list[tuple[str, float]]]:
+    """Return the lists of some people, asked for often enough that every worker answers some."""
+    found = {}
+    for number in (*range(0, PEOPLE, PEOPLE // 20), "unknown"):
+        answer = server.client.get(f"/s/users/u{number}/recommendation", params={"take": 30})
+        assert answer.status_code == 200, answer.text
+        found[str(number)] = [(each["id"], each["score"]) for each in answer.json()["content"]]
+    return found
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def server(data: Path) -> Iterator[Server]:
+    """Two workers, and a source that has a likes file."""
+    running = Server(data, "--workers", "2")
+    submit(running)
+    record(running, 0, SMALLEST_LIKES)
+    wait_until(lambda: version(data) == SMALLEST_LIKES, patience_s=PATIENCE_S)
+    yield running
+    if running.process.poll() is None:
+        assert running.stop() == 0
+
+
+def test_workers_start_from_a_file_and_go_over_to_newer_ones(server: Server, data: Path) -> None:
+    wanted = recommended(server)
+    assert server.stop() == 0
+
+    again = Server(data, "--workers", "2")
+    assert recommended(again) == wanted
+    assert 1 <= mapped(again) <= 2
+    record(again, SMALLEST_LIKES, SMALLEST_LIKES + LEAST_INTERACTIONS)
+    wait_until(lambda: version(data) == SMALLEST_LIKES + LEAST_INTERACTIONS, patience_s=PATIENCE_S)
+    before, wanted = mapped(again), recommended(again)
+    wait_until(lambda: mapped(again) > before, patience_s=PATIENCE_S)
+    assert recommended(again) == wanted
+    assert command("check", "--data", str(data)).returncode == 0
+    assert again.stop() == 0
+
+    for path in files(data):
+        path.unlink()
+    alone = Server(data)
+    assert recommended(alone) == wanted
+    assert alone.stop() == 0
+
+
+@pytest.mark.parametrize("where", (0.0, 0.5, 0.95))
+def test_a_file_that_is_damaged_between_starts_is_counted_anew(server: Server, data: Path, where: float) -> None:
+    wanted = recommended(server)
+    assert server.stop() == 0
+    (path,) = files(data)
+    content = bytearray(path.read_bytes())
+    for place in range(int(len(content) * where), int(len(content) * where) + 64):
+        content[place] ^= 0x40
+    path.write_bytes(content)
+    checked = command("check", "--data", str(data))
+    assert (checked.returncode, "damaged" in checked.stdout or "no likes file" in checked.stdout) == (1, True)
+
+    again = Server(data)
+    assert recommended(again) == wanted
+    assert again.stop() == 0
+    assert "cannot be used" in again.log()
+    assert command("reindex", "--data", str(data)).returncode == 0
+    assert command("check", "--data", str(data)).returncode == 0
+
+
+def test_who_is_erased_is_gone_from_lists_at_once_and_from_the_file_soon(server: Server, data: Path) -> None:
+    for number in range(0, 60, 3):
+        assert server.client.delete(f"/s/users/u{number}").status_code in {200, 202, 204}
+    wanted = recommended(server)
+
+    wait_until(lambda: version(data) == SMALLEST_LIKES + 20, patience_s=PATIENCE_S)
+
+    assert recommended(server) == wanted
+    assert server.stop() == 0
+    for path in files(data):
+        path.unlink()
+    alone = Server(data)
+    assert recommended(alone) == wanted
+    assert alone.stop() == 0

@@ -1,0 +1,358 @@
+"""What workers count from files and the feed since is, bit by bit, what they count from SQL alone."""
+
+import itertools
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from live.conftest import Sources
+from penchant.index import tally
+from penchant.live import likes_builder
+from penchant.live.array_files import Published
+from penchant.live.audiences import FREE_S, MAX_LAG_S, Audiences, Counted, Wanted
+from penchant.live.builder import builder_lock
+from penchant.live.likes_builder import LikesBuilder
+from penchant.live.likes_files import LikesFiles
+from penchant.live.stored_likes import StoredLikes
+from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, Seed, SourceSettings
+from penchant.storage import DeleteSource
+from penchant.storage.hashing import user_key
+from penchant.telemetry import Metrics
+
+TODAY = int(time.time()) // 86_400
+PIECES = [f"p{number}" for number in range(1, 6)]
+PEOPLE = ["ada", "bob", "cyd", "dan"]
+KINDS = ["Watch", "RateLike", "RateDislike", "Click"]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("record"),
+            st.sampled_from(PEOPLE),
+            st.sampled_from(PIECES),
+            st.sampled_from(KINDS),
+            st.integers(0, 12),
+        ),
+        st.tuples(st.just("erase"), st.sampled_from(PEOPLE)),
+        st.tuples(st.sampled_from(["build", "look", "look", "restart", "next day", "flip", "purge"])),
+    ),
+    max_size=25,
+)
+KEPT_10_DAYS = SourceSettings(retention_days=10)
+FLIPPED = SourceSettings(
+    retention_days=10, interaction_weights={**DEFAULT_INTERACTION_WEIGHTS, InteractionType.CLICK: -1.0}
+)
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likes_builder, "SMALLEST_LIKES", 2)
+    monkeypatch.setattr(likes_builder, "LEAST_INTERACTIONS", 3)
+    monkeypatch.setattr(tally, "LEAST_MORE", 4)
+
+
+@pytest.fixture
+def likes_files(sources: Sources) -> LikesFiles:
+    return LikesFiles(sources.folder / "index")
+
+
+class Counter:
+    """Counts as a worker does, with the files of a folder or without any."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        files: LikesFiles | None = None,
+        *,
+        source: str = "s",
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.sources = sources
+        self.source = source
+        self.metrics = Metrics()
+        stored = StoredLikes(self.metrics, files, builder_lock(sources.folder))
+        self.audiences = Audiences(sources.storage, stored, monotonic)
+        self.counted: Counted | None = None
+
+    def wanted(self, *, today: int = TODAY, of: SourceSettings = KEPT_10_DAYS, own_version: int = 0) -> Wanted:
+        return Wanted(head=self.sources.head(self.source), settings=of, today=today, own_version=own_version)
+
+    def look(self, wanted: Wanted | None = None, *, adopting: bool = False) -> Counted:
+        self.counted = self.audiences.count(self.counted, wanted or self.wanted(), adopting=adopting)
+        return self.counted
+
+    def answers(self, wanted: Wanted | None = None, *, adopting: bool = False) -> list[Any]:
+        """Return what is liked alike, for all seeds alone and together, and how popular all pieces are."""
+        audience = self.look(wanted, adopting=adopting).audience
+        parts = self.sources.rebuilt(self.source).parts
+        chosen = [*([Seed(each, 2.0)] for each in PIECES), [Seed(each, 1.0 + len(each)) for each in PIECES]]
+        alike = [[each.tolist() for each in audience.liked_alike(parts, seeds)] for seeds in chosen]
+        popular = audience.popular(parts)
+        return [alike, [each.tolist() for each in popular.shares], popular.median]
+
+
+def prepared(sources: Sources, source: str = "s") -> None:
+    sources.submit(1, 2, 3, 4, 5, source=source)
+    sources.configure(KEPT_10_DAYS, source)
+
+
+def at(days_ago: int) -> int:
+    return (TODAY - days_ago) * DAY_MS + 1_000
+
+
+def fill(sources: Sources) -> None:
+    prepared(sources)
+    for place, (person, piece) in enumerate(itertools.product(PEOPLE, PIECES[:3])):
+        if place % 4:
+            sources.record(person, piece, KINDS[place % 2], at=at(place % 9))
+
+
+def newest(files: LikesFiles, sources: Sources) -> Published:
+    found = files.newest(sources.head())
+    assert found is not None
+    return found
+
+
+NAMES = itertools.count()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(steps=STEPS)
+def test_a_worker_with_files_counts_as_one_from_sql_alone(
+    sources: Sources, likes_files: LikesFiles, steps: list[tuple[Any, ...]]
+) -> None:
+    source, today, of = f"s{next(NAMES)}", TODAY, KEPT_10_DAYS
+    prepared(sources, source)
+    days = [today]
+    builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=lambda: days[0] * 86_400)
+    worker = Counter(sources, likes_files, source=source)
+    for step in [*steps, ("build",), ("look",), ("restart",), ("look",)]:
+        match step:
+            case "record", person, piece, kind, age:
+                sources.record(person, piece, kind, at=at(age), source=source)
+            case "erase", person:
+                sources.erase(person, source)
+            case ("build",):
+                builder.build_due()
+            case ("restart",):
+                worker = Counter(sources, likes_files, source=source)
+            case ("next day",):
+                today += 1
+                days[0] = today
+            case ("flip",):
+                of = FLIPPED if of is KEPT_10_DAYS else KEPT_10_DAYS
+                sources.configure(of, source)
+            case ("purge",):
+                sources.storage.purge(lambda _: 10, now=today * DAY_MS)
+            case _:
+                alone = Counter(sources, source=source)
+                wanted = worker.wanted(today=today, of=of)
+                assert worker.answers(wanted, adopting=len(steps) % 2 == 0) == alone.answers(wanted)
+    sources.do(DeleteSource(account_id=sources.account, source=source))
+
+
+def test_a_worker_that_starts_reads_only_what_came_since_the_file(sources: Sources, likes_files: LikesFiles) -> None:
+    fill(sources)
+    assert LikesBuilder(sources.storage, likes_files, Metrics()).build_due() == 1
+    version = newest(likes_files, sources).stamp.version
+    sources.record("eve", "p2")
+    expected = Counter(sources).answers()
+
+    with closing(sqlite3.connect(sources.folder / "penchant.db")) as connection, connection:
+        connection.execute("DELETE FROM interactions WHERE version <= ?", (version,))
+    worker = Counter(sources, likes_files)
+
+    assert worker.answers() == expected != Counter(sources).answers()
+    assert worker.metrics.registry.get_sample_value("penchant_likes_mapped_total") == 1
+
+
+@pytest.mark.parametrize("where", (0.0, 0.2, 0.5, 0.9))
+def test_a_damaged_file_is_counted_anew(sources: Sources, likes_files: LikesFiles, where: float) -> None:
+    fill(sources)
+    builder = LikesBuilder(sources.storage, likes_files, Metrics())
+    builder.build_due()
+    published = newest(likes_files, sources)
+    content = bytearray(published.path.read_bytes())
+    for place in range(int(len(content) * where), int(len(content) * where) + 100):
+        content[place] ^= 0x40
+    published.path.write_bytes(content)
+
+    assert Counter(sources, likes_files).answers() == Counter(sources).answers()
+    assert builder.build_due() == 1
+    assert likes_files.read(newest(likes_files, sources)) is not None
+
+
+def test_a_file_from_before_a_restore_is_not_counted_on(sources: Sources, tmp_path: Path) -> None:
+    fill(sources)
+    sources.storage.close()
+    shutil.copytree(sources.folder, tmp_path / "backup")
+    lost = Sources(sources.folder)
+    for number in range(9):
+        lost.record(f"lost{number}", "p5")
+    LikesBuilder(lost.storage, LikesFiles(tmp_path / "index"), Metrics()).build_due()
+    lost.storage.close()
+    restored, files = Sources(tmp_path / "backup"), LikesFiles(tmp_path / "index")
+
+    assert Counter(restored, files).answers() == Counter(restored).answers()
+    assert LikesBuilder(restored.storage, files, Metrics()).build_due() == 1
+    assert newest(files, restored).stamp.version == restored.head().interactions_version
+    restored.storage.close()
+
+
+def test_a_file_is_replaced_soon_after_a_person_is_erased(sources: Sources, likes_files: LikesFiles) -> None:
+    fill(sources)
+    builder = LikesBuilder(sources.storage, likes_files, Metrics())
+    builder.build_due()
+    key = user_key(sources.head().source_id, "ada")
+    before = likes_files.read(newest(likes_files, sources))
+    assert before is not None
+    assert before.person(key) is not None
+
+    sources.erase("ada")
+    assert Counter(sources, likes_files).answers() == Counter(sources).answers()
+    deadline = time.monotonic() + 10
+    while not builder.build_due() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    after = likes_files.read(newest(likes_files, sources))
+    assert after is not None
+    assert after.person(key) is None
+
+
+def test_a_file_is_replaced_at_midnight_only_if_something_expires(sources: Sources, likes_files: LikesFiles) -> None:
+    prepared(sources)
+    for person in PEOPLE:
+        sources.record(person, "p1", at=at(8))
+    today = [TODAY]
+    builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=lambda: today[0] * 86_400)
+    worker = Counter(sources, likes_files)
+
+    assert builder.build_due() == 1
+    built = []
+    for days in range(1, 5):
+        today[0] = TODAY + days
+        wanted = worker.wanted(today=today[0])
+        built.append(builder.build_due())
+        assert worker.answers(wanted) == Counter(sources).answers(wanted)
+
+    # The eighth day ago is kept for two days more.
+    assert built == [0, 0, 1, 0]
+    likes = likes_files.read(newest(likes_files, sources))
+    assert likes is not None
+    assert len(likes.pieces) == 0
+
+
+def test_a_weight_that_changes_sign_makes_a_new_file(sources: Sources, likes_files: LikesFiles) -> None:
+    fill(sources)
+    sources.record("eve", "p1", "Click")
+    builder = LikesBuilder(sources.storage, likes_files, Metrics())
+    builder.build_due()
+    worker = Counter(sources, likes_files)
+    before = worker.answers()
+
+    sources.configure(FLIPPED)
+    wanted = worker.wanted(of=FLIPPED)
+
+    assert worker.answers(wanted) == Counter(sources).answers(wanted) != before
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
+    worker.look(wanted, adopting=True)
+    assert worker.counted is not None
+    assert worker.counted.stored is not None
+
+
+def test_large_bases_are_put_in_order_by_the_builder(
+    sources: Sources, likes_files: LikesFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penchant.live.stored_likes.BUILDERS_PAIRS", 1)
+    fill(sources)
+    builder = LikesBuilder(sources.storage, likes_files, Metrics())
+    builder.build_due()
+    with closing(builder_lock(sources.folder)) as elected:
+        assert elected.try_win()
+        worker = Counter(sources, likes_files)
+        worker.look()
+        for number in range(10):
+            sources.record(f"new{number}", "p1")
+            assert worker.answers() == Counter(sources).answers()
+        stored = worker.look().stored
+        assert stored is not None
+
+        builder.build_due()
+        newer = worker.look(adopting=True).stored
+
+    assert newer is not None
+    assert newer.version > stored.version
+
+
+def test_a_small_base_is_put_in_order_by_the_worker(sources: Sources, likes_files: LikesFiles) -> None:
+    fill(sources)
+    LikesBuilder(sources.storage, likes_files, Metrics()).build_due()
+    worker = Counter(sources, likes_files)
+    assert worker.look().stored is not None
+
+    for number in range(10):
+        sources.record(f"new{number}", "p1")
+    assert worker.look().stored is None
+    assert worker.answers() == Counter(sources).answers()
+
+
+class Stepping:
+    """A monotonic clock that goes on by as much as each count is to take."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.step = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_a_count_that_took_long_rests_but_not_from_own_interactions_and_erasures(sources: Sources) -> None:
+    fill(sources)
+    clock = Stepping()
+    worker = Counter(sources, monotonic=clock)
+    clock.step = 2 * FREE_S
+    counted = worker.look()
+    sources.record("eve", "p1")
+    version = sources.head().interactions_version
+
+    assert counted.rests_until <= clock.now + MAX_LAG_S
+    assert counted.serves(worker.wanted(), clock.now)
+    assert not counted.serves(worker.wanted(), clock.now + MAX_LAG_S)
+    assert not counted.serves(worker.wanted(own_version=version), clock.now)
+    sources.erase("eve")
+    assert not counted.serves(worker.wanted(), clock.now)
+
+
+def test_a_quick_count_does_not_rest(sources: Sources) -> None:
+    fill(sources)
+    worker = Counter(sources, monotonic=lambda: 1.0)
+    counted = worker.look()
+    assert counted.serves(worker.wanted(), 1.0)
+
+    sources.record("eve", "p1")
+
+    assert not counted.serves(worker.wanted(), 1.0)
+
+
+def test_a_count_serves_its_day_its_settings_and_its_history(sources: Sources) -> None:
+    fill(sources)
+    worker = Counter(sources, monotonic=lambda: 1.0)
+    counted = worker.look()
+
+    assert not counted.serves(worker.wanted(today=TODAY + 1), 1.0)
+    assert not counted.serves(worker.wanted(of=FLIPPED), 1.0)
+    assert not counted.serves(worker.wanted(of=SourceSettings(retention_days=11)), 1.0)
+    # Who asked just before midnight is served by the count of the next day.
+    assert worker.look(worker.wanted(today=TODAY + 1)).serves(worker.wanted(), 1.0)
+    sources.do(DeleteSource(account_id=sources.account, source="s"))
+    fill(sources)
+    assert not counted.serves(worker.wanted(), 1.0)
