@@ -139,6 +139,6 @@ def test_paper_shows_the_text_alone(browser: Browser, server: Server) -> None:
         expect(page.get_by_role("search")).to_be_hidden()
         expect(page.get_by_role("navigation")).to_have_count(0)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        assert page.evaluate("getComputedStyle(document.querySelector('pre')).whiteSpace") == "pre-wrap"
+        assert page.evaluate("getComputedStyle(document.querySelector('pre code')).whiteSpace") == "pre-wrap"
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert page.pdf().startswith(b"%PDF")
