@@ -1,0 +1,55 @@
+"""Handler of the page about a person: the taste, what the person did last, and what is recommended why."""
+
+from typing import Any
+
+from penchant.live.views import View
+from penchant.model import Feature
+from penchant.service.people import Selection
+from penchant.service.recommend import PersonalQuery
+from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
+from penchant.web.dashboard.piece import chosen_algorithm, chosen_catalogs
+from penchant.web.dashboard.reasons import Entry, entries, ids_of
+from penchant.web.dashboard.sections import section
+from penchant.web.dashboard.site import Page, Visit
+
+INTERACTIONS = 20
+"""Interactions that are shown, the newest."""
+
+
+async def user(visit: Visit) -> Page:
+    """Show a person, or ask for whom."""
+    view = await visit.view()
+    if not visit.text("id"):
+        return Page(template="user_search.html", values={"source": view.head.name})
+    user_id = visit.id()
+    algorithm, catalogs = visit.text("algo"), visit.text("catalogs")
+    needed = [Feature.PERSONALIZED, *([Feature.FILTERS] if catalogs else [])]
+    values = {
+        "source": view.head.name,
+        "id": user_id,
+        "taste": await section(visit, lambda: _taste(visit, view, user_id), Feature.PROFILE),
+        "interactions": await section(visit, lambda: _interactions(visit, view, user_id), Feature.INTERACTIONS_LISTING),
+        "recommended": await section(visit, lambda: _recommended(visit, view, user_id), *needed, counted=True),
+        "asked": {"algo": algorithm, "catalogs": catalogs},
+    }
+    return Page(template="user.html", values=values)
+
+
+async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:
+    profiles = await visit.services.recommender.profile(view, user_id)
+    return bubble_groups(profiles[0].categories) if profiles else []
+
+
+async def _interactions(visit: Visit, view: View, user_id: str) -> list[Any]:
+    found = await visit.services.people.listed(view, user_id, Selection(limit=INTERACTIONS))
+    labels = await visit.services.browsing.labels(view, list({each.piece_id for each in found}))
+    return [(each, labels.get(each.piece_id), each.piece_id in view.snapshot) for each in found]
+
+
+async def _recommended(visit: Visit, view: View, user_id: str) -> list[Entry]:
+    query = PersonalQuery(
+        user_id=user_id, algorithm=chosen_algorithm(visit), catalogs=chosen_catalogs(visit.text("catalogs"))
+    )
+    result = await visit.services.recommender.recommend(view, query)
+    labels = await visit.services.browsing.labels(view, ids_of(result))
+    return entries(result, labels)
