@@ -1,5 +1,6 @@
 """The dashboard's pages, without a browser: signing in, what they show, and what they refuse."""
 
+import json
 import re
 import time
 from contextlib import closing
@@ -289,6 +290,29 @@ def test_pieces_are_found_by_id_label_and_keyword(visitor: Visitor, filled: Serv
     assert re.search(r"x\s+genre, 3 pieces\s+X\s+genre, 1 piece\b", words)
     assert found(visitor.get("pieces", source="s", by="keyword", category="genre", keyword="x")) == ["a", "ab", "b"]
     assert "No keyword begins so" in visitor.get("pieces", source="s", q="qq", by="keyword").text
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    (
+        ("Straße", "STRASSE"),
+        ("\ufb01sh", "FI"),
+        ('a "quoted" one', '"Quoted"'),
+        ("back\\slash", "k\\s"),
+        ("a/b", "A/B"),
+        ("Ünder", "ünd"),
+        ("plain", "LAI"),
+    ),
+)
+@pytest.mark.parametrize("ascii_only", (True, False))
+def test_labels_are_found_however_they_are_spelt(
+    visitor: Visitor, filled: Service, label: str, text: str, *, ascii_only: bool
+) -> None:
+    body = json.dumps([{"id": "x", "label": label, "categories": {}}], ensure_ascii=ascii_only)
+    filled.post("/l/content", content=body.encode(), headers={"content-type": "application/json"})
+
+    assert found(visitor.get("pieces", source="l", q=text, by="label")) == ["x"]
+    assert found(visitor.get("pieces", source="l", q="categories", by="label")) == []
 
 
 @pytest.mark.parametrize("way", ("id", "label", "keyword"))
