@@ -20,7 +20,7 @@ MAX_LISTS = 100_000
 """Lists that are looked at for pieces that no list leads to: a minute's work."""
 MAX_S = 60.0
 """How long that may take."""
-CHUNK = 50
+CHUNK = 10
 """Lists between two looks at the clock."""
 PAUSE_SHARE = 1.0
 """How long it pauses for the time that it worked, so that requests go before it."""
