@@ -88,12 +88,6 @@ class NotAnAdmin(PenchantError):
     code = "not-an-admin"
 
 
-class ForeignForm(PenchantError):
-    """A form was sent that no page of this dashboard made, for this session."""
-
-    code = "foreign-form"
-
-
 class TooManySources(PenchantError):
     """The plan does not allow the account another source."""
 

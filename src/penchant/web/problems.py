@@ -48,12 +48,6 @@ KINDS: dict[str, ProblemKind] = {
         "Keys with the admin role manage accounts. Use an ordinary key of the account for its sources.",
     ),
     "not-an-admin": ProblemKind(403, "Admin role needed", "Only a key made with --admin may do this."),
-    "foreign-form": ProblemKind(
-        403,
-        "Not a form of this dashboard",
-        "A form was sent to the dashboard from another site, or from a page of a session that is over. Open the page "
-        "again and send it from there.",
-    ),
     "too-many-sources": ProblemKind(
         403,
         "Too many sources",

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
-from penchant.errors import ForeignForm, InvalidSyntax
+from penchant.errors import InvalidSyntax, PenchantError
 from penchant.service.sessions import is_same
 from penchant.web.bodies import read_body, require_media_type
 from penchant.web.operations import Call
+from penchant.web.problems import ProblemKind
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 2 * 1024 * 1024
@@ -18,6 +19,19 @@ FORM_BYTES = 2 * 1024 * 1024
 MAX_FIELDS = 5_000
 PROOF = "proof"
 """The hidden field of every form, which no other site's form can have."""
+
+
+class ForeignForm(PenchantError):
+    """A form was sent that no page of this dashboard made, for this session; told on pages only."""
+
+    code = "foreign-form"
+
+
+FOREIGN_FORM = ProblemKind(
+    403,
+    "Not a form of this dashboard",
+    "A form came from another site, or from a page of a session that is over. Open the page again and send it from there.",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.sessions import Session, Sessions
 from penchant.web.dashboard import shown
-from penchant.web.dashboard.forms import Form, cookie, read_form, require_own
+from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
 from penchant.web.operations import Answer, Call, Handler
-from penchant.web.problems import KINDS, status_of
+from penchant.web.problems import KINDS
 from penchant.wire import id_problem, source_problem
 
 HOME = "/-/dashboard"
@@ -209,11 +209,11 @@ class Site:
     def problem(self, call: Call, error: PenchantError, session: Session | None) -> Answer:
         """Return an error as a page."""
         call.services.metrics.problems.labels(error.code).inc()
-        kind = KINDS.get(error.code, KINDS["internal"])
+        kind = FOREIGN_FORM if isinstance(error, ForeignForm) else KINDS.get(error.code, KINDS["internal"])
         headers = {} if error.retry_after_s is None else {"retry-after": str(max(1, round(error.retry_after_s)))}
         hint = "Sign in with a key that was made with --admin." if isinstance(error, NotAnAdmin) else kind.explanation
         values = {"title": kind.title, "detail": error.detail, "hint": hint, "code": error.code}
-        page = Page(template="problem.html", values=values, status=status_of(error), headers=headers)
+        page = Page(template="problem.html", values=values, status=kind.status, headers=headers)
         return self.shown(call, page, session)
 
     async def asset(self, call: Call) -> Answer:
