@@ -38,26 +38,49 @@ def fields_of(page: str, action: str) -> list[tuple[str, str]]:
     return found
 
 
+def found_neighbours(page: str) -> list[str]:
+    """Return the ids in the list of a page."""
+    listed = page.partition('<ol class="entries">')[2].partition("</ol>")[0].replace("&amp;", "&")
+    return re.findall(r"[?&]id=([^&\"]+)", listed)
+
+
 class Visitor:
-    """Somebody at the dashboard of a service under test."""
+    """Somebody at the dashboard of a service under test.
+
+    It keeps its cookies itself: where requests go to several nodes in turn, a client takes them for several sites.
+    """
 
     def __init__(self, service: Service, key: str | None = None) -> None:
-        self.client = service.client
-        self.client.cookies.clear()
-        self.origin = str(self.client.base_url).rstrip("/")
+        self._client = service.client
+        self.cookies: dict[str, str] = {}
+        self.origin = str(self._client.base_url).rstrip("/")
         if key is not None:
             assert self.sign_in(key).status_code == 303
 
+    def ask(self, method: str, path: str, *, cookies: Mapping[str, str] | None = None, **options: Any) -> Any:
+        """Send a request with cookies, its own or other ones, following nothing."""
+        sent = self.cookies if cookies is None else cookies
+        headers = {"cookie": "; ".join(f"{name}={value}" for name, value in sent.items())} if sent else {}
+        self._client.cookies.clear()
+        answer = self._client.request(
+            method, path, headers=headers | options.pop("headers", {}), follow_redirects=False, **options
+        )
+        self._client.cookies.clear()
+        for text in answer.headers.get_list("set-cookie"):
+            name, _, value = text.partition(";")[0].partition("=")
+            self.cookies[name] = value
+            if "; Max-Age=0;" in text:
+                del self.cookies[name]
+        return answer
+
     def get(self, page: str = "", **query: str) -> Any:
-        """Ask for a page, following nothing."""
-        path = f"{HOME}/{page}" if page else HOME
-        return self.client.get(path, params=query, follow_redirects=False)
+        """Ask for a page."""
+        return self.ask("GET", f"{HOME}/{page}" if page else HOME, params=query)
 
     def send(self, path: str, fields: Sequence[tuple[str, str]], *, origin: str | None = "", **headers: str) -> Any:
         """Send a form; ``origin`` of "" is this browser's own, of ``None`` none."""
-        sent: Mapping[str, str] = FORM | headers | ({} if origin is None else {"origin": origin or self.origin})
-        body = urlencode(fields).encode()
-        return self.client.post(path, content=body, headers=sent, follow_redirects=False)
+        sent = FORM | headers | ({} if origin is None else {"origin": origin or self.origin})
+        return self.ask("POST", path, content=urlencode(fields).encode(), headers=sent)
 
     def fill(self, answer: Any, action: str, *, without: Sequence[str] = (), **given: str) -> Any:
         """Send the form of a page as it stands, with some fields given anew or left out."""
@@ -66,5 +89,4 @@ class Visitor:
 
     def sign_in(self, key: str) -> Any:
         """Sign in with a key."""
-        form = self.get("sign-in")
-        return self.fill(form, f"{HOME}/sign-in", key=key)
+        return self.fill(self.get("sign-in"), f"{HOME}/sign-in", key=key)

@@ -104,11 +104,6 @@ class Browsing:
         self._counted: dict[int, _Counted] = {}
         self._counting: dict[int, asyncio.Task[Daily]] = {}
 
-    async def names(self, access: Access) -> list[str]:
-        """Return the names of an account's sources, ascending."""
-        heads = await self._database.promptly(self._database.storage.list_sources, access.account_id)
-        return [head.name for head in heads]
-
     async def sources(self, access: Access, *, skip: int, limit: int) -> tuple[int, list[SourceOverview]]:
         """Return how many sources an account has, and where those of a page stand, ascending by name."""
         heads = await self._database.promptly(self._database.storage.list_sources, access.account_id)

@@ -30,7 +30,7 @@ class ForeignForm(PenchantError):
 FOREIGN_FORM = ProblemKind(
     403,
     "Not a form of this dashboard",
-    "A form came from another site, or from a page of a session that is over. Open the page again and send it from there.",
+    "A form came from another site, or from a page of a session that is over. Open the page again, and send it there.",
 )
 
 
