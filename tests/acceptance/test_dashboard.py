@@ -30,6 +30,9 @@ PAGES: Pages = {
     "piece-hostile": ("piece", {"source": "works", "id": "hostile"}),
     "user": ("user", {"source": "works", "id": "kim"}),
     "user-search": ("user", {"source": "works"}),
+    "piece-why": ("piece", {"source": "works", "id": "blade-runner", "other": "dune"}),
+    "user-why": ("user", {"source": "works", "id": "kim", "other": "dune"}),
+    "try": ("try", {"source": "works", "id": "dune"}),
     "lists": ("lists", {"source": "works"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
@@ -102,8 +105,57 @@ def test_a_piece_is_found_and_shows_its_neighbours(opening: Opening) -> None:
     assert page.get_by_role("heading", level=1).inner_text() == "Blade Runner"
     first = page.locator(".entries > li").first
     assert "Neuromancer" in first.inner_text()
-    assert "similarity" in (first.get_by_role("img").get_attribute("aria-label") or "")
-    window.photograph("piece")
+    assert "theme: artificial life" in first.inner_text()
+    reasons = first.get_by_role("img").get_attribute("aria-label") or ""
+    assert reasons.startswith("similarity 63%: style: science fiction 11%, theme: artificial life 8.9%, ")
+
+    page.get_by_label("Id of another piece").fill("jane-eyre")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("It is not in the list.").wait_for()
+    assert "outranked" in page.locator("#why + form + .card").inner_text()
+
+
+def test_a_draft_is_tried_and_a_person_is_explained(opening: Opening) -> None:
+    window = opening()
+    page = window.open("piece", source="works", id="dune")
+
+    page.get_by_role("link", name="Try changes of it").click()
+    draft = page.get_by_label("The piece as JSON")
+    draft.fill(draft.input_value().replace('"epic"', '"noir"'))
+    page.get_by_role("button", name="Show its neighbours").click()
+    page.get_by_role("heading", name="Its neighbours").wait_for()
+    assert page.locator(".entries > li").count() == 30
+    window.photograph("try")
+
+    page.get_by_role("link", name="People").click()
+    page.get_by_label("Id of a person").fill("kim")
+    page.get_by_role("button", name="Show").click()
+    assert page.get_by_role("img", name="disliked, -").count() > 3
+    assert page.get_by_role("img", name=re.compile(r"^in all [\d.]+%: content \(")).count() > 3
+
+
+def test_settings_are_previewed_and_saved(opening: Opening, server: Server) -> None:
+    window = opening(viewport={"width": 390, "height": 844})
+    page = window.open("settings", source="works")
+    before = server.client.get("/works/settings").json()
+
+    page.get_by_label("theme").fill("9")
+    page.get_by_label("Lists of pieces").fill("blade-runner")
+    page.get_by_label("Lists of people").fill("kim")
+    page.get_by_role("button", name="Show before and after").click()
+    page.get_by_role("heading", name="Person kim").wait_for()
+    window.photograph("settings-preview")
+
+    assert page.get_by_role("cell", name=re.compile("[↑↓] [0-9]+")).count() > 0
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert page.get_by_label("theme").input_value() == "9"
+    found = Axe().run(page).response["violations"]
+    assert not [each for each in found if each["impact"] in SERIOUS]
+    assert server.client.get("/works/settings").json() == before
+    page.get_by_role("button", name="Save the settings").click()
+    page.get_by_text("The settings are saved").wait_for()
+    assert server.client.get("/works/settings").json()["categoryWeights"] == {"theme": 9}
+    server.client.put("/works/settings", json={})
 
 
 def test_everything_can_be_reached_by_keyboard_alone(opening: Opening, server: Server) -> None:

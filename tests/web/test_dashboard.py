@@ -11,9 +11,10 @@ import pytest
 from conftest import Service
 from factories import piece
 from penchant.bootstrap import storage_of
+from penchant.web.dashboard.reasons import remedy_text
 from visitors import HOME, Visitor, fields_of, found_neighbours, text_of
 
-PAGES = ("", "pieces", "piece", "user", "lists", "settings", "health")
+PAGES = ("", "pieces", "piece", "user", "try", "lists", "settings", "health")
 ADMIN_PAGES = ("keys", "usage", "audit")
 
 
@@ -301,6 +302,93 @@ def test_a_piece_shows_its_keywords_and_neighbours(visitor: Visitor) -> None:
     assert visitor.get("piece", source="s").status_code == 422
 
 
+def test_neighbours_have_the_reasons_of_the_interface(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/whitelist", json=["x", "b"])
+    told = filled.get("/s/content/a/similar?explain=true").json()["content"][0]["why"]
+    shown = visitor.get("piece", source="s", id="a").text
+
+    assert told["terms"] == [{"category": "genre", "keyword": "x", "share": pytest.approx(1 / 3)}]
+    assert 'aria-label="similarity 33%: genre: x 33%"' in shown
+    assert "Moved by: whitelist, number 2" in shown
+
+
+def test_reasons_past_some_are_one(visitor: Visitor, filled: Service) -> None:
+    filled.submit("r", piece("a", *"abcdef"), piece("b", *"abcdef"), piece("c", *"abcde", "z"))
+    shown = visitor.get("piece", source="r", id="a").text
+
+    assert "2 more keywords 33%" in shown
+    assert "another keyword 14%" in shown
+
+
+def words(answer: Any, section: str) -> str:
+    """Return the text of a section of a page, one space between all words."""
+    part = answer.text.partition(f'id="{section}"')[2].partition("</main>")[0]
+    return " ".join(text_of("<main>" + re.sub("<", " <", part)).split())
+
+
+def test_why_and_why_not_are_told_with_the_remedy(visitor: Visitor, filled: Service) -> None:
+    filled.submit("s", piece("f", "x", filters={"catalogs": ["books", "films"]}))
+    filled.put("/s/blacklist", json=["b"])
+    asked = {"source": "s", "id": "a"}
+
+    assert "It is number 1 of the list" in words(visitor.get("piece", **asked, other="f"), "why")
+    hidden = words(visitor.get("piece", **asked, other="b"), "why")
+    assert re.search(
+        "It is not in the list.*blacklisted.*To bring it in: take it off the blacklist.*score 0.66", hidden
+    )
+    catalogs = words(visitor.get("piece", **asked, other="f", catalogs="none"), "why")
+    assert "To bring it in: ask in the catalogs books, films." in catalogs
+    assert "unknown-piece" in words(visitor.get("piece", **asked, other="nobody"), "why")
+    assert "other: Found 501" in words(visitor.get("piece", **asked, other="x" * 501), "why")
+    person = {"source": "s", "id": "kim"}
+    assert "show what the person knows already" in words(visitor.get("user", **person, other="a"), "why")
+    assert "content" in words(visitor.get("user", **person, other="f"), "why")
+
+
+@pytest.mark.parametrize(
+    ("remedy", "text"),
+    (
+        (None, ""),
+        ({"limit": 12}, "show at least 12."),
+        ({"remove": "at"}, "ask for now."),
+        ({"remove": "something"}, "leave out something."),
+        ({"new": [1, 2]}, "new: 1, 2."),
+    ),
+)
+def test_remedies_are_told_in_words(remedy: dict[str, Any] | None, text: str) -> None:
+    assert remedy_text(remedy) == text
+
+
+def test_a_draft_shows_its_neighbours_and_is_not_stored(visitor: Visitor, filled: Service) -> None:
+    example = visitor.get("try", source="s")
+    draft = visitor.get("try", source="s", id="a")
+    changed = dict(fields_of(draft.text, f"{HOME}/try"))["draft"].replace('"y"', '"book"')
+
+    answer = visitor.fill(draft, f"{HOME}/try", draft=changed)
+
+    assert "friendship" in example.text
+    assert found_neighbours(answer.text) == ["b"]
+    assert "genre: book 50%" in answer.text
+    assert "book" not in filled.get("/s/content/a").text
+    assert visitor.get("try", source="s", id="nobody").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("draft", "told"),
+    (
+        ("{", "line 1"),
+        ('{"categories":{"c":[1,2]}}', "/categories/c/1: Found a number"),
+        ("[]", "Found an array"),
+        ('{"categories":{}}', "Nothing is like it"),
+    ),
+)
+def test_a_draft_that_cannot_be_is_told(visitor: Visitor, draft: str, told: str) -> None:
+    answer = visitor.fill(visitor.get("try", source="s"), f"{HOME}/try", draft=draft)
+
+    assert answer.status_code == 200
+    assert told in text_of(answer.text)
+
+
 def test_neighbours_are_by_the_algorithm_and_catalogs_asked_for(visitor: Visitor, filled: Service) -> None:
     filled.submit("s", piece("f", "x", filters={"catalogs": ["books"]}))
 
@@ -423,6 +511,39 @@ def test_settings_are_stored_as_the_form_has_them(visitor: Visitor, filled: Serv
     assert stored["categoryWeights"] == {"tag": 2.5}
     assert (stored["halfLifeDays"], stored["excludeSeen"], stored["interactionWeights"]["Click"]) == (0, False, -1.5)
     assert stored["blend"] == before["blend"]
+
+
+def test_settings_are_tried_on_lists_and_not_stored(visitor: Visitor, filled: Service) -> None:
+    before = filled.get("/s/settings").json()
+    filled.submit("s", {"id": "g", "categories": {"genre": ["x"], "tag": ["heavy"]}})
+    page = visitor.get("settings", source="s")
+
+    fields = fields_of(page.text, f"{HOME}/settings")
+    place = fields.index(("category", "tag"))
+    fields[place + 1] = ("weight", "0")
+    fields = [field for field in fields if field[0] not in {"pieces", "users"}]
+    fields += [("pieces", "g\na\n"), ("users", "kim"), ("do", "preview")]
+    answer = visitor.send(f"{HOME}/settings?source=s", fields)
+
+    shown = words(answer, "preview")
+    assert "Piece g" in shown
+    assert "First of all 2 1 ↑ 1 Second 3 2 ↑ 1 e 1 \u2013 gone" in shown
+    assert "Person kim" in answer.text.replace("<bdi>", "")
+    assert "<option" not in shown
+    assert filled.get("/s/settings").json() == before
+    assert dict(fields_of(answer.text, f"{HOME}/settings"))["users"] == "kim"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    (("", "Found 0 ids"), ("\n".join(f"p{n}" for n in range(11)), "Found 11 ids"), ("nobody", "/pieces/0: The source")),
+)
+def test_lists_that_cannot_be_compared_are_told(visitor: Visitor, pieces: str, told: str) -> None:
+    page = visitor.get("settings", source="s")
+
+    answer = visitor.fill(page, f"{HOME}/settings", pieces=pieces, do="preview")
+
+    assert told in text_of(answer.text)
 
 
 def test_settings_that_cannot_be_are_told_and_kept_in_the_form(visitor: Visitor, filled: Service) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from penchant.live.views import View
 from penchant.model import Algorithm, Feature
 from penchant.service.recommend import SimilarQuery
-from penchant.web.dashboard.reasons import Entry, entries, ids_of
+from penchant.web.dashboard.reasons import Entry, Standing, entries, ids_of, standing
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import Page, Visit
 
@@ -35,7 +35,7 @@ async def piece(visit: Visit) -> Page:
     stored = msgspec.json.decode(body)
     algorithm, catalogs = visit.text("algo"), visit.text("catalogs")
     needed = [Feature.FILTERS] if catalogs else []
-    neighbours = await section(visit, lambda: _neighbours(visit, view, piece_id), *needed, counted=True)
+    neighbours = await section(visit, lambda: _neighbours(visit, view, piece_id), *needed, counted=1)
     keywords, more = _keywords(view, piece_id)
     values = {
         "source": view.head.name,
@@ -46,15 +46,22 @@ async def piece(visit: Visit) -> Page:
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
         "neighbours": neighbours,
-        "asked": {"algo": algorithm, "catalogs": catalogs},
+        "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
+        "why": await section(visit, lambda: _standing(visit, view, piece_id), *needed) if visit.text("other") else None,
     }
     return Page(template="piece.html", values=values)
 
 
 async def _neighbours(visit: Visit, view: View, piece_id: str) -> list[Entry]:
-    result = visit.services.recommender.similar(view, _query(visit, piece_id))
+    result = await visit.services.explanations.similar(view, _query(visit, piece_id))
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels)
+
+
+async def _standing(visit: Visit, view: View, piece_id: str) -> Standing:
+    other = visit.id("other")
+    place = await visit.services.explanations.near(visit.access, view, _query(visit, piece_id), other)
+    return standing(place, await visit.services.browsing.labels(view, [other]))
 
 
 def _query(visit: Visit, piece_id: str) -> SimilarQuery:

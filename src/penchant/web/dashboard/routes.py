@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from penchant.web.dashboard import administration, browsing, health, lists, overview, piece, settings, user
+from penchant.web.dashboard import administration, browsing, health, lists, overview, piece, settings, trying, user
 from penchant.web.dashboard.signing import Signing
 from penchant.web.dashboard.site import HOME, HTML, Page, Site, Turn, Visit
 from penchant.web.operations import Handler, Operation
@@ -24,6 +24,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "pieces", browsing.pieces),
         *_pair(site, "piece", piece.piece),
         *_pair(site, "user", user.user),
+        *_pair(site, "try", trying.trying, trying.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health),

@@ -1,4 +1,4 @@
-"""Handlers of a source's settings: shown as a form, and stored."""
+"""Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ import msgspec
 from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
+from penchant.web.dashboard.comparing import MAX_COMPARED, compared
 from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.site import Page, Site, Turn, Visit
 from penchant.wire import decode_settings, encode, encode_settings
@@ -28,13 +29,15 @@ async def settings(visit: Visit) -> Page:
 
 
 async def change_settings(visit: Visit, site: Site) -> Page | Turn:
-    """Store settings, unless they were changed meanwhile."""
+    """Try settings on some lists, or store them unless they were changed meanwhile."""
     view = await visit.view()
     given = _given(visit.form)
     try:
         wanted = decode_settings(encode(given))
     except InvalidInput as error:
         return _page(visit, view, given, faults=error.faults, status=422)
+    if visit.form.text("do") != "save":
+        return _page(visit, view, given, preview=await compared(visit, view, wanted))
     if visit.form.text("seen") != _mark(view):
         return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
     await visit.services.curation.replace_settings(visit.access, visit.source, wanted)
@@ -88,6 +91,9 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
         | dict(given)
         | {name: defaults[name] | given[name] for name in ("interactionWeights", "blend")},
         "categories": [(name, weights.get(name, "")) for name in sorted(names)],
+        "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
+        "most_tried": MAX_COMPARED,
+        "preview": None,
         "seen": _mark(view),
         "faults": (),
         "notice": None,

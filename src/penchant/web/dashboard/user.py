@@ -8,7 +8,7 @@ from penchant.service.people import Selection
 from penchant.service.recommend import PersonalQuery
 from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
 from penchant.web.dashboard.piece import chosen_algorithm, chosen_catalogs
-from penchant.web.dashboard.reasons import Entry, entries, ids_of
+from penchant.web.dashboard.reasons import Entry, Standing, entries, ids_of, standing
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import Page, Visit
 
@@ -29,8 +29,9 @@ async def user(visit: Visit) -> Page:
         "id": user_id,
         "taste": await section(visit, lambda: _taste(visit, view, user_id), Feature.PROFILE),
         "interactions": await section(visit, lambda: _interactions(visit, view, user_id), Feature.INTERACTIONS_LISTING),
-        "recommended": await section(visit, lambda: _recommended(visit, view, user_id), *needed, counted=True),
-        "asked": {"algo": algorithm, "catalogs": catalogs},
+        "recommended": await section(visit, lambda: _recommended(visit, view, user_id), *needed, counted=1),
+        "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
+        "why": await section(visit, lambda: _standing(visit, view, user_id), *needed) if visit.text("other") else None,
     }
     return Page(template="user.html", values=values)
 
@@ -47,9 +48,18 @@ async def _interactions(visit: Visit, view: View, user_id: str) -> list[Any]:
 
 
 async def _recommended(visit: Visit, view: View, user_id: str) -> list[Entry]:
-    query = PersonalQuery(
+    result = await visit.services.explanations.recommend(view, _query(visit, user_id))
+    labels = await visit.services.browsing.labels(view, ids_of(result))
+    return entries(result, labels, relative=True)
+
+
+async def _standing(visit: Visit, view: View, user_id: str) -> Standing:
+    other = visit.id("other")
+    place = await visit.services.explanations.suited(visit.access, view, _query(visit, user_id), other)
+    return standing(place, await visit.services.browsing.labels(view, [other, *ids_of(place)]))
+
+
+def _query(visit: Visit, user_id: str) -> PersonalQuery:
+    return PersonalQuery(
         user_id=user_id, algorithm=chosen_algorithm(visit), catalogs=chosen_catalogs(visit.text("catalogs"))
     )
-    result = await visit.services.recommender.recommend(view, query)
-    labels = await visit.services.browsing.labels(view, ids_of(result))
-    return entries(result, labels)
