@@ -6,7 +6,7 @@ import secrets
 from penchant.errors import PenchantError, RateExceeded, Unauthenticated
 from penchant.service.sessions import SESSION_S, Sessions
 from penchant.web.dashboard.forms import cookie, is_private, read_form, require_own, set_cookie
-from penchant.web.dashboard.site import SESSION_COOKIE, Page, Site, Turn, Visit, turned
+from penchant.web.dashboard.site import SESSION_COOKIE, Page, Site, Turn, Visit, take_turn, turned
 from penchant.web.operations import Answer, Call
 
 FORM_COOKIE = "penchant-form"
@@ -35,7 +35,7 @@ class Signing:
     async def sign_in(self, call: Call) -> Answer:
         """Take a key, and answer with a session that stands for it."""
         try:
-            call.services.admission.require_time()
+            await take_turn(call)
             form = await read_form(call)
             require_own(call, form, cookie(call, FORM_COOKIE))
             session = await Sessions(call.services.access).begin(form.text("key").strip()[:MAX_KEY_FIELD])

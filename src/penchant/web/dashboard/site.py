@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from penchant.errors import (
     NotAnAdmin,
+    Overloaded,
     PenchantError,
     RateExceeded,
     Unauthenticated,
@@ -186,7 +187,7 @@ class Site:
     async def _admitted(self, call: Call, *, admin: bool) -> Session:
         """Check time, session, rate and role, in the interface's order."""
         services = call.services
-        services.admission.require_time()
+        await take_turn(call)
         session = await Sessions(services.access).read(cookie(call, SESSION_COOKIE))
         rate = await services.access.count_request(session.access)
         if rate is not None and rate.exceeded:
@@ -239,6 +240,18 @@ def _asked_for(call: Call) -> str | None:
     page = call.operation.path.removeprefix(HOME).removeprefix("/")
     query = urlencode(call.query.pairs, quote_via=quote, safe="")
     return f"{page}?{query}" if query else page or None
+
+
+async def take_turn(call: Call) -> None:
+    """Wait for the request's turn, as requests of the interface do before they get here.
+
+    Raises:
+        Overloaded: it would have to wait too long.
+    """
+    admission = call.services.admission
+    if admission.is_full():
+        raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
+    await admission.turn()
 
 
 def turned(turn: Turn) -> Answer:
