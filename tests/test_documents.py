@@ -142,6 +142,7 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/client.md",
+        "docs/dashboard.md",
         "docs/decisions.md",
         "docs/import.md",
         "docs/explanations.md",

@@ -30,9 +30,11 @@ from penchant.model import SourceSettings
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.browsing import Browsing
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.explanations import Explanations
+from penchant.service.health import Health
 from penchant.service.measuring import Measuring
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
@@ -150,6 +152,7 @@ async def open_services(current: CurrentSettings, *, has_builder: bool = False) 
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
+        services.health.close()
         await services.access.close()
         services.database.close()
         election.close()
@@ -197,6 +200,8 @@ def wire(
         previews=Previews(database, views, recommender),
         administration=Administration(database, current),
         measuring=Measuring(storage, views, access, metrics),
+        browsing=Browsing(database, views, metrics),
+        health=Health(metrics),
     )
 
 

@@ -200,13 +200,31 @@ class Metrics:
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text form; in a few milliseconds where files are summed up."""
+        with self._collected() as registry:
+            return generate_latest(registry)
+
+    def answered(self) -> dict[int, int]:
+        """Return how many requests were answered by status, by all processes; as costly as `render`."""
+        counts: dict[int, int] = {}
+        with self._collected() as registry:
+            samples = [sample for metric in registry.collect() for sample in metric.samples]
+        for sample in samples:
+            if sample.name == "penchant_requests_total":
+                status = int(sample.labels["status"])
+                counts[status] = counts.get(status, 0) + int(sample.value)
+        return counts
+
+    @contextlib.contextmanager
+    def _collected(self) -> Iterator[CollectorRegistry]:
+        """Give the metrics of all processes, which nobody else adds up meanwhile."""
         if self._folder is None:
-            return generate_latest(self.registry)
+            yield self.registry
+            return
         registry = CollectorRegistry()
         MultiProcessCollector(registry, str(self._folder))  # type: ignore[no-untyped-call]
         with _alone(self._folder):
             _add_up_the_dead(self._folder)
-            return generate_latest(registry)
+            yield registry
 
 
 def _reserve_files(folder: Path, process: int) -> None:

@@ -73,7 +73,11 @@ class Strings:
 
     def position(self, value: str) -> int:
         """Return how many strings of an ascending table are less than a string."""
-        wanted, view, cuts = value.encode(), self._view, self._cuts
+        return self.position_of(value.encode())
+
+    def position_of(self, wanted: bytes) -> int:
+        """Return how many strings of an ascending table are less than these bytes, which need be no UTF-8."""
+        view, cuts = self._view, self._cuts
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) >> 1

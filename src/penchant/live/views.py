@@ -150,6 +150,11 @@ class Views:
         """How many versions the loaded sources stand behind what they were last asked for, all together."""
         return sum(held.lag for held in self._held.values())
 
+    def held_version(self, account_id: int, source: str) -> int | None:
+        """Return the version of a source that this process holds; ``None`` where it holds none."""
+        held = self._held.get((account_id, source))
+        return None if held is None or held.view is None else held.view.head.version
+
     async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
         """Return where the source stands, once it has reached ``min_version``.
 

@@ -7,9 +7,11 @@ from penchant.live.database import Database
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.browsing import Browsing
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.explanations import Explanations
+from penchant.service.health import Health
 from penchant.service.measuring import Measuring
 from penchant.service.people import People
 from penchant.service.previews import Previews
@@ -38,6 +40,8 @@ class Services:
     previews: Previews
     administration: Administration
     measuring: Measuring
+    browsing: Browsing
+    health: Health
 
     @property
     def settings(self) -> Settings:

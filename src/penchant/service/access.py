@@ -119,7 +119,7 @@ class AccessControl:
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
             raise Unauthenticated("The API key does not look like one (pk_<id>_<secret>).")
         self.misses += 1
-        record = await self._find(parts[1])
+        record = await self.find(parts[1])
         expected = record.secret_hash if record is not None else b"\0" * 32
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
         if record is None or not matches:
@@ -164,7 +164,8 @@ class AccessControl:
         if not access.admin:
             raise NotAnAdmin("This is for keys with the admin role (`penchant keys create --admin`).")
 
-    async def _find(self, key_id: str) -> KeyRecord | None:
+    async def find(self, key_id: str) -> KeyRecord | None:
+        """Return a key by its id as it was stored at most `KEY_LIFE_S` ago, revoked or not."""
         now = self._monotonic()
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and now - looked_up[0] <= KEY_LIFE_S:

@@ -7,11 +7,11 @@ import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, func, literal_column, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
-from penchant.model import EncodedPiece, Interaction, ListKind
+from penchant.model import DAY_MS, EncodedPiece, Interaction, ListKind
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id, user_key
@@ -84,6 +84,21 @@ class Reading:
                 ]
 
         return Listing(head=self.head, batches=batches(), cut=functools.partial(_cut, self._connection))
+
+    def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the bodies of those live pieces, of some hundred at most, that there are."""
+        columns = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body)
+        statement = self._live(columns).where(pieces.c.piece_id.in_(ids))
+        return {row[0]: self._bodies.read(row[1], row[2]) for row in self._connection.execute(statement)}
+
+    def following(self, *, start: str, after: str | None, limit: int) -> Iterator[Sequence[EncodedPiece]]:
+        """Yield up to ``limit`` live pieces from the id ``start`` on, and past the id ``after``, ascending."""
+        statement = self._live(select(pieces.c.piece_id, pieces.c.codec, pieces.c.body))
+        statement = statement.where(pieces.c.piece_id >= start)
+        if after is not None:
+            statement = statement.where(pieces.c.piece_id > after)
+        for rows in self._stream(statement.order_by(pieces.c.piece_id).limit(limit), min(limit, BATCH_ROWS)):
+            yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
     def curation(self) -> Curation:
         """Return the lists and settings."""
@@ -274,17 +289,46 @@ def user_interactions(connection: Connection, source: int, query: InteractionQue
     ]
 
 
+def interactions_by_day(connection: Connection, source: int, since: int, limit: int) -> list[tuple[int, int]]:
+    """Return UTC days with their numbers of interactions, ascending: of the newest ``limit`` from ``since`` on.
+
+    Along the index by age; what interactions of a source that was deleted left behind is not counted.
+    """
+    cleared_at = (
+        select(counters.c.cleared_at)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .scalar_subquery()
+    )
+    newest = (
+        select(interactions.c.occurred_at, interactions.c.type, interactions.c.version)
+        .where(interactions.c.source_id == source, interactions.c.occurred_at >= since)
+        .order_by(interactions.c.occurred_at.desc())
+        .limit(limit)
+        .subquery()
+    )
+    # Written out, since two parameters of the same value would be two expressions to PostgreSQL.
+    day = newest.c.occurred_at.op("/")(literal_column(str(DAY_MS))).label("day")
+    statement = (
+        select(day, func.count())
+        .where(newest.c.type != ERASURE_CODE, newest.c.version > cleared_at)
+        .group_by(day)
+        .order_by(day)
+    )
+    return [(int(row[0]), int(row[1])) for row in connection.execute(statement)]
+
+
 def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:
-    """Return the heads of an account's sources, ascending by name."""
+    """Return the heads of an account's sources, ascending by name; in one read, and one for each further thousand."""
     names = connection.execute(
         select(sources.c.source_id, sources.c.name)
         .where(sources.c.account_id == account_id, sources.c.deleted.is_(False))
         .order_by(sources.c.name)
     ).all()
-    heads = [
-        to_head(connection.execute(statements.HEAD, {"source_id": number}).one_or_none(), account_id, name)
-        for number, name in names
-    ]
+    rows: dict[int, Any] = {}
+    for first in range(0, len(names), BATCH_ROWS):
+        numbers = [number for number, _ in names[first : first + BATCH_ROWS]]
+        rows |= {row[0]: row for row in connection.execute(statements.HEADS_OF, {"numbers": numbers})}
+    heads = [to_head(rows.get(number), account_id, name) for number, name in names]
     return [head for head in heads if head is not None]
 
 

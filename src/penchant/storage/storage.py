@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from penchant.errors import PenchantError, StorageUnavailable
-from penchant.model import Interaction
+from penchant.model import EncodedPiece, Interaction
 from penchant.storage import access, maintenance, reads
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.connections import connections_in_use
@@ -123,6 +123,19 @@ class Storage:
         with self._reading(account_id, source) as reading:
             return reading.head, reading.body(piece_id)
 
+    def read_pieces(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the bodies of some pieces, a few hundred at most; those that there are not are left out."""
+        with self._reading(account_id, source) as reading:
+            return reading.bodies(ids)
+
+    @contextlib.contextmanager
+    def open_following(
+        self, account_id: int, source: str, *, start: str = "", after: str | None = None, limit: int
+    ) -> Iterator[Iterator[Sequence[EncodedPiece]]]:
+        """Open the pieces from an id on (``after``: past it), ascending, in batches that are read one by one."""
+        with self._reading(account_id, source) as reading:
+            yield reading.following(start=start, after=after, limit=limit)
+
     def read_curation(self, account_id: int, source: str) -> tuple[SourceHead, Curation]:
         """Return the lists and settings, with the head they were read at."""
         with self._reading(account_id, source) as reading:
@@ -164,6 +177,11 @@ class Storage:
         """Return a person's interactions, newest first, of one millisecond the later recorded first."""
         with driver_errors(), self._database.reading_engine.connect() as connection:
             return reads.user_interactions(connection, source_id, query)
+
+    def interactions_by_day(self, source_id: int, *, since: int, limit: int) -> list[tuple[int, int]]:
+        """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most."""
+        with driver_errors(), self._database.reading_engine.connect() as connection:
+            return reads.interactions_by_day(connection, source_id, since, limit)
 
     def list_sources(self, account_id: int) -> list[SourceHead]:
         """Return the sources of an account, ascending by name."""

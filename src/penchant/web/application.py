@@ -24,6 +24,7 @@ from penchant.telemetry import METHODS, logger, request_id
 from penchant.tracing import tracing
 from penchant.web.bodies import Receiving, announces_body, read_body, require_media_type
 from penchant.web.compression import Compression
+from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import document_operations
 from penchant.web.operations import Answer, Call, Operation
 from penchant.web.parameters import CATALOGS
@@ -312,7 +313,7 @@ def _found(routes: Routes["Resource"], raw_path: str) -> tuple["Resource", Mappi
 
 def _routes(base_path: str) -> Routes[Resource]:
     by_path: dict[str, dict[str, Operation]] = {}
-    for operation in (*document_operations(OPERATIONS, base_path), *OPERATIONS):
+    for operation in (*document_operations(OPERATIONS, base_path), *OPERATIONS, *dashboard_operations(base_path)):
         by_path.setdefault(operation.path, {})[operation.method] = operation
     return Routes({path: Resource(methods) for path, methods in by_path.items()}, base_path)
 

@@ -52,7 +52,7 @@ from penchant.wire.pieces import Submission, decode_draft, decode_submission
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.schemas import components
 from penchant.wire.settings import decode_settings, encode_settings
-from penchant.wire.stored import decode_stored_piece
+from penchant.wire.stored import decode_stored_label, decode_stored_piece
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
@@ -108,6 +108,7 @@ __all__ = [
     "decode_plan_wish",
     "decode_preview",
     "decode_settings",
+    "decode_stored_label",
     "decode_stored_piece",
     "decode_submission",
     "encode",

@@ -15,7 +15,12 @@ class _Stored(msgspec.Struct):
     filters: dict[str, Any] = {}
 
 
+class _Labelled(msgspec.Struct):
+    label: str | None = None
+
+
 _decoder = msgspec.json.Decoder(_Stored)
+_label_decoder = msgspec.json.Decoder(_Labelled)
 
 
 def decode_stored_piece(body: bytes, first_submitted_at: int) -> Piece:
@@ -25,6 +30,11 @@ def decode_stored_piece(body: bytes, first_submitted_at: int) -> Piece:
     """
     stored = _decoder.decode(body)
     return piece_of(stored.id, stored.categories, stored.filters, first_submitted_at)
+
+
+def decode_stored_label(body: bytes) -> str | None:
+    """Return the label of a piece from the bytes that storage keeps; the rest is passed over."""
+    return _label_decoder.decode(body).label
 
 
 def piece_of(

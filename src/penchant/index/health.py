@@ -1,0 +1,203 @@
+"""What in a catalogue keeps its pieces apart? Keywords that match nothing, and pieces that no list leads to.
+
+Arithmetic over a snapshot; how long it may take is the caller's to watch, between the calls.
+"""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.index.browsing import TermCount
+from penchant.index.building import term_of
+from penchant.index.masks import Filter
+from penchant.index.part import Part
+from penchant.index.snapshot import Snapshot
+from penchant.model import MAX_TAKE, Term
+
+MAX_TERMS = 1_000_000
+"""Terms that are looked at together: some 200 bytes each meanwhile."""
+BLOCK = 65_536
+"""Pieces that are looked at together."""
+_JOINTS = " -_.'\u2019"
+"""What keywords are joined with or not; the last one is a typographic apostrophe."""
+EXAMPLES = 50
+"""Examples of a finding that are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatCategory:
+    """A category all of whose weights are the same, so that they tell nothing."""
+
+    name: str
+    weight: int
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """What was found about a catalogue's keywords; of each finding some examples, and how many there are.
+
+    ``complete`` tells that all keywords were looked at.
+    """
+
+    terms: int
+    once: Sequence[Term]
+    once_count: int
+    alike: Sequence[Sequence[TermCount]]
+    alike_count: int
+    flat: Sequence[FlatCategory]
+    lonely: Sequence[str]
+    lonely_count: int
+    complete: bool
+
+
+def vocabulary(snapshot: Snapshot) -> Vocabulary:
+    """Return what is wrong with the keywords: used once, written in two ways, never weighted differently.
+
+    A piece is lonely if it shares no keyword with another one.
+    """
+    counts, complete = _frequencies(snapshot)
+    once = [key for key, count in counts.items() if count == 1]
+    alike = _alike(counts)
+    lonely = [place for part in snapshot.parts for place in _lonely(part, counts)] if complete else []
+    return Vocabulary(
+        terms=len(counts),
+        once=[term_of(key.decode()) for key in sorted(once)[:EXAMPLES]],
+        once_count=len(once),
+        alike=alike[:EXAMPLES],
+        alike_count=len(alike),
+        flat=_flat(snapshot),
+        lonely=sorted(lonely)[:EXAMPLES],
+        lonely_count=len(lonely),
+        complete=complete,
+    )
+
+
+def _frequencies(snapshot: Snapshot) -> tuple[dict[bytes, int], bool]:
+    """Return how many live pieces have each term, by how it is written, and whether these are all terms."""
+    counts: dict[bytes, int] = {}
+    complete = True
+    for part in snapshot.parts:
+        table = part.segment.terms
+        complete = complete and len(table) <= MAX_TERMS
+        places = np.arange(min(len(table), MAX_TERMS))
+        for key, count in zip(table.all_encoded(), part.frequencies(places).tolist(), strict=False):
+            if count:
+                counts[key] = counts.get(key, 0) + count
+    return counts, complete and len(counts) <= MAX_TERMS
+
+
+def normal_form(keyword: str) -> str:
+    """Return what ways to write a keyword have in common: case, accents, hyphens and an English plural are gone."""
+    decomposed = unicodedata.normalize("NFKD", keyword.casefold())
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c) and c not in _JOINTS)
+    if len(plain) > 4 and plain.endswith("ies"):
+        return plain[:-3] + "y"
+    if len(plain) > 3 and plain.endswith("s") and not plain.endswith("ss"):
+        return plain[:-1]
+    return plain or keyword
+
+
+def _alike(counts: Mapping[bytes, int]) -> list[list[TermCount]]:
+    """Return groups of a category's keywords that are written nearly alike, those of the most pieces first."""
+    groups: dict[tuple[str, str], list[TermCount]] = defaultdict(list)
+    for key, count in counts.items():
+        term = term_of(key.decode())
+        groups[term.category, normal_form(term.keyword)].append(TermCount(term, count))
+    found = [sorted(group, key=lambda each: (-each.pieces, each.term)) for group in groups.values() if len(group) > 1]
+    return sorted(found, key=lambda group: (-sum(each.pieces for each in group), group[0].term))
+
+
+def _blocks(part: Part) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]]:
+    """Yield blocks of pieces: the first one's place, where each begins, and their terms and weights."""
+    segment = part.segment
+    for first in range(0, len(segment), BLOCK):
+        starts = segment.starts[first : first + BLOCK + 1]
+        cut = slice(starts[0], starts[-1])
+        yield first, starts - starts[0], segment.piece_terms[cut], segment.piece_weights[cut]
+
+
+def _lonely(part: Part, counts: Mapping[bytes, int]) -> Iterator[str]:
+    shared = np.asarray([counts.get(key, 0) > 1 for key in part.segment.terms.all_encoded()], dtype=np.int64)
+    for first, starts, terms, _ in _blocks(part):
+        upto = np.concatenate([[0], np.cumsum(shared[terms])])
+        alone = (upto[starts[1:]] == upto[starts[:-1]]) & (part.live[first : first + BLOCK] > 0)
+        for place in np.flatnonzero(alone).tolist():
+            yield part.segment.ids[first + place]
+
+
+def _flat(snapshot: Snapshot) -> list[FlatCategory]:
+    """Return the categories whose keywords have one weight, looking at pieces that have weights at all."""
+    ranges: dict[str, tuple[int, int, int]] = {}
+    for part in snapshot.parts:
+        segment = part.segment
+        n = len(segment.category_names)
+        least, most, pairs = np.full(n, np.iinfo(np.int64).max), np.full(n, -1), np.zeros(n, dtype=np.int64)
+        for first, starts, terms, weights in _blocks(part):
+            counted = segment.weighted[first : first + BLOCK] * part.live[first : first + BLOCK] > 0
+            kept = np.repeat(counted, np.diff(starts))
+            owners, values = segment.category_of[terms[kept]], weights[kept].astype(np.int64)
+            np.minimum.at(least, owners, values)
+            np.maximum.at(most, owners, values)
+            pairs += np.bincount(owners, minlength=n)
+        for name, *found in zip(segment.category_names, least.tolist(), most.tolist(), pairs.tolist(), strict=True):
+            known = ranges.get(name, (found[0], found[1], 0))
+            ranges[name] = (min(known[0], found[0]), max(known[1], found[1]), known[2] + found[2])
+    return [
+        FlatCategory(name=name, weight=least, pairs=pairs)
+        for name, (least, most, pairs) in sorted(ranges.items())
+        if pairs > 1 and least == most
+    ]
+
+
+@dataclass(slots=True, kw_only=True)
+class Reach:
+    """Which pieces some other piece's list leads to; lists are looked at a few at a time by `look`.
+
+    They are taken evenly from the whole catalogue, so that what was found after some of them stands for all.
+    """
+
+    snapshot: Snapshot
+    shown: Filter
+    category_weights: Mapping[str, float]
+    most: int
+    looked_at: int = 0
+    reached: set[str] = field(default_factory=set)
+    _left: Iterator[str] | None = None
+
+    def look(self, count: int) -> bool:
+        """Look at some more lists; tell whether there are any left."""
+        if self._left is None:
+            self._left = islice(self._spread(), self.most)
+        asked = list(islice(self._left, count))
+        for piece_id in asked:
+            found = self.snapshot.nearest(
+                piece_id, self.shown, algorithm=None, category_weights=self.category_weights, take=MAX_TAKE
+            )
+            self.reached.update(each.id for each in found)
+        self.looked_at += len(asked)
+        return len(asked) == count
+
+    def _spread(self) -> Iterator[str]:
+        stride = max(1, -(-self.snapshot.piece_count // self.most))
+        for start in range(stride):
+            for part in self.snapshot.parts:
+                for place in range(start, len(part.segment), stride):
+                    if part.live[place]:
+                        yield part.segment.ids[place]
+
+    def unreached(self) -> tuple[list[str], int]:
+        """Return examples, ascending, of pieces that may be shown and that no list leads to, and how many there are."""
+        missing = [
+            part.segment.ids[place]
+            for part in self.snapshot.parts
+            for place in np.setdiff1d(np.flatnonzero(part.allowed(self.shown)), part.skipped(self.shown)).tolist()
+            if part.segment.ids[place] not in self.reached
+        ]
+        return sorted(missing)[:EXAMPLES], len(missing)

@@ -1,0 +1,79 @@
+"""Handlers for keys with the admin role: keys and plans, usage, the audit log."""
+
+from typing import Any
+
+from penchant.errors import InvalidInput
+from penchant.service.administration import current_month
+from penchant.settings import Settings
+from penchant.web.dashboard.site import Page, Visit
+from penchant.wire import decode_key_wish, encode, parse_month
+
+KEYS = 100
+"""Keys on a page, the newest first."""
+ENTRIES = 200
+"""Entries of the audit log on the page."""
+ACCOUNTS = 300
+"""Accounts on the page of usage, those with the most answers."""
+
+
+async def keys(visit: Visit) -> Page:
+    """Show the newest keys, or those of an account, the plans, and a form for another key."""
+    return await _keys_page(visit)
+
+
+async def change_keys(visit: Visit) -> Page:
+    """Make a key, which is shown this once, or revoke one."""
+    form = visit.form
+    administration = visit.services.administration
+    if form.text("revoke"):
+        answer = await administration.revoke(visit.access, form.text("revoke"))
+        return await _keys_page(visit, revoked=answer)
+    wish: dict[str, Any] = {"account": form.text("account").strip(), "plan": form.text("plan", "full")}
+    if form.text("admin"):
+        wish["admin"] = True
+    days = form.text("days").strip()
+    if days:
+        wish["expiresInDays"] = int(days) if days.isdecimal() and len(days) < 9 else days
+    try:
+        made = await administration.create(visit.access, decode_key_wish(encode(wish)))
+    except InvalidInput as error:
+        return await _keys_page(visit, fault=error.detail, status=422)
+    return await _keys_page(visit, made=made)
+
+
+async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> Page:
+    account = visit.text("account")
+    every = await visit.services.administration.keys()
+    listed = [key for key in reversed(every) if account in {"", key.account}]
+    settings = visit.services.settings
+    values = {
+        "keys": listed[:KEYS],
+        "total": len(listed),
+        "account": account,
+        "plans": _plans(settings),
+        "acting": visit.access.key_id,
+        "made": None,
+        "revoked": None,
+        "fault": None,
+    }
+    return Page(template="keys.html", values=values | more, status=status)
+
+
+def _plans(settings: Settings) -> list[Any]:
+    return [settings.plan(name) for name in settings.plan_names()]
+
+
+async def usage(visit: Visit) -> Page:
+    """Show what accounts have and have asked for in a month."""
+    try:
+        month = parse_month(visit.text("month"))
+    except ValueError:
+        month = current_month()
+    accounts = sorted(await visit.services.administration.usage(month), key=lambda each: -each.answers)
+    values = {"month": month, "accounts": accounts[:ACCOUNTS], "total": len(accounts)}
+    return Page(template="usage.html", values=values | {"most": max((each.answers for each in accounts), default=0)})
+
+
+async def audit(visit: Visit) -> Page:
+    """Show the newest entries of the audit log."""
+    return Page(template="audit.html", values={"entries": await visit.services.administration.audit(ENTRIES)})

@@ -1,0 +1,114 @@
+"""Handlers of the whitelist and the blacklist: shown a part at a time, ordered, shortened and added to."""
+
+import hashlib
+from collections.abc import Sequence
+
+from penchant.errors import InvalidInput, PenchantError
+from penchant.live.views import View
+from penchant.model import Feature, ListKind
+from penchant.web.dashboard.forms import Form
+from penchant.web.dashboard.site import Page, Site, Turn, Visit
+from penchant.wire import decode_list, encode
+
+PART = 100
+"""Ids of a list that are shown and ordered together."""
+_SAID = {"saved": "The list is saved.", "unchanged": "Nothing was changed."}
+_STALE = "The list was changed by somebody else since this page was made. This is how it is now; nothing was saved."
+
+
+async def lists(visit: Visit) -> Page:
+    """Show a part of a list."""
+    view = await _view(visit)
+    return await _shown(visit, view, notice=_SAID.get(visit.text("said")))
+
+
+async def change_list(visit: Visit, site: Site) -> Page | Turn:
+    """Store a list as its form gives it, unless it was changed meanwhile."""
+    view = await _view(visit)
+    kind = _kind(visit)
+    ids = visit.services.curation.listed(view, kind)
+    if visit.form.text("seen") != mark(ids):
+        return await _shown(visit, view, fault=_STALE, status=409)
+    start = _start(visit, ids)
+    changed = rearranged(ids, start, visit.form)
+    if changed is None:
+        return await _shown(visit, view, fault=_STALE, status=409)
+    if changed != ids:
+        try:
+            wanted = decode_list(encode(changed))
+        except PenchantError as error:
+            return await _shown(visit, view, fault=_told(error), status=422)
+        await visit.services.curation.replace_list(visit.access, visit.source, kind, wanted)
+    said = "unchanged" if changed == ids else "saved"
+    path = site.link("lists", source=visit.source, kind=kind.value, start=start or None, said=said)
+    return Turn(path=path)
+
+
+def rearranged(ids: Sequence[str], start: int, form: Form) -> list[str] | None:
+    """Return a list whose part from ``start`` on is as a form has it, one step done; ``None`` if it is another part.
+
+    A step is ``up``, ``down``, ``first`` or ``remove`` with a place in the form's order. What is added goes to the end.
+    """
+    shown = list(ids[start : start + PART])
+    order = form.all("id")
+    if sorted(order) != sorted(shown):
+        return None
+    before, after = list(ids[:start]), list(ids[start + len(shown) :])
+    everything = before + order + after
+    for step in ("up", "down", "first", "remove"):
+        text = form.text(step)
+        if not (text.isdecimal() and len(text) < 6 and int(text) < len(order)):
+            continue
+        place = start + int(text)
+        moved = everything.pop(place)
+        if step != "remove":
+            target = {"up": max(0, place - 1), "down": place + 1, "first": 0}[step]
+            everything.insert(target, moved)
+    known = set(everything)
+    added = dict.fromkeys(line.strip() for line in form.text("add").split("\n"))
+    return everything + [each for each in added if each and each not in known]
+
+
+def mark(ids: Sequence[str]) -> str:
+    """Return what tells one state of a list from another."""
+    return hashlib.blake2b(encode(ids), digest_size=12).hexdigest()
+
+
+async def _view(visit: Visit) -> View:
+    view = await visit.view()
+    visit.services.access.require(visit.access, Feature.LISTS)
+    return view
+
+
+def _kind(visit: Visit) -> ListKind:
+    return ListKind.BLACKLIST if visit.text("kind") == ListKind.BLACKLIST.value else ListKind.WHITELIST
+
+
+def _start(visit: Visit, ids: Sequence[str]) -> int:
+    text = visit.text("start")
+    start = int(text) // PART * PART if text.isdecimal() and len(text) < 6 else 0
+    return start if start < len(ids) else 0
+
+
+def _told(error: PenchantError) -> str:
+    return error.faults[0].detail if isinstance(error, InvalidInput) and error.faults else error.detail
+
+
+async def _shown(visit: Visit, view: View, *, status: int = 200, notice: str | None = None, fault: str = "") -> Page:
+    kind = _kind(visit)
+    ids = visit.services.curation.listed(view, kind)
+    start = _start(visit, ids)
+    part = ids[start : start + PART]
+    labels = await visit.services.browsing.labels(view, part)
+    values = {
+        "source": view.head.name,
+        "kind": kind.value,
+        "part": [(each, labels.get(each), each in view.snapshot) for each in part],
+        "start": start,
+        "per_part": PART,
+        "total": len(ids),
+        "seen": mark(ids),
+        "fault": fault,
+        "notice": notice,
+    }
+    return Page(template="lists.html", values=values, status=status)

@@ -1,0 +1,46 @@
+"""Handlers of what stands at the top: the account's sources, and one source."""
+
+from penchant.service.browsing import SourceOverview
+from penchant.web.dashboard.pictures import CHART_HEIGHT, COLUMN, Column, columns
+from penchant.web.dashboard.site import Page, Site, Turn, Visit
+
+SOURCES = 20
+"""Sources on a page."""
+
+
+async def overview(visit: Visit, site: Site) -> Page | Turn:
+    """Show the account's sources; keys with the admin role have none and are led to theirs."""
+    if visit.access.admin:
+        return Turn(path=site.link("keys"))
+    skip = _skip(visit.text("skip"))
+    browsing = visit.services.browsing
+    total, found = await browsing.sources(visit.access, skip=skip, limit=SOURCES)
+    answered = await browsing.answered() if visit.services.settings.metrics_public else None
+    values = {
+        "sources": [(each, _chart(each)) for each in found],
+        "total": total,
+        "skip": skip,
+        "per_page": SOURCES,
+        "height": CHART_HEIGHT,
+        "column": COLUMN,
+        "answered": answered and _by_class(answered),
+        "plan": visit.access.plan,
+    }
+    return Page(template="overview.html", values=values)
+
+
+def _chart(source: SourceOverview) -> list[Column]:
+    return [] if source.daily is None else columns(source.daily)
+
+
+def _by_class(answered: dict[int, int]) -> dict[str, int]:
+    """Return how many requests were answered, how many of them with the callers' faults, and with ours."""
+    return {
+        "all": sum(answered.values()),
+        "refused": sum(count for status, count in answered.items() if 400 <= status < 500),
+        "failed": sum(count for status, count in answered.items() if status >= 500),
+    }
+
+
+def _skip(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 7 else 0

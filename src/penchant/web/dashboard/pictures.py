@@ -1,0 +1,74 @@
+"""What do pictures look like? The numbers that templates draw SVG from; no text of anybody's gets in here."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penchant.profiles import GREATEST_SCORE
+from penchant.service.browsing import Daily
+
+CHART_HEIGHT = 60
+COLUMN = 10
+"""Size of the chart of days and of a day's column in it, in the picture's own units."""
+LEAST_RADIUS, MOST_RADIUS = 5, 26
+"""Radius of bubbles in pixels."""
+MAX_BUBBLES = 12
+MAX_BUBBLE_CATEGORIES = 12
+"""Bubbles of a category and categories that are drawn; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A day's column: where it stands, how high it is, which day it is and how many there were."""
+
+    x: int
+    height: float
+    day: int
+    count: int
+
+
+def columns(daily: Daily) -> list[Column]:
+    """Return the columns of a chart of days; a day with anything at all is seen."""
+    most = max(daily.counts, default=0)
+    return [
+        Column(place * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
+        for place, (day, count) in enumerate(enumerate(daily.counts, start=daily.first_day))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """A keyword of a taste, drawn by its score: area tells how much, form and sign whether for or against."""
+
+    keyword: str
+    score: int
+    radius: float
+
+    @property
+    def box(self) -> float:
+        """The side of the square that it is drawn in."""
+        return round(2 * self.radius + 4, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BubbleGroup:
+    """The bubbles of a category, the strongest first, and how many more there are."""
+
+    category: str
+    bubbles: Sequence[Bubble]
+    more: int
+
+
+def bubble_groups(categories: Mapping[str, Mapping[str, int]]) -> list[BubbleGroup]:
+    """Return a profile as bubbles by category, the strongest category first."""
+    groups = []
+    for name, scores in categories.items():
+        strongest = sorted(scores.items(), key=lambda each: (-abs(each[1]), each[0]))
+        bubbles = [Bubble(keyword, score, _radius(score)) for keyword, score in strongest[:MAX_BUBBLES]]
+        groups.append(BubbleGroup(category=name, bubbles=bubbles, more=len(strongest) - len(bubbles)))
+    return sorted(groups, key=lambda group: (-group.bubbles[0].radius, group.category))[:MAX_BUBBLE_CATEGORIES]
+
+
+def _radius(score: int) -> float:
+    share = math.sqrt(min(abs(score), GREATEST_SCORE) / GREATEST_SCORE)
+    return round(LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * share, 1)

@@ -1,0 +1,97 @@
+"""Handler of the page about a piece: what it is made of, its neighbours with reasons, and why another is none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from penchant.live.views import View
+from penchant.model import Algorithm, Feature
+from penchant.service.recommend import SimilarQuery
+from penchant.web.dashboard.reasons import Entry, Standing, entries, ids_of, standing
+from penchant.web.dashboard.sections import section
+from penchant.web.dashboard.site import Page, Visit
+
+MAX_TERMS = 100
+"""Keywords of a piece that are drawn, the heaviest of each category first."""
+MAX_SOURCE_TEXT = 20_000
+"""Characters of a piece's JSON that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyword:
+    """A keyword of a piece with its effective weight, and that as a share of the piece's greatest."""
+
+    text: str
+    weight: int
+    share: float
+
+
+async def piece(visit: Visit) -> Page:
+    """Show a piece."""
+    view = await visit.view()
+    piece_id = visit.id()
+    _, body = await visit.services.content.piece(visit.access, visit.source, piece_id)
+    stored = msgspec.json.decode(body)
+    algorithm, catalogs = visit.text("algo"), visit.text("catalogs")
+    needed = [Feature.FILTERS] if catalogs else []
+    neighbours = await section(visit, lambda: _neighbours(visit, view, piece_id), *needed, counted=1)
+    keywords, more = _keywords(view, piece_id)
+    values = {
+        "source": view.head.name,
+        "id": piece_id,
+        "label": stored.get("label"),
+        "keywords": keywords,
+        "more_keywords": more,
+        "filters": stored.get("filters", {}),
+        "stored": _readable(body),
+        "neighbours": neighbours,
+        "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
+        "why": await section(visit, lambda: _standing(visit, view, piece_id), *needed) if visit.text("other") else None,
+    }
+    return Page(template="piece.html", values=values)
+
+
+async def _neighbours(visit: Visit, view: View, piece_id: str) -> list[Entry]:
+    result = await visit.services.explanations.similar(view, _query(visit, piece_id))
+    labels = await visit.services.browsing.labels(view, ids_of(result))
+    return entries(result, labels)
+
+
+async def _standing(visit: Visit, view: View, piece_id: str) -> Standing:
+    other = visit.id("other")
+    place = await visit.services.explanations.near(visit.access, view, _query(visit, piece_id), other)
+    return standing(place, await visit.services.browsing.labels(view, [other]))
+
+
+def _query(visit: Visit, piece_id: str) -> SimilarQuery:
+    return SimilarQuery(
+        piece_id=piece_id, algorithm=chosen_algorithm(visit), catalogs=chosen_catalogs(visit.text("catalogs"))
+    )
+
+
+def chosen_algorithm(visit: Visit) -> Algorithm | None:
+    """Return the algorithm that a page was asked for; anything else is the default."""
+    text = visit.text("algo")
+    return Algorithm(text) if text in {each.value for each in Algorithm} else None
+
+
+def chosen_catalogs(text: str) -> frozenset[str] | None:
+    """Return the catalogs in a field, separated by commas."""
+    return frozenset(name.strip() for name in text.split(",") if name.strip()) or None
+
+
+def _keywords(view: View, piece_id: str) -> tuple[Mapping[str, Sequence[Keyword]], int]:
+    terms = view.snapshot.terms_of(piece_id) or {}
+    greatest = max(terms.values(), default=0) or 1
+    ordered = sorted(terms.items(), key=lambda each: (each[0].category, -each[1], each[0].keyword))
+    categories: dict[str, list[Keyword]] = {}
+    for term, weight in ordered[:MAX_TERMS]:
+        keyword = Keyword(text=term.keyword, weight=weight, share=weight / greatest)
+        categories.setdefault(term.category, []).append(keyword)
+    return categories, max(0, len(ordered) - MAX_TERMS)
+
+
+def _readable(body: bytes) -> str:
+    text = msgspec.json.format(body, indent=2).decode()
+    return text if len(text) <= MAX_SOURCE_TEXT else text[:MAX_SOURCE_TEXT] + "\n…"

@@ -1,0 +1,191 @@
+"""How are lists with their reasons drawn? Entries with bars whose parts are the reasons' shares.
+
+Read from the interface's own form, so that a page and an answer cannot tell two stories.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from penchant.web.dashboard.shown import short
+
+SHOWN_REASONS = 4
+"""Reasons of an entry that are named; the rest is one."""
+SHOWN_CAUSES = 2
+"""Keywords or liked pieces that a part of a recommendation is explained with."""
+LEAST_SHARE = 0.0005
+"""What would be shown as 0.0 % is not."""
+_PARTS = {
+    "content": "content",
+    "audience": "people with a like taste",
+    "popularity": "popularity",
+    "new": "new pieces",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A reason and its share of an entry's score; ``x`` and ``width`` are of its stretch of the bar, in percent."""
+
+    kind: str
+    text: str
+    share: float
+    x: float = 0.0
+    width: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A piece in a list: its score, the reasons for it, and the rules that moved it."""
+
+    id: str
+    label: str | None
+    score: float
+    shares: Sequence[Share] = ()
+    rules: Sequence[str] = ()
+
+    @property
+    def total(self) -> float:
+        """What the shares come to."""
+        return 1 - self.score
+
+
+def ids_of(answer: Any) -> list[str]:
+    """Return the ids whose labels an answer is shown with: of what is listed, and of what people liked."""
+    told = msgspec.to_builtins(answer)
+    listed = told.get("content", [told])
+    ids = dict.fromkeys(each["id"] for each in listed)
+    for each in listed:
+        for part in (each.get("why") or {}).get("parts", ()):
+            ids |= dict.fromkeys(piece["id"] for piece in part.get("pieces", ())[:SHOWN_CAUSES])
+    return list(ids)
+
+
+def entries(result: Any, labels: Mapping[str, str], *, relative: bool = False) -> list[Entry]:
+    """Return the entries of an answer with a list; ``relative`` makes the longest bar as long as can be."""
+    listed = msgspec.to_builtins(result)["content"]
+    longest = max((_length(each["why"]) for each in listed), default=0.0) if relative else 1.0
+    return [_entry(each, labels, longest) for each in listed]
+
+
+def _length(why: Mapping[str, Any]) -> float:
+    return float(sum(max(0.0, each["share"]) for each in why.get("parts") or why["terms"]))
+
+
+def _entry(told: Mapping[str, Any], labels: Mapping[str, str], longest: float) -> Entry:
+    """Return an entry of a list in the interface's form as it is shown; a bar is full at a length of ``longest``."""
+    why = told["why"]
+    return Entry(
+        id=told["id"],
+        label=labels.get(told["id"]),
+        score=told["score"],
+        shares=_placed(_parts(why, labels) if "parts" in why else _terms(why), longest or 1.0),
+        rules=[_rule(rule) for rule in why["rules"]],
+    )
+
+
+def _parts(why: Mapping[str, Any], labels: Mapping[str, str]) -> list[Share]:
+    return [_part(part, labels) for part in why["parts"] if abs(part["share"]) >= LEAST_SHARE]
+
+
+def _terms(why: Mapping[str, Any]) -> list[Share]:
+    terms = why["terms"]
+    named = [
+        Share(kind=f"term{place}", text=_term(term), share=term["share"])
+        for place, term in enumerate(terms[:SHOWN_REASONS])
+    ]
+    rest = terms[SHOWN_REASONS:]
+    if rest:
+        text = f"{len(rest)} more keywords" if len(rest) > 1 else "another keyword"
+        named.append(Share(kind="rest", text=text, share=sum(term["share"] for term in rest)))
+    return named
+
+
+def _placed(named: Sequence[Share], longest: float) -> list[Share]:
+    """Return shares one after the other on a bar; what speaks against a piece has no width."""
+    placed, x = [], 0.0
+    for each in named:
+        width = round(min(max(100 * each.share / longest, 0.0), 100 - x), 2)
+        placed.append(replace(each, x=x, width=width))
+        x = round(x + width, 2)
+    return placed
+
+
+def _term(term: Mapping[str, Any]) -> str:
+    return f"{term['category']}: {term['keyword']}"
+
+
+def _part(part: Mapping[str, Any], labels: Mapping[str, str]) -> Share:
+    name = _PARTS.get(part["part"], part["part"])
+    because = [_term(term) for term in part.get("terms", ())[:SHOWN_CAUSES]]
+    because += [
+        f"who liked {short(labels.get(piece['id'], piece['id']), 40)}"
+        for piece in part.get("pieces", ())[:SHOWN_CAUSES]
+    ]
+    return Share(kind=part["part"], text=f"{name} ({', '.join(because)})" if because else name, share=part["share"])
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    """Return what moved a piece in words; places on the list are counted from 1 for people."""
+    return f"{rule['rule']}, number {rule['position'] + 1}" if "position" in rule else str(rule["rule"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a piece is not in a list, and what would bring it in, in words."""
+
+    code: str
+    detail: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a piece stands in a list: its rank, its entry as it would be there, or the reasons why it is not."""
+
+    rank: int | None
+    entry: Entry | None
+    reasons: Sequence[Reason]
+
+
+def standing(place: Any, labels: Mapping[str, str]) -> Standing:
+    """Return an answer of why, or why not, as it is shown."""
+    told = msgspec.to_builtins(place)
+    entry = None
+    if told["why"] is not None:
+        longest = max(_length(told["why"]), 0.0) if "parts" in told["why"] else 1.0
+        entry = _entry(told | {"id": told["contentId"]}, labels, longest)
+    reasons = [
+        Reason(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"])) for each in told["reasons"]
+    ]
+    return Standing(rank=told["rank"], entry=entry, reasons=reasons)
+
+
+_REMEDIES = {
+    "limit": "show at least {}.",
+    "take": "show at least {}.",
+    "algo": "compare by {}.",
+    "at": "ask for the day {}.",
+    "catalogs": "ask in the catalogs {}.",
+    "min-version": "wait for version {}.",
+    "include-seen": "show what the person knows already, too.",
+    "fill": "fill the list with what nothing speaks for.",
+}
+_REMOVALS = {
+    "blacklist": "take it off the blacklist.",
+    "catalogs": "ask without catalogs.",
+    "at": "ask for now.",
+}
+
+
+def remedy_text(remedy: Mapping[str, Any] | None) -> str:
+    """Return a remedy of the interface in words, "" for none."""
+    if not remedy:
+        return ""
+    name, value = next(iter(remedy.items()))
+    if name == "remove":
+        return _REMOVALS.get(value, f"leave out {value}.")
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return _REMEDIES.get(name, name + ": {}.").replace("{}", shown)

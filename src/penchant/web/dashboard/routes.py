@@ -1,0 +1,58 @@
+"""Which pages are there? Their operations, which the interface's own document does not list."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from penchant.web.dashboard import administration, browsing, health, lists, overview, piece, settings, trying, user
+from penchant.web.dashboard.signing import Signing
+from penchant.web.dashboard.site import HOME, HTML, Page, Site, Turn, Visit
+from penchant.web.operations import Handler, Operation
+
+PageHandler = Callable[[Visit], Awaitable[Page | Turn]]
+
+
+def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
+    """Return the operations of the dashboard, with its templates and files loaded."""
+    site = Site(base_path)
+    signing = Signing(site)
+    return (
+        _operation("GET", "static/{file}", site.asset),
+        _operation("GET", "sign-in", signing.form),
+        _operation("POST", "sign-in", signing.sign_in),
+        _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
+        _operation("GET", "", site.page(partial(overview.overview, site=site))),
+        *_pair(site, "pieces", browsing.pieces),
+        *_pair(site, "piece", piece.piece),
+        *_pair(site, "user", user.user),
+        *_pair(site, "try", trying.trying, trying.try_piece),
+        *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
+        *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
+        *_pair(site, "health", health.health),
+        *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),
+        *_pair(site, "usage", administration.usage, admin=True),
+        *_pair(site, "audit", administration.audit, admin=True),
+    )
+
+
+def _pair(
+    site: Site, name: str, shown: PageHandler, changed: PageHandler | None = None, *, admin: bool = False
+) -> tuple[Operation, ...]:
+    """Return the operations that show a page and, where it has a form that changes something, take that."""
+    showing = _operation("GET", name, site.page(shown, admin=admin))
+    if changed is None:
+        return (showing,)
+    return (showing, _operation("POST", name, site.page(changed, posted=True, admin=admin)))
+
+
+def _operation(method: str, name: str, handler: Handler) -> Operation:
+    path = f"{HOME}/{name}" if name else HOME
+    return Operation(
+        method=method,
+        path=path,
+        name=f"dashboard-{name or 'overview'}",
+        summary="A page of the dashboard.",
+        handler=handler,
+        tag="dashboard",
+        public=True,
+        answer_media_type=HTML,
+    )

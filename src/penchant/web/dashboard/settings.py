@@ -1,0 +1,101 @@
+"""Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from penchant.errors import Fault, InvalidInput
+from penchant.live.views import View
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
+from penchant.web.dashboard.comparing import MAX_COMPARED, compared
+from penchant.web.dashboard.forms import Form
+from penchant.web.dashboard.site import Page, Site, Turn, Visit
+from penchant.wire import decode_settings, encode, encode_settings
+
+MAX_CATEGORIES = 100
+"""Categories whose weights have a field; others can be named in a free one."""
+_SAID = {"saved": "The settings are saved; the next request goes by them."}
+_STALE = "The settings were changed by somebody else since this page was made. Nothing was saved."
+_NESTED = ("interactionWeights", "blend")
+_BLEND = ("content", "audience", "popularity")
+
+
+async def settings(visit: Visit) -> Page:
+    """Show the settings in force."""
+    view = await visit.view()
+    return _page(visit, view, _fields(view.settings), notice=_SAID.get(visit.text("said")))
+
+
+async def change_settings(visit: Visit, site: Site) -> Page | Turn:
+    """Try settings on some lists, or store them unless they were changed meanwhile."""
+    view = await visit.view()
+    given = _given(visit.form)
+    try:
+        wanted = decode_settings(encode(given))
+    except InvalidInput as error:
+        return _page(visit, view, given, faults=error.faults, status=422)
+    if visit.form.text("do") != "save":
+        return _page(visit, view, given, preview=await compared(visit, view, wanted))
+    if visit.form.text("seen") != _mark(view):
+        return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
+    await visit.services.curation.replace_settings(visit.access, visit.source, wanted)
+    return Turn(path=site.link("settings", source=visit.source, said="saved"))
+
+
+def _mark(view: View) -> str:
+    return hashlib.blake2b(encode_settings(view.settings), digest_size=12).hexdigest()
+
+
+def _fields(found: SourceSettings) -> dict[str, Any]:
+    """Return settings by the names of the interface."""
+    fields: dict[str, Any] = msgspec.json.decode(encode_settings(found))
+    return fields
+
+
+def _given(form: Form) -> dict[str, Any]:
+    """Return the settings in a form by the names of the interface; a field that is left blank is not given."""
+    weights = zip(form.all("category"), form.all("weight"), strict=False)
+    given: dict[str, Any] = {
+        "categoryWeights": {name.strip(): _number(text) for name, text in weights if name.strip() and text.strip()},
+        "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
+        "blend": _numbers(form, "blend-", _BLEND),
+        "excludeSeen": bool(form.text("excludeSeen")),
+    }
+    return given | _numbers(form, "", ("halfLifeDays", "retentionDays", "newPieceHalfLifeDays"))
+
+
+def _numbers(form: Form, prefix: str, names: Sequence[str]) -> dict[str, Any]:
+    texts = {name: form.text(prefix + name) for name in names}
+    return {name: _number(text) for name, text in texts.items() if text.strip()}
+
+
+def _number(text: str) -> int | float | str:
+    """Return the number that a text spells, or the text, which is then refused."""
+    text = text.strip()
+    try:
+        return int(text) if text.lstrip("-").isdecimal() and len(text) < 10 else msgspec.json.decode(text, type=float)
+    except msgspec.DecodeError:
+        return text
+
+
+def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> Page:
+    defaults = _fields(SourceSettings())
+    weights = given["categoryWeights"]
+    known = [each.name for each in visit.services.browsing.categories(view)]
+    names = [*weights, *(name for name in known if name not in weights)][: max(MAX_CATEGORIES, len(weights))]
+    values: dict[str, Any] = {
+        "source": view.head.name,
+        "given": defaults
+        | dict(given)
+        | {name: defaults[name] | given[name] for name in ("interactionWeights", "blend")},
+        "categories": [(name, weights.get(name, "")) for name in sorted(names)],
+        "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
+        "most_tried": MAX_COMPARED,
+        "preview": None,
+        "seen": _mark(view),
+        "faults": (),
+        "notice": None,
+    }
+    return Page(template="settings.html", values=values | more, status=status)

@@ -1,0 +1,50 @@
+"""How are numbers, moments and long texts written on pages?"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+SHORT = 80
+"""Characters of an id or label in a list; the page about the piece shows all of them."""
+
+
+def short(text: str, length: int = SHORT) -> str:
+    """Return a text cut to a length, with an ellipsis where something is missing."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def number(value: float) -> str:
+    """Return a number with its thousands apart."""
+    return f"{value:,}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, without decimals unless it is small."""
+    return f"{share:.1%}" if 0 < abs(share) < 0.1 else f"{share:.0%}"
+
+
+def score(value: float) -> str:
+    """Return a score as it is compared by eye."""
+    return f"{value:.4f}"
+
+
+def moment(milliseconds: int | None) -> str:
+    """Return a moment to the minute, UTC."""
+    if milliseconds is None:
+        return "never"
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def day(number: int) -> str:
+    """Return a UTC day by its number since 1970."""
+    return datetime.fromtimestamp(number * 86_400, UTC).strftime("%Y-%m-%d")
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "short": short,
+    "number": number,
+    "percent": percent,
+    "score": score,
+    "moment": moment,
+    "day": day,
+}

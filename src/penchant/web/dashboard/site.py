@@ -1,0 +1,259 @@
+"""How does a page come about? Who is asking is checked, a handler gathers what it shows, and a template writes it.
+
+Errors are pages as well; nothing that a page shows is taken for markup, and nothing on it comes from elsewhere.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from penchant.errors import (
+    NotAnAdmin,
+    Overloaded,
+    PenchantError,
+    RateExceeded,
+    Unauthenticated,
+    UnknownRoute,
+    invalid_parameter,
+)
+from penchant.live.views import View
+from penchant.model import Feature
+from penchant.service import Services
+from penchant.service.access import Access
+from penchant.service.sessions import Session, Sessions
+from penchant.web.dashboard import shown
+from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
+from penchant.web.operations import Answer, Call, Handler
+from penchant.web.problems import KINDS
+from penchant.wire import id_problem, source_problem
+
+HOME = "/-/dashboard"
+SESSION_COOKIE = "penchant-session"
+HTML = "text/html; charset=utf-8"
+_ASSETS = {
+    "style.css": "text/css; charset=utf-8",
+    "script.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    # Not less: without a referrer browsers name no origin with forms.
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+_YEAR_S = 365 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a handler gives to be shown: a template's name and what it needs."""
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a handler gives to lead on to another page."""
+
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request for a page by somebody who is signed in, with the form where there is one."""
+
+    call: Call
+    session: Session
+    form: Form
+
+    @property
+    def services(self) -> Services:
+        """The use cases."""
+        return self.call.services
+
+    @property
+    def access(self) -> Access:
+        """Who is asking."""
+        return self.session.access
+
+    def text(self, name: str) -> str:
+        """Return a parameter of the query, "" where it is absent or blank; of a repeated one the last."""
+        values = self.call.query.values(name)
+        return values[-1] if values else ""
+
+    def id(self, name: str = "id") -> str:
+        """Return an id in the query.
+
+        Raises:
+            InvalidInput: there is none.
+        """
+        text = self.text(name)
+        problem = id_problem(text)
+        if problem:
+            raise invalid_parameter(name, problem)
+        return text
+
+    @property
+    def source(self) -> str:
+        """The name of the source that a page is about.
+
+        Raises:
+            InvalidInput: there is none.
+        """
+        name = self.text("source")
+        problem = source_problem(name)
+        if problem:
+            raise invalid_parameter("source", problem)
+        return name
+
+    async def view(self) -> View:
+        """Return the source that a page is about, as it is committed now.
+
+        Raises:
+            NotATenant, UnknownSource: the key has no sources, or none of this name.
+        """
+        self.services.access.require_tenant(self.access)
+        return await self.services.views.view(self.access.account_id, self.source)
+
+    def may(self, feature: Feature) -> bool:
+        """Return whether the key's plan includes a feature."""
+        return feature in self.access.plan.features
+
+
+PageHandler = Callable[[Visit], Awaitable[Page | Turn]]
+
+
+class Site:
+    """The templates and files of the dashboard below a base path, and what makes answers of them."""
+
+    def __init__(self, base_path: str) -> None:
+        self.home = base_path + HOME
+        self._assets: dict[str, tuple[bytes, str]] = {}
+        for name in _ASSETS:
+            body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
+            self._assets[name] = (body, hashlib.blake2b(body, digest_size=8).hexdigest())
+        self._templates = Environment(
+            loader=PackageLoader("penchant.web.dashboard"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+            undefined=StrictUndefined,
+        )
+        self._templates.filters |= shown.FILTERS
+        self._templates.globals |= {"link": self.link, "asset": self._asset_link, "Feature": Feature}
+
+    def link(self, page: str = "", /, **query: Any) -> str:
+        """Return the address of a page; parameters of ``None`` and "" are left out."""
+        given = {name: value for name, value in query.items() if value not in {None, ""}}
+        path = f"{self.home}/{page}" if page else self.home
+        return f"{path}?{urlencode(given, quote_via=quote, safe='')}" if given else path
+
+    def page(self, handler: PageHandler, *, posted: bool = False, admin: bool = False) -> Handler:
+        """Return the handler of an operation that shows a page to whoever is signed in."""
+
+        async def answer(call: Call) -> Answer:
+            session: Session | None = None
+            try:
+                session = await self._admitted(call, admin=admin)
+                form = Form()
+                if posted:
+                    form = await read_form(call)
+                    require_own(call, form, session.proof)
+                made = await handler(Visit(call=call, session=session, form=form))
+            except Unauthenticated:
+                path = self.link("sign-in", next=None if posted else _asked_for(call))
+                return turned(Turn(path=path))
+            except PenchantError as error:
+                return self.problem(call, error, session)
+            return turned(made) if isinstance(made, Turn) else self.shown(call, made, session)
+
+        return answer
+
+    async def _admitted(self, call: Call, *, admin: bool) -> Session:
+        """Check time, session, rate and role, in the interface's order."""
+        services = call.services
+        await take_turn(call)
+        session = await Sessions(services.access).read(cookie(call, SESSION_COOKIE))
+        rate = await services.access.count_request(session.access)
+        if rate is not None and rate.exceeded:
+            raise RateExceeded(f"The key's plan allows {rate.limit} requests a second.", retry_after_s=1)
+        if admin:
+            services.access.require_admin(session.access)
+        return session
+
+    def shown(self, call: Call, page: Page, session: Session | None) -> Answer:
+        """Return a page as an answer."""
+        values = {"session": session, "source": None, "notice": None, "path": call.operation.path, **page.values}
+        body = self._templates.get_template(page.template).render(values)
+        return Answer(
+            body=body.encode(errors="replace"),
+            status=page.status,
+            media_type=HTML,
+            headers={**_HEADERS, **page.headers},
+        )
+
+    def problem(self, call: Call, error: PenchantError, session: Session | None) -> Answer:
+        """Return an error as a page."""
+        call.services.metrics.problems.labels(error.code).inc()
+        kind = FOREIGN_FORM if isinstance(error, ForeignForm) else KINDS.get(error.code, KINDS["internal"])
+        headers = {} if error.retry_after_s is None else {"retry-after": str(max(1, round(error.retry_after_s)))}
+        hint = "Sign in with a key that was made with --admin." if isinstance(error, NotAnAdmin) else kind.explanation
+        values = {"title": kind.title, "detail": error.detail, "hint": hint, "code": error.code}
+        page = Page(template="problem.html", values=values, status=kind.status, headers=headers)
+        return self.shown(call, page, session)
+
+    async def asset(self, call: Call) -> Answer:
+        """Answer one of the files that pages use; under its own version it never changes."""
+        name = call.path["file"]
+        if name not in self._assets:
+            raise UnknownRoute("The dashboard has no file of this name.")
+        body, version = self._assets[name]
+        current = call.query.values("v") == [version]
+        headers = {
+            "cache-control": f"public, max-age={_YEAR_S}, immutable" if current else "no-cache",
+            "x-content-type-options": "nosniff",
+            "cross-origin-resource-policy": "same-origin",
+        }
+        return Answer(body=body, media_type=_ASSETS[name], etag=version, headers=headers)
+
+    def _asset_link(self, name: str) -> str:
+        return self.link(f"static/{name}", v=self._assets[name][1])
+
+
+def _asked_for(call: Call) -> str | None:
+    """Return the page and query that were asked for, to come back to."""
+    page = call.operation.path.removeprefix(HOME).removeprefix("/")
+    query = urlencode(call.query.pairs, quote_via=quote, safe="")
+    return f"{page}?{query}" if query else page or None
+
+
+async def take_turn(call: Call) -> None:
+    """Wait for the request's turn, as requests of the interface do before they get here.
+
+    Raises:
+        Overloaded: it would have to wait too long.
+    """
+    admission = call.services.admission
+    if admission.is_full():
+        raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
+    await admission.turn()
+
+
+def turned(turn: Turn) -> Answer:
+    """Return what leads on as an answer; the page there is asked for by GET."""
+    return Answer(status=303, media_type=HTML, headers={**_HEADERS, "location": turn.path, **turn.headers})

@@ -1,0 +1,86 @@
+// Orders a list by dragging and by its arrows, without asking the server for every step. Without this script the
+// arrows are buttons of a form, and do the same one step at a time.
+"use strict";
+
+for (const list of document.querySelectorAll("[data-order]")) {
+  const form = list.closest("form");
+  const told = form.querySelector("[data-told]");
+  let held = null;
+
+  document.documentElement.classList.add("scripted");
+  for (const hint of form.querySelectorAll("[data-scripted]")) hint.hidden = false;
+
+  const name = (item) => item.querySelector(".what").textContent.trim().slice(0, 80);
+  const place = (item) => [...list.children].indexOf(item) + list.start;
+
+  // The server goes by the places in the form, so they follow the order.
+  const renumber = () => {
+    const items = [...list.children];
+    items.forEach((item, number) => {
+      for (const button of item.querySelectorAll(".steps button")) button.value = number;
+      const wholeList = !form.querySelector("nav.pages");
+      for (const each of ["up", "first"]) item.querySelector(`[name=${each}]`).disabled = list.start === 1 && number === 0;
+      item.querySelector("[name=down]").disabled = wholeList && number === items.length - 1;
+    });
+  };
+
+  const tell = (item) => {
+    renumber();
+    told.textContent = `${name(item)}: now number ${place(item)}. Not saved yet.`;
+  };
+
+  const step = (item, way) => {
+    // The neighbour passes it, since it keeps the focus only where it stays.
+    if (way === "up" && item.previousElementSibling) item.after(item.previousElementSibling);
+    else if (way === "down" && item.nextElementSibling) item.before(item.nextElementSibling);
+    else if (way === "first" && list.start === 1) list.prepend(item);
+    else return false;
+    tell(item);
+    return true;
+  };
+
+  list.addEventListener("click", (event) => {
+    const button = event.target.closest(".steps button");
+    if (!button || !["up", "down", "first"].includes(button.name)) return;
+    const item = button.closest("li");
+    if (!step(item, button.name)) return; // past this part of the list: the server does it
+    event.preventDefault();
+    const next = button.disabled ? item.querySelector(".steps button:not(:disabled)") : button;
+    next.focus();
+  });
+
+  list.addEventListener("keydown", (event) => {
+    const ways = { ArrowUp: "up", ArrowDown: "down" };
+    const item = event.target.closest("li");
+    if (!item || !event.altKey || !(event.key in ways)) return;
+    event.preventDefault();
+    const focused = document.activeElement;
+    if (step(item, ways[event.key])) (focused.disabled ? item.querySelector("button:not(:disabled)") : focused).focus();
+  });
+
+  list.addEventListener("pointerdown", (event) => {
+    const grip = event.target.closest("[data-grip]");
+    if (!grip || event.button !== 0) return;
+    event.preventDefault();
+    held = grip.closest("li");
+    held.classList.add("held");
+    grip.setPointerCapture(event.pointerId);
+  });
+
+  // What is held stays where it is in the document, and the others pass it: it would lose the pointer otherwise.
+  list.addEventListener("pointermove", (event) => {
+    if (!held) return;
+    const middle = (item) => item.getBoundingClientRect().top + item.offsetHeight / 2;
+    while (held.nextElementSibling && event.clientY > middle(held.nextElementSibling)) held.before(held.nextElementSibling);
+    while (held.previousElementSibling && event.clientY < middle(held.previousElementSibling)) held.after(held.previousElementSibling);
+  });
+
+  const release = () => {
+    if (!held) return;
+    held.classList.remove("held");
+    tell(held);
+    held = null;
+  };
+  list.addEventListener("pointerup", release);
+  list.addEventListener("pointercancel", release);
+}

@@ -1,0 +1,102 @@
+"""A real Chromium at the dashboard of a real server, by mouse, by keyboard, narrow, dark, and without scripts."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+
+from acceptance.servers import Server
+from visitors import HOME
+
+CHROMIUM = Path("/usr/bin/chromium")
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "dashboard"
+"""Where pictures of the pages are kept for whoever wants to look: nothing is compared with them."""
+MAX_TABS = 80
+TIMEOUT_MS = 15_000
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start the system's Chromium; skip where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}: install Chromium to run the dashboard's tests")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Window:
+    """A window of a browser at the dashboard, which notes what a page did that it may not."""
+
+    def __init__(self, browser: Browser, server: Server, **options: Any) -> None:
+        self.server = server
+        self.context = browser.new_context(**options)
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(TIMEOUT_MS)
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self._complain(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", self._refuse)
+
+    def _complain(self, kind: str, text: str) -> None:
+        # A page that tells of a 4xx is one, too, which the browser notes as an error.
+        if kind in {"error", "warning"} and "the server responded with a status of 4" not in text:
+            self.complaints.append(text)
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.complaints.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def address(self, page: str = "", **query: str) -> str:
+        """Return the address of a page."""
+        path = f"{HOME}/{page}" if page else HOME
+        return f"{self.server.url}{path}" + (f"?{urlencode(query)}" if query else "")
+
+    def open(self, page: str = "", **query: str) -> Page:
+        """Go to a page by its address."""
+        self.page.goto(self.address(page, **query))
+        return self.page
+
+    def fetched(self, address: str) -> bytes:
+        """Return what is at an address for who is signed in here, uncompressed."""
+        answer = self.context.request.get(address)
+        return answer.body()
+
+    def sign_in(self, key: str) -> None:
+        """Sign in with a key, by mouse."""
+        self.open("sign-in")
+        self.page.get_by_label("API key").fill(key)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url(re.compile(rf"{HOME}(/keys)?$"))
+
+    def tab_to(self, name: str) -> None:
+        """Press Tab until what has the focus is called so."""
+        for _ in range(MAX_TABS):
+            self.page.keyboard.press("Tab")
+            if self.focused() == name:
+                return
+        raise AssertionError(f"no {name} within {MAX_TABS} tabs")
+
+    def focused(self) -> str:
+        """Return what the element that has the focus is called."""
+        found = self.page.evaluate(
+            "() => { const e = document.activeElement; return e.getAttribute('aria-label')"
+            " || (e.labels && e.labels[0] && e.labels[0].innerText) || e.innerText || e.tagName; }"
+        )
+        return str(found).strip()
+
+    def photograph(self, name: str) -> None:
+        """Keep a picture of the whole page."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    def close(self) -> None:
+        """Close the window; fail if a page did what it may not."""
+        self.context.close()
+        assert self.complaints == []

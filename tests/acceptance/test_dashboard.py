@@ -1,0 +1,352 @@
+"""The dashboard in a real browser: what people do there, by mouse and by keyboard, on any screen."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser
+
+import penchant.demo
+from acceptance.browsers import Window, chromium
+from acceptance.servers import Server, command
+
+pytestmark = pytest.mark.slow
+
+WORKS = Path(penchant.demo.__file__).parent / "works"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"' \u202eright to left " + "😀" * 500
+SERIOUS = {"serious", "critical"}
+Pages = dict[str, tuple[str, dict[str, str]]]
+PAGES: Pages = {
+    "sources": ("", {}),
+    "pieces": ("pieces", {"source": "works"}),
+    "pieces-label": ("pieces", {"source": "works", "by": "label", "q": "the"}),
+    "pieces-keyword": ("pieces", {"source": "works", "by": "keyword", "q": "w"}),
+    "piece": ("piece", {"source": "works", "id": "blade-runner"}),
+    "piece-hostile": ("piece", {"source": "works", "id": "hostile"}),
+    "user": ("user", {"source": "works", "id": "kim"}),
+    "user-search": ("user", {"source": "works"}),
+    "piece-why": ("piece", {"source": "works", "id": "blade-runner", "other": "dune"}),
+    "user-why": ("user", {"source": "works", "id": "kim", "other": "dune"}),
+    "try": ("try", {"source": "works", "id": "dune"}),
+    "lists": ("lists", {"source": "works"}),
+    "settings": ("settings", {"source": "works"}),
+    "health": ("health", {"source": "works"}),
+    "problem": ("piece", {"source": "works", "id": "nobody"}),
+}
+ADMIN_PAGES: Pages = {"keys": ("keys", {}), "usage": ("usage", {}), "audit": ("audit", {})}
+MAX_PAGE_BYTES = 100_000
+
+Opening = Callable[..., Window]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of two workers with the demo's works, a hostile piece, a person and a whitelist."""
+    started = Server(tmp_path_factory.mktemp("dashboard") / "data", "--workers", "2")
+    pieces = [json.loads(line) for line in (WORKS / "pieces.ndjson").read_text("utf-8").splitlines()]
+    hostile = {"id": "hostile", "label": HOSTILE, "categories": {'"><b>': ["<i>", "war"], "theme": ["war"]}}
+    assert started.client.post("/works/content", json=[*pieces, hostile]).status_code == 202
+    for kind, piece_id in (("RateLike", "jane-eyre"), ("RateDislike", "dune"), ("Watch", "hostile")):
+        answer = started.client.post(f"/works/users/kim/interactions/{kind}/content/{piece_id}")
+        assert answer.status_code == 200
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def opening(browser: Browser, server: Server) -> Iterator[Opening]:
+    """Opens windows that are signed in, unless ``key`` is none."""
+    windows: list[Window] = []
+
+    def open_window(*, key: str | None = server.key, **options: Any) -> Window:
+        windows.append(Window(browser, server, **options))
+        if key is not None:
+            windows[-1].sign_in(key)
+        return windows[-1]
+
+    server.client.put("/works/whitelist", json=["dune", "blade-runner", "neuromancer", "gone"])
+    yield open_window
+    for window in windows:
+        window.close()
+
+
+@pytest.fixture(scope="module")
+def admin_key(server: Server) -> str:
+    made = command("keys", "create", "--data", str(server.data), "--account", "operators", "--admin")
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
+def whitelist(server: Server) -> Any:
+    return server.client.get("/works/whitelist").json()
+
+
+def test_a_piece_is_found_and_shows_its_neighbours(opening: Opening) -> None:
+    window = opening()
+    page = window.page
+
+    page.get_by_role("link", name="works").click()
+    page.get_by_label("Search").fill("blade")
+    page.get_by_label("by").select_option("label")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("link", name="Blade Runner").click()
+
+    assert page.get_by_role("heading", level=1).inner_text() == "Blade Runner"
+    first = page.locator(".entries > li").first
+    assert "Neuromancer" in first.inner_text()
+    assert "theme: artificial life" in first.inner_text()
+    reasons = first.get_by_role("img").get_attribute("aria-label") or ""
+    assert reasons.startswith("similarity 63%: style: science fiction 11%, theme: artificial life 8.9%, ")
+
+    page.get_by_label("Id of another piece").fill("jane-eyre")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("It is not in the list.").wait_for()
+    assert "outranked" in page.locator("#why + form + .card").inner_text()
+
+
+def test_a_draft_is_tried_and_a_person_is_explained(opening: Opening) -> None:
+    window = opening()
+    page = window.open("piece", source="works", id="dune")
+
+    page.get_by_role("link", name="Try changes of it").click()
+    draft = page.get_by_label("The piece as JSON")
+    draft.fill(draft.input_value().replace('"epic"', '"noir"'))
+    page.get_by_role("button", name="Show its neighbours").click()
+    page.get_by_role("heading", name="Its neighbours").wait_for()
+    assert page.locator(".entries > li").count() == 30
+    window.photograph("try")
+
+    page.get_by_role("link", name="People").click()
+    page.get_by_label("Id of a person").fill("kim")
+    page.get_by_role("button", name="Show").click()
+    assert page.get_by_role("img", name="disliked, -").count() > 3
+    assert page.get_by_role("img", name=re.compile(r"^in all [\d.]+%: content \(")).count() > 3
+
+
+def test_settings_are_previewed_and_saved(opening: Opening, server: Server) -> None:
+    window = opening(viewport={"width": 390, "height": 844})
+    page = window.open("settings", source="works")
+    before = server.client.get("/works/settings").json()
+
+    page.get_by_label("theme").fill("9")
+    page.get_by_label("Lists of pieces").fill("blade-runner")
+    page.get_by_label("Lists of people").fill("kim")
+    page.get_by_role("button", name="Show before and after").click()
+    page.get_by_role("heading", name="Person kim").wait_for()
+    window.photograph("settings-preview")
+
+    assert page.get_by_role("cell", name=re.compile("[↑↓] [0-9]+")).count() > 0
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert page.get_by_label("theme").input_value() == "9"
+    found = Axe().run(page).response["violations"]
+    assert not [each for each in found if each["impact"] in SERIOUS]
+    assert server.client.get("/works/settings").json() == before
+    page.get_by_role("button", name="Save the settings").click()
+    page.get_by_text("The settings are saved").wait_for()
+    assert server.client.get("/works/settings").json()["categoryWeights"] == {"theme": 9}
+    server.client.put("/works/settings", json={})
+
+
+def test_everything_can_be_reached_by_keyboard_alone(opening: Opening, server: Server) -> None:
+    window = opening(key=None)
+    page = window.open()
+
+    window.tab_to("API key")
+    page.keyboard.type(server.key)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("dashboard$"))
+    window.tab_to("Skip to the content")
+    page.keyboard.press("Enter")
+    window.tab_to("works")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("pieces"))
+    window.tab_to("Search")
+    page.keyboard.type("jane-")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("q=jane-"))
+    window.tab_to("Jane Eyre")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("id=jane-eyre"))
+
+    assert page.get_by_role("heading", level=1).inner_text() == "Jane Eyre"
+    for name in ("People", "Lists", "Settings", "Health", "Sign out"):
+        window.tab_to(name)
+
+
+def test_the_whitelist_is_ordered_by_dragging(opening: Opening, server: Server) -> None:
+    window = opening()
+    page = window.open("lists", source="works")
+    grips = page.locator("[data-grip]")
+    held, target = grips.nth(2).bounding_box(), grips.nth(0).bounding_box()
+    assert held is not None
+    assert target is not None
+
+    page.mouse.move(held["x"] + 10, held["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(target["x"] + 10, target["y"] + 40, steps=5)
+    page.mouse.move(target["x"] + 10, target["y"] + 5, steps=5)
+    window.photograph("lists-dragging")
+    page.mouse.up()
+    assert "now number 1. Not saved yet" in page.locator("[data-told]").inner_text()
+    assert whitelist(server)[0] == "dune"
+    page.get_by_role("button", name="Save the list").click()
+
+    page.get_by_text("The list is saved.").wait_for()
+    assert whitelist(server) == ["neuromancer", "dune", "blade-runner", "gone"]
+
+
+def test_the_whitelist_is_ordered_by_touch(opening: Opening, server: Server) -> None:
+    window = opening(has_touch=True, viewport={"width": 390, "height": 844})
+    page = window.open("lists", source="works")
+    grips = page.locator("[data-grip]")
+    held, target = grips.nth(0).bounding_box(), grips.nth(1).bounding_box()
+    assert held is not None
+    assert target is not None
+    touch = window.context.new_cdp_session(page)
+    x, start, end = held["x"] + 10, held["y"] + 10, target["y"] + target["height"] + 10
+
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": start}]})
+    for y in (start + (end - start) / 2, end):
+        touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y}]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.get_by_role("button", name="Save the list").click()
+
+    page.get_by_text("The list is saved.").wait_for()
+    assert whitelist(server)[:2] == ["blade-runner", "dune"]
+
+
+def test_the_whitelist_is_ordered_by_keyboard(opening: Opening, server: Server) -> None:
+    window = opening()
+    page = window.open("lists", source="works")
+
+    window.tab_to("Move up: Neuromancer")
+    page.keyboard.press("Enter")
+    assert window.focused() == "Move up: Neuromancer"
+    page.keyboard.press("Alt+ArrowUp")
+    assert "Neuromancer" in page.locator("[data-told]").inner_text()
+    assert window.focused().endswith(": Neuromancer")
+    window.tab_to("Move down: Dune")
+    page.keyboard.press("Alt+ArrowDown")
+    window.tab_to("Save the list")
+    page.keyboard.press("Enter")
+
+    page.get_by_text("The list is saved.").wait_for()
+    assert whitelist(server) == ["neuromancer", "blade-runner", "dune", "gone"]
+
+
+def test_the_whitelist_is_ordered_without_scripts(opening: Opening, server: Server) -> None:
+    window = opening(java_script_enabled=False)
+    page = window.open("lists", source="works")
+
+    page.get_by_role("button", name="Move up: Neuromancer").click()
+    page.get_by_role("button", name="Move to the top: Neuromancer").click()
+    page.get_by_role("button", name="Remove: Dune").click()
+    page.get_by_label("Add ids").fill("jane-eyre\ndracula")
+    page.get_by_label("Add ids").press("Tab")
+    page.get_by_role("button", name="Save the list").click()
+
+    assert whitelist(server) == ["neuromancer", "blade-runner", "gone", "jane-eyre", "dracula"]
+
+
+@pytest.mark.parametrize("width", (320, 390))
+def test_no_page_is_wider_than_a_phone(opening: Opening, admin_key: str, width: int) -> None:
+    narrow: dict[str, Any] = {"viewport": {"width": width, "height": 700}, "device_scale_factor": 1}
+    for window, pages in ((opening(**narrow), PAGES), (opening(key=admin_key, **narrow), ADMIN_PAGES)):
+        for name, (page, query) in pages.items():
+            window.open(page, **query)
+            wide = window.page.evaluate("() => document.documentElement.scrollWidth")
+            window.photograph(f"{name}-{width}")
+            assert wide <= width, name
+
+
+@pytest.mark.parametrize("scheme", ("light", "dark"))
+def test_axe_finds_nothing_serious_on_any_page(opening: Opening, admin_key: str, scheme: str) -> None:
+    signed_out = opening(key=None, color_scheme=scheme)
+    windows: tuple[tuple[Window, Pages], ...] = (
+        (signed_out, {"sign-in": ("sign-in", {})}),
+        (opening(color_scheme=scheme), PAGES),
+        (opening(key=admin_key, color_scheme=scheme), ADMIN_PAGES),
+    )
+    for window, pages in windows:
+        for name, (page, query) in pages.items():
+            window.open(page, **query)
+            window.photograph(f"{name}-{scheme}")
+            found = Axe().run(window.page).response["violations"]
+            told = [(each["id"], [node["html"] for node in each["nodes"]][:3]) for each in found]
+            assert not [each for each in found if each["impact"] in SERIOUS], (name, told)
+
+
+def test_dark_is_dark_and_light_is_light(opening: Opening) -> None:
+    grounds = []
+    for scheme in ("light", "dark"):
+        page = opening(color_scheme=scheme).open()
+        color = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
+        grounds.append(sum(map(int, re.findall(r"\d+", color)[:3])))
+
+    assert grounds[0] > 600
+    assert grounds[1] < 100
+
+
+def test_a_hostile_label_shows_as_text(opening: Opening) -> None:
+    window = opening()
+
+    heading = window.open("piece", source="works", id="hostile").get_by_role("heading", level=1)
+    listed = window.open("pieces", source="works", q="hostile").locator(".lines li").first
+
+    assert listed.inner_text().startswith("<script>alert(1)</script><img src=x onerror=alert(2)>")
+    window.open("piece", source="works", id="hostile")
+    assert heading.inner_text() == HOSTILE
+    assert window.page.locator("main script, main img[src]").count() == 0
+
+
+def test_every_page_weighs_little(opening: Opening, admin_key: str) -> None:
+    for window, pages in ((opening(), PAGES), (opening(key=admin_key), ADMIN_PAGES)):
+        for name, (page, query) in pages.items():
+            html = window.fetched(window.address(page, **query))
+            files = set(re.findall(r'(?:src|href)="([^"]+/static/[^"]+)"', html.decode()))
+            assert len(files) == 3
+            weight = len(html) + sum(len(window.fetched(window.server.url + path)) for path in files)
+            assert weight <= MAX_PAGE_BYTES, name
+
+
+def test_a_session_ends_with_its_key(opening: Opening, server: Server) -> None:
+    made = command("keys", "create", "--data", str(server.data))
+    window = opening(key=made.stdout.strip())
+    revoked = command("keys", "revoke", made.stdout.strip().split("_")[1], "--data", str(server.data))
+    assert revoked.returncode == 0
+    window.page.wait_for_timeout(1000)
+
+    page = window.open("pieces", source="works")
+
+    assert page.get_by_role("heading", level=1).inner_text() == "Sign in"
+
+
+def test_an_admin_makes_a_key_that_works(opening: Opening, admin_key: str, server: Server) -> None:
+    window = opening(key=admin_key)
+    page = window.page
+
+    page.get_by_label("Account", exact=True).fill("press")
+    page.get_by_role("button", name="Make a key").click()
+    key = page.locator("code.key").inner_text()
+    page.get_by_label(f"Revoke {key.split('_')[1]}", exact=True).click()
+    page.get_by_role("button", name=f"Revoke {key.split('_')[1]} for ever").click()
+    page.get_by_text("stops working within a second").wait_for()
+
+    with closing(opening(key=None)) as other:
+        page.wait_for_timeout(1000)
+        other.open("sign-in")
+        other.page.get_by_label("API key").fill(key)
+        other.page.get_by_role("button", name="Sign in").click()
+        other.page.get_by_text("The API key has been revoked.").wait_for()
+    assert server.process.poll() is None
