@@ -339,7 +339,7 @@ def test_an_admin_makes_a_key_that_works(opening: Opening, admin_key: str, serve
     page.get_by_label("Account", exact=True).fill("press")
     page.get_by_role("button", name="Make a key").click()
     key = page.locator("code.key").inner_text()
-    page.get_by_label(f"Revoke {key.split('_')[1]}", exact=True).click()
+    page.get_by_label(f"Change {key.split('_')[1]}", exact=True).click()
     page.get_by_role("button", name=f"Revoke {key.split('_')[1]} for ever").click()
     page.get_by_text("stops working within a second").wait_for()
 

@@ -22,12 +22,15 @@ async def keys(visit: Visit) -> Page:
 
 
 async def change_keys(visit: Visit) -> Page:
-    """Make a key, which is shown this once, or revoke one."""
+    """Make a key, which is shown this once, revoke one, or put one into another plan."""
     form = visit.form
     administration = visit.services.administration
     if form.text("revoke"):
         answer = await administration.revoke(visit.access, form.text("revoke"))
         return await _keys_page(visit, revoked=answer)
+    if form.text("change"):
+        answer = await administration.set_plan(visit.access, form.text("change"), form.text("plan"))
+        return await _keys_page(visit, changed=answer)
     wish: dict[str, Any] = {"account": form.text("account").strip(), "plan": form.text("plan", "full")}
     if form.text("admin"):
         wish["admin"] = True
@@ -54,6 +57,7 @@ async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> Page:
         "acting": visit.access.key_id,
         "made": None,
         "revoked": None,
+        "changed": None,
         "fault": None,
     }
     return Page(template="keys.html", values=values | more, status=status)
