@@ -21,7 +21,7 @@ from penchant.wire import decode_stored_label
 PAGE = 50
 """Pieces on a page."""
 MAX_SCANNED = 5_000
-"""Pieces whose labels are read for one page, in some 30 ms; the next page goes on from there."""
+"""Pieces whose labels are read for one page, in 30 to 50 ms; the next page goes on from there."""
 MAX_TERMS = 50
 """Keywords that a page offers."""
 MAX_CATEGORIES = 200

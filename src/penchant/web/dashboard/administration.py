@@ -8,11 +8,11 @@ from penchant.settings import Settings
 from penchant.web.dashboard.site import Page, Visit
 from penchant.wire import decode_key_wish, encode, parse_month
 
-KEYS = 100
+KEYS = 50
 """Keys on a page, the newest first."""
 ENTRIES = 200
 """Entries of the audit log on the page."""
-ACCOUNTS = 300
+ACCOUNTS = 150
 """Accounts on the page of usage, those with the most answers."""
 
 

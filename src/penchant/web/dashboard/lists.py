@@ -10,7 +10,7 @@ from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.site import Page, Site, Turn, Visit
 from penchant.wire import decode_list, encode
 
-PART = 100
+PART = 50
 """Ids of a list that are shown and ordered together."""
 _SAID = {"saved": "The list is saved.", "unchanged": "Nothing was changed."}
 _STALE = "The list was changed by somebody else since this page was made. This is how it is now; nothing was saved."

@@ -13,7 +13,7 @@ COLUMN = 10
 LEAST_RADIUS, MOST_RADIUS = 5, 26
 """Radius of bubbles in pixels."""
 MAX_BUBBLES = 12
-MAX_BUBBLE_CATEGORIES = 12
+MAX_BUBBLE_CATEGORIES = 8
 """Bubbles of a category and categories that are drawn; the rest is counted."""
 
 

@@ -12,9 +12,9 @@ from penchant.web.dashboard.reasons import Entry, Standing, entries, ids_of, sta
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import Page, Visit
 
-MAX_TERMS = 100
+MAX_TERMS = 50
 """Keywords of a piece that are drawn, the heaviest of each category first."""
-MAX_SOURCE_TEXT = 20_000
+MAX_SOURCE_TEXT = 6_000
 """Characters of a piece's JSON that are shown."""
 
 
