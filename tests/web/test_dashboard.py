@@ -52,11 +52,12 @@ def test_the_cookie_holds_no_key_and_no_script_sees_it(filled: Service) -> None:
 
 def test_the_cookie_is_for_tls_only_where_the_browser_speaks_it(filled: Service) -> None:
     visitor = Visitor(filled)
-    fields = [*fields_of(visitor.get("sign-in").text, f"{HOME}/sign-in"), ("key", filled.key)]
+    fields = list((dict(fields_of(visitor.get("sign-in").text, f"{HOME}/sign-in")) | {"key": filled.key}).items())
     host = visitor.origin.partition("://")[2]
 
     answer = visitor.send(f"{HOME}/sign-in", fields, origin=f"https://{host}")
 
+    assert answer.status_code == 303
     assert answer.headers["set-cookie"].endswith("; Secure")
 
 
@@ -98,6 +99,25 @@ def test_signing_out_ends_the_session_in_the_browser(visitor: Visitor) -> None:
     assert answer.status_code == 405
     assert (out.status_code, out.headers["location"]) == (303, f"{HOME}/sign-in")
     assert visitor.get().status_code == 303
+
+
+def test_who_is_signed_in_needs_no_form(visitor: Visitor) -> None:
+    answer = visitor.get("sign-in")
+
+    assert (answer.status_code, answer.headers["location"]) == (303, HOME)
+
+
+def test_a_form_to_sign_in_works_in_two_tabs_and_from_no_other_site(filled: Service) -> None:
+    visitor = Visitor(filled)
+    first, second = visitor.get("sign-in"), visitor.get("sign-in")
+    fields = list((dict(fields_of(first.text, f"{HOME}/sign-in")) | {"key": filled.key}).items())
+
+    refused = visitor.send(f"{HOME}/sign-in", fields, origin="https://evil.example")
+    unproved = Visitor(filled).send(f"{HOME}/sign-in", fields)
+
+    assert (refused.status_code, unproved.status_code) == (403, 403)
+    assert visitor.fill(second, f"{HOME}/sign-in", key=filled.key).status_code == 303
+    assert visitor.send(f"{HOME}/sign-in", fields).status_code == 303
 
 
 @pytest.mark.parametrize("key", ("", "pk_no_such", "nothing", "pk_" + "x" * 290))
@@ -167,17 +187,18 @@ def test_pages_are_kept_nowhere_and_may_load_nothing_from_elsewhere(visitor: Vis
 def test_pages_weigh_little_however_much_there_is(filled: Service, visitor: Visitor) -> None:
     long = "A label of some length, as titles are, with a subtitle and more than can be shown "
     terms = {f"category {number:03}": [f"keyword {number}", f"another one {number}"] for number in range(150)}
-    pieces = [{"id": f"{long}{number}", "label": f"{number} {long}", "categories": terms} for number in range(120)]
+    ids = [f"{long}{number}" for number in range(120)]
+    pieces = [{"id": each, "label": f"{number} {long}", "categories": terms} for number, each in enumerate(ids)]
     filled.submit("large", *pieces)
-    filled.put("/large/whitelist", json=[each["id"] for each in pieces])
-    likes = [{"userId": "kim", "type": "Watch", "contentId": each["id"]} for each in pieces[:40]]
+    filled.put("/large/whitelist", json=ids)
+    likes = [{"userId": "kim", "type": "Watch", "contentId": each} for each in ids[:40]]
     assert filled.post("/large/interactions", json=likes).status_code == 200
     for _ in range(60):
         filled.new_key(account=f"{filled.account}-{long}")
     files = set(re.findall(r'(?:href|src)="([^"]+/static/[^"]+)"', visitor.get().text))
     shared = sum(len(visitor.ask("GET", path).content) for path in files)
 
-    query = {"source": "large", "id": pieces[0]["id"], "other": pieces[1]["id"]}
+    query = {"source": "large", "id": ids[0], "other": ids[1]}
     weights = {page: len(visitor.get(page, **query).content) for page in PAGES if page != "user"}
     weights["user"] = len(visitor.get("user", **query | {"id": "kim"}).content)
     visitor = Visitor(filled, filled.new_key(account=f"{filled.account}-operators", admin=True))

@@ -37,3 +37,11 @@ def test_lists_count_against_the_month_as_in_the_interface(filled: Service) -> N
     assert found_neighbours(first.text) == ["b"]
     assert second.status_code == 200
     assert "allows 1 recommendation requests a month" in text_of(second.text)
+
+
+def test_signing_in_counts_against_the_rate(filled: Service) -> None:
+    key = filled.new_key(plan="slow")
+
+    answers = [Visitor(filled).sign_in(key).status_code for _ in range(4)]
+
+    assert set(answers) == {303, 429}

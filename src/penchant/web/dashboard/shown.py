@@ -28,10 +28,8 @@ def score(value: float) -> str:
     return f"{value:.4f}"
 
 
-def moment(milliseconds: int | None) -> str:
+def moment(milliseconds: int) -> str:
     """Return a moment to the minute, UTC."""
-    if milliseconds is None:
-        return "never"
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 

@@ -1,0 +1,107 @@
+"""How findings about catalogues are made at leisure, kept, and given up."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from index.test_snapshot import snapshot_of
+from penchant.live.views import View
+from penchant.model import SourceSettings
+from penchant.service.health import MAX_KEPT, Findings, Health
+from penchant.storage import SourceHead
+from penchant.telemetry import Metrics
+
+
+def view_of(pieces: list[dict[str, Any]], *, source: int = 1, version: int = 1) -> View:
+    head = SourceHead(
+        source_id=source,
+        account_id=1,
+        name="s",
+        incarnation=1,
+        epoch=1,
+        version=version,
+        interactions_version=0,
+        piece_count=len(pieces),
+        created_at=0,
+        changed_at=0,
+    )
+    return View(
+        head=head,
+        snapshot=snapshot_of(pieces),
+        settings=SourceSettings(),
+        whitelist=(),
+        blacklist=(),
+        hidden=frozenset(),
+    )
+
+
+PIECES = [{"id": name, "categories": {"c": [word]}} for name, word in (("a", "x"), ("b", "x"), ("c", "y"))]
+MANY = [{"id": f"p{number:05}", "categories": {"c": ["x", f"k{number % 50}"]}} for number in range(3000)]
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def health(metrics: Metrics) -> Iterator[Health]:
+    with closing(Health(metrics)) as made:
+        yield made
+
+
+def done(health: Health, view: View) -> Findings:
+    deadline = time.monotonic() + 30
+    while not (found := health.findings(view)).done:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def test_findings_are_of_the_version_asked_for(health: Health) -> None:
+    first = done(health, view_of(PIECES))
+    second = done(health, view_of(PIECES[:2], version=2))
+
+    assert first.unreached is not None
+    assert first.vocabulary is not None
+    assert (first.version, first.unreached.pieces, first.vocabulary.lonely) == (1, ["c"], ["c"])
+    assert first.unreached.complete
+    assert second.unreached is not None
+    assert (second.version, second.unreached.count) == (2, 0)
+    assert not health.findings(view_of(PIECES)).done
+
+
+def test_what_was_found_is_kept_for_the_latest_sources(health: Health) -> None:
+    views = [view_of(PIECES, source=number) for number in range(MAX_KEPT + 1)]
+    for view in views:
+        done(health, view)
+
+    assert all(health.findings(view).done for view in views[1:])
+    assert not health.findings(views[0]).done
+
+
+def test_a_catalogue_that_cannot_be_looked_at_is_told_as_failed(health: Health, metrics: Metrics) -> None:
+    broken = replace(view_of(PIECES), snapshot=None)  # type: ignore[arg-type]
+
+    assert done(health, broken).failed
+    assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "health"}) == 1
+    assert not done(health, view_of(PIECES, source=2)).failed
+
+
+def test_looking_ends_when_the_service_does_and_when_nobody_wants_it(metrics: Metrics) -> None:
+    health = Health(metrics)
+    old, new = view_of(MANY), view_of(MANY, version=2)
+    deadline = time.monotonic() + 30
+    while health.findings(old).unreached is None:
+        assert time.monotonic() < deadline
+    assert not health.findings(new).done
+    started = time.monotonic()
+
+    health.close()
+
+    assert time.monotonic() - started < 5
+    assert not health.findings(new).done
