@@ -136,10 +136,11 @@ class Browsing:
         """Return the pieces whose label holds a text, whatever its case, ascending by id, among so many at a time."""
         return await self._database.in_thread(self._scan, view, text, after)
 
-    def keywords(self, view: View, beginning: str) -> list[TermCount]:
+    async def keywords(self, view: View, beginning: str) -> list[TermCount]:
         """Return the terms whose keyword begins so, in small or capital letters, the most frequent first."""
         ways = {beginning, beginning.lower(), beginning.upper(), beginning.capitalize(), beginning.title()}
-        return terms_beginning(view.snapshot, frozenset(ways), limit=MAX_TERMS)
+        # In a thread, since all keywords begin with nothing.
+        return await self._database.in_thread(terms_beginning, view.snapshot, frozenset(ways), limit=MAX_TERMS)
 
     def categories(self, view: View) -> list[CategoryCount]:
         """Return the categories of a source, ascending."""

@@ -29,7 +29,7 @@ async def _found(visit: Visit, view: View, way: str, wanted: str) -> tuple[Found
         if visit.text("category"):
             term = Term(visit.text("category"), visit.text("keyword"))
             return await browsing.by_keyword(view, term, after=after), more | {"term": term}
-        more |= {"terms": browsing.keywords(view, wanted), "categories": browsing.categories(view)}
+        more |= {"terms": await browsing.keywords(view, wanted), "categories": browsing.categories(view)}
         return None, more
     if way == "label" and wanted:
         return await browsing.by_label(view, wanted, after=after), more
