@@ -37,6 +37,8 @@ You like Jane Eyre:
 What you may like as well:
   curl -H 'x-api-key: {key}' '{address}/works/users/you/recommendation?take=5'
 
+See it in a browser: sign in with the key at {address}/-/dashboard
+
 The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo; the data stays.
 """
 
