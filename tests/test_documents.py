@@ -148,6 +148,7 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
         "docs/explanations.md",
         "docs/metrics.md",
         "docs/operations.md",
+        "docs/quality.md",
         "docs/scaling.md",
     ),
 )

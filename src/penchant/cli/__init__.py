@@ -1,4 +1,4 @@
-"""The command line: serve, demo, keys, import, export, backup, restore, move, check, reindex, usage, audit, bench."""
+"""The command line: every command has a module, or shares one with its kin."""
 
 import sys
 
@@ -7,6 +7,7 @@ import click
 from penchant import __version__
 from penchant.cli.bench import bench
 from penchant.cli.demo import demo
+from penchant.cli.evaluate import evaluate
 from penchant.cli.exporting import export_source
 from penchant.cli.importing import import_files
 from penchant.cli.keys import keys
@@ -37,6 +38,7 @@ COMMANDS = (
     usage,
     audit,
     bench,
+    evaluate,
 )
 for command in COMMANDS:
     commands.add_command(command)
