@@ -14,6 +14,7 @@ from penchant.cli.keys import keys
 from penchant.cli.moving import backup, move, restore
 from penchant.cli.reports import audit, usage
 from penchant.cli.serve import serve
+from penchant.cli.tune import tune
 from penchant.cli.upkeep import check, reindex
 from penchant.errors import PenchantError
 
@@ -39,6 +40,7 @@ COMMANDS = (
     audit,
     bench,
     evaluate,
+    tune,
 )
 for command in COMMANDS:
     commands.add_command(command)
