@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acceptance.servers import KERNELS, command
-from penchant.cli.catalogue import load
+from penchant.cli.importing import load_ndjson
 from penchant.model import SourceSettings
 from penchant.storage import ReplaceSettings, Storage, open_storage
 from penchant.wire import decode_settings
@@ -54,10 +54,8 @@ def filled(tmp_path: Path, groups: int) -> Path:
         (tmp_path / f"{name}.ndjson").write_text(lines(rows))
     data = tmp_path / "data"
     with closing(opened(data)) as storage:
-        load(
-            storage, "default", "s",
-            pieces=tmp_path / "pieces.ndjson", interactions=tmp_path / "interactions.ndjson", shift_times=False,
-        )  # fmt: skip
+        files = {name: tmp_path / f"{name}.ndjson" for name in ("pieces", "interactions")}
+        load_ndjson(storage, "default", "s", **files)
     put(data, MISLED)
     return data
 

@@ -1,5 +1,7 @@
 """Baselines are what their papers say, computed in another way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,17 @@ def test_chance_is_the_same_every_time_but_not_for_everybody(knowledge: Knowledg
 
     assert (one == other).all()
     assert (one[0] != one[1]).any()
+
+
+def test_people_without_likes_get_what_is_popular(knowledge: Knowledge) -> None:
+    alone = replace(knowledge, events=knowledge.events.take(knowledge.events.people != 7))
+    pieces = np.flatnonzero(alone.liked_counts)
+    ease = baselines.by_ease(alone, pieces, baselines.shared_likes(alone, pieces), 3.0)
+
+    scores = baselines.or_popular(ease, alone)(EVERYBODY)
+
+    assert (scores[7] == alone.liked_counts).all()
+    assert (np.delete(scores, 7, axis=0) == np.delete(ease(EVERYBODY), 7, axis=0)).all()
 
 
 def test_popular_is_what_most_people_like(knowledge: Knowledge) -> None:

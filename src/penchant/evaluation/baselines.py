@@ -154,6 +154,19 @@ def by_als(knowledge: Knowledge, factors: int) -> Score:
     return score
 
 
+def or_popular(score: Score, knowledge: Knowledge) -> Score:
+    """Return the method that gives people without likes what most people like, and others what it did."""
+    popular = by_popularity(knowledge)
+    counts = np.diff(knowledge.likes.starts)
+
+    def mixed(people: IntArray) -> Scores:
+        scores, unknown = score(people), counts[people] == 0
+        scores[unknown] = popular(people[unknown])
+        return scores
+
+    return mixed
+
+
 def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:
     """Return the method that adds up the rows of what a person likes; other pieces score nothing."""
     places = np.full(knowledge.piece_count, -1, dtype=np.int64)

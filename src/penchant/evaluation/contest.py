@@ -227,10 +227,10 @@ def _mean_of(lists: Lists, asked: Asked) -> float:
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
     if name == "ALS":
-        return baselines.by_als(knowledge, int(value))
+        return baselines.or_popular(baselines.by_als(knowledge, int(value)), knowledge)
     gram = baselines.shared_likes(knowledge, pieces)
     fit = baselines.by_ease if name == "EASE" else baselines.by_neighbours
-    return fit(knowledge, pieces, gram, value)
+    return baselines.or_popular(fit(knowledge, pieces, gram, value), knowledge)
 
 
 def _narrowed(knowledge: Knowledge, kinds: Sequence[InteractionType]) -> Knowledge:
