@@ -13,6 +13,7 @@ from penchant.cli.importing import load_ndjson
 from penchant.model import SourceSettings
 from penchant.storage import ReplaceSettings, Storage, open_storage
 from penchant.wire import decode_settings
+from storage.conftest import new_database
 
 pytestmark = pytest.mark.slow
 
@@ -24,24 +25,24 @@ def lines(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def opened(data: Path) -> Storage:
-    return open_storage(folder=data)
+def opened(data: Path, database: str | None = None) -> Storage:
+    return open_storage(folder=data, database_url=database)
 
 
-def settings_of(data: Path) -> SourceSettings:
-    with closing(opened(data)) as storage:
+def settings_of(data: Path, database: str | None = None) -> SourceSettings:
+    with closing(opened(data, database)) as storage:
         _, curation = storage.read_curation(storage.account_id("default"), "s")
     return decode_settings(curation.settings)
 
 
-def put(data: Path, settings: bytes) -> None:
-    with closing(opened(data)) as storage:
+def put(data: Path, settings: bytes, database: str | None = None) -> None:
+    with closing(opened(data, database)) as storage:
         storage.submit(
             ReplaceSettings(account_id=storage.account_id("default"), source="s", settings=settings)
         ).result()
 
 
-def filled(tmp_path: Path, groups: int) -> Path:
+def filled(tmp_path: Path, groups: int, database: str | None = None) -> Path:
     """Return a data folder with a source in which people of a group like the same pieces."""
     random = np.random.default_rng(0)
     pieces = [{"id": f"p{number:02d}", "categories": {"genre": [f"g{number % 7}"]}} for number in range(80)]
@@ -53,10 +54,10 @@ def filled(tmp_path: Path, groups: int) -> Path:
     for name, rows in (("pieces", pieces), ("interactions", events)):
         (tmp_path / f"{name}.ndjson").write_text(lines(rows))
     data = tmp_path / "data"
-    with closing(opened(data)) as storage:
+    with closing(opened(data, database)) as storage:
         files = {name: tmp_path / f"{name}.ndjson" for name in ("pieces", "interactions")}
         load_ndjson(storage, "default", "s", **files)
-    put(data, MISLED)
+    put(data, MISLED, database)
     return data
 
 
@@ -101,6 +102,21 @@ def test_settings_are_proposed_applied_and_taken_back(tmp_path: Path) -> None:
         actions = [(entry.actor, entry.action) for entry in storage.audit_log(limit=2)]
     assert actions == [("command-line", "settings.replace")] * 2
     assert tuned(data, "--rollback").returncode == 1
+
+
+def test_postgresql_is_tuned_as_a_file_is(tmp_path: Path, postgresql: str) -> None:
+    database = new_database(postgresql)
+    data = filled(tmp_path, groups=4, database=database)
+    where = ("--database", database)
+
+    applied = tuned(data, *where, *QUICK, "--apply", "--json")
+
+    assert applied.returncode == 0, applied.stderr
+    after = settings_of(data, database)
+    assert after == decode_settings(json.dumps(json.loads(applied.stdout)["settings"]).encode())
+    assert after != decode_settings(MISLED)
+    assert tuned(data, *where, "--rollback").returncode == 0
+    assert settings_of(data, database) == decode_settings(MISLED)
 
 
 def test_settings_that_were_changed_since_are_not_rolled_back_unasked(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
     ]
     settings = SourceSettings(blend=Blend(content=1, audience=0, popularity=0))
 
-    found = tuned(history_of("themes", pieces, rows, settings), replace(QUICK, candidates=40))
+    wish = replace(QUICK, wish=Wish(split=SplitWish(), people=120), candidates=30)
+
+    found = tuned(history_of("themes", pieces, rows, settings), wish)
 
     assert found.better
     assert found.settings.category_weights.get("theme", 1) > found.settings.category_weights.get("noise", 1)

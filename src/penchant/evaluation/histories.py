@@ -1,5 +1,6 @@
 """What happened in a source? Its pieces, and who did what with them, as columns."""
 
+from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -65,7 +66,8 @@ def history_of(name: str, pieces: Iterable[Piece], rows: Iterable[Row], settings
     ordered = sorted(pieces, key=lambda piece: piece.id)
     numbers = {piece.id: number for number, piece in enumerate(ordered)}
     people: dict[Hashable, int] = {}
-    columns: tuple[list[int], list[int], list[int], list[int]] = ([], [], [], [])
+    # Arrays and no lists: a tenth of the memory.
+    columns = (array("q"), array("q"), array("b"), array("q"))
     for person, piece_id, kind, occurred_at in rows:
         columns[0].append(people.setdefault(person, len(people)))
         columns[1].append(numbers.setdefault(piece_id, len(numbers)))
@@ -76,10 +78,10 @@ def history_of(name: str, pieces: Iterable[Piece], rows: Iterable[Row], settings
         pieces=ordered,
         ids=list(numbers),
         events=Events(
-            people=np.asarray(columns[0], dtype=np.int64),
-            pieces=np.asarray(columns[1], dtype=np.int64),
-            types=np.asarray(columns[2], dtype=np.int8),
-            times=np.asarray(columns[3], dtype=np.int64),
+            people=np.array(columns[0], dtype=np.int64),
+            pieces=np.array(columns[1], dtype=np.int64),
+            types=np.array(columns[2], dtype=np.int8),
+            times=np.array(columns[3], dtype=np.int64),
         ),
         person_count=len(people),
         settings=settings,

@@ -39,6 +39,8 @@ FIRST_SHARE = 4
 """A candidate that is clearly worse for one in so many people is not asked for by the others."""
 CLEARLY = 2.0
 """How many standard errors are clear."""
+WORTHWHILE = 0.5
+"""How many standard errors a change has to gain: so proposals hold no whims, which change much and gain nothing."""
 
 Change = Callable[[SourceSettings], SourceSettings]
 Tell = Callable[[str, int, int], None]
@@ -114,7 +116,8 @@ class _Search:
         if lead.mean() < -CLEARLY * lead.std() / np.sqrt(first):
             return
         gains[~early] = gains_of(served, self.asked, ~early)
-        if gains.mean() > self.gains.mean():
+        lead = gains - self.gains
+        if lead.mean() > WORTHWHILE * lead.std() / np.sqrt(len(lead)):
             self.served, self.knowledge, self.gains = served, knowledge, gains
 
 
