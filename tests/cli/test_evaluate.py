@@ -79,7 +79,9 @@ def test_settings_of_a_file_are_gone_by(tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
     settings.write_text('{"blend": {"content": 1, "audience": 0, "popularity": 0}}')
 
-    done = command("evaluate", "--folder", str(folder), "--source-settings", str(settings), "--method", "penchant")
+    files = [f"--{name}={folder / name}.ndjson" for name in ("pieces", "interactions")]
+
+    done = command("evaluate", *files, "--source-settings", str(settings), "--method", "penchant")
 
     assert done.returncode == 0, done.stderr
     assert "1 content, 0 audience, 0 popularity" in done.stdout
