@@ -19,7 +19,7 @@ LEVELS = (
     {"service"},
     {"web"},
     {"bootstrap"},
-    {"bench"},
+    {"bench", "evaluation"},
     {"cli"},
     {"__main__"},
     {"client"},

@@ -148,7 +148,9 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
         "docs/explanations.md",
         "docs/metrics.md",
         "docs/operations.md",
+        "docs/quality.md",
         "docs/scaling.md",
+        "docs/tuning.md",
     ),
 )
 def test_links_between_documents_lead_somewhere(document: str) -> None:

@@ -1,4 +1,4 @@
-"""The command line: serve, demo, keys, import, export, backup, restore, move, check, reindex, usage, audit, bench."""
+"""The command line: every command has a module, or shares one with its kin."""
 
 import sys
 
@@ -7,12 +7,14 @@ import click
 from penchant import __version__
 from penchant.cli.bench import bench
 from penchant.cli.demo import demo
+from penchant.cli.evaluate import evaluate
 from penchant.cli.exporting import export_source
 from penchant.cli.importing import import_files
 from penchant.cli.keys import keys
 from penchant.cli.moving import backup, move, restore
 from penchant.cli.reports import audit, usage
 from penchant.cli.serve import serve
+from penchant.cli.tune import tune
 from penchant.cli.upkeep import check, reindex
 from penchant.errors import PenchantError
 
@@ -37,6 +39,8 @@ COMMANDS = (
     usage,
     audit,
     bench,
+    evaluate,
+    tune,
 )
 for command in COMMANDS:
     commands.add_command(command)

@@ -214,36 +214,7 @@ class Recommender:
 
     def gather(self, view: View, query: PersonalQuery, history: History, audience: Audience) -> Gathered:
         """Return what a person's list is made from."""
-        now = self.now(view)
-        shown = Filter(
-            moment=moment_of(query.at, now),
-            catalogs=query.catalogs,
-            hidden=view.hidden,
-            seen=_known(view.settings, query, history) | query.exclude,
-        )
-        if query.algorithm is Algorithm.JACCARD:
-            terms = tuple(term for term, score in history.profile.items() if score > 0)
-            return Gathered(history=history, shown=shown, liked=terms)
-        popular = audience.popular(view.snapshot.parts)
-        wanted = Wanted(
-            shown=shown,
-            blending=_blending(view, query.algorithm, popular.median, shown.moment // DAY_MS),
-            category_weights=view.settings.category_weights,
-            take=MAX_TAKE,
-            fill=query.fill,
-        )
-        # Nothing of people where they do not count.
-        counted = wanted.blending.audience > 0
-        liked = seeds(history.interactions, view.settings, view.snapshot.__contains__) if counted else []
-        blended = Blended(
-            person=_weighted(view, history.profile),
-            popular=popular,
-            alike=audience.liked_alike(view.snapshot.parts, liked),
-            audience=audience,
-            seeds=liked,
-            wanted=wanted,
-        )
-        return Gathered(history=history, shown=shown, blended=blended)
+        return gathered_at(view, query, history, audience, self.now(view))
 
     @staticmethod
     def search(view: View, query: PersonalQuery, gathered: Gathered) -> list[Ranked]:
@@ -276,13 +247,7 @@ class Recommender:
                 limit=MAX_PROFILE_INTERACTIONS,
             ),
         )
-        profile = taste(
-            interactions,
-            terms_of=view.snapshot.terms_of,
-            settings=view.settings,
-            today=moment // DAY_MS,
-        )
-        return History(interactions=interactions, profile=profile)
+        return history_of(view, interactions, moment // DAY_MS)
 
     def _told(self, view: View, likings: Likings) -> History:
         """Return likings as if they were ratings of this moment."""
@@ -306,6 +271,45 @@ class Recommender:
     def now(self, view: View) -> int:
         """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
         return max(int(self._clock() * 1000), view.head.changed_at)
+
+
+def history_of(view: View, interactions: Sequence[Interaction], today: int) -> History:
+    """Return what a person's interactions, newest first, tell on a UTC day."""
+    profile = taste(interactions, terms_of=view.snapshot.terms_of, settings=view.settings, today=today)
+    return History(interactions=interactions, profile=profile)
+
+
+def gathered_at(view: View, query: PersonalQuery, history: History, audience: Audience, now: int) -> Gathered:
+    """Return what a person's list is made from at a moment, which is the present of the source."""
+    shown = Filter(
+        moment=moment_of(query.at, now),
+        catalogs=query.catalogs,
+        hidden=view.hidden,
+        seen=_known(view.settings, query, history) | query.exclude,
+    )
+    if query.algorithm is Algorithm.JACCARD:
+        terms = tuple(term for term, score in history.profile.items() if score > 0)
+        return Gathered(history=history, shown=shown, liked=terms)
+    popular = audience.popular(view.snapshot.parts)
+    wanted = Wanted(
+        shown=shown,
+        blending=_blending(view, query.algorithm, popular.median, shown.moment // DAY_MS),
+        category_weights=view.settings.category_weights,
+        take=MAX_TAKE,
+        fill=query.fill,
+    )
+    # Nothing of people where they do not count.
+    counted = wanted.blending.audience > 0
+    liked = seeds(history.interactions, view.settings, view.snapshot.__contains__) if counted else []
+    blended = Blended(
+        person=_weighted(view, history.profile),
+        popular=popular,
+        alike=audience.liked_alike(view.snapshot.parts, liked),
+        audience=audience,
+        seeds=liked,
+        wanted=wanted,
+    )
+    return Gathered(history=history, shown=shown, blended=blended)
 
 
 def _best(view: View, query: PersonalQuery, gathered: Gathered, count: int) -> list[Ranked]:

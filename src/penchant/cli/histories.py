@@ -1,0 +1,215 @@
+"""What is an evaluation made of? A source's history, or that of files, and kernels to search it with."""
+
+import contextlib
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from penchant.bootstrap import kernel_folder, storage_of
+from penchant.cli.options import DEFAULT_ACCOUNT, Command, database_options, read_settings
+from penchant.errors import InvalidInput, PenchantError, UnknownSource
+from penchant.evaluation.contest import Tell
+from penchant.evaluation.histories import History, Row, history_of
+from penchant.importing import Files, InputFile
+from penchant.index import engine
+from penchant.live.compiling import compile_alone, load_kernels
+from penchant.model import (
+    DAY_MS,
+    MAX_INTERACTIONS_PER_REQUEST,
+    MAX_PIECES_PER_SUBMISSION,
+    Piece,
+    SourceSettings,
+)
+from penchant.settings import Settings
+from penchant.storage import Storage
+from penchant.wire import decode_interaction_lines, decode_settings, decode_stored_piece, decode_submission
+
+UNDATED = 1 << 62
+"""When a piece of a file became available that does not say so: whenever it is asked."""
+FEW = 100
+"""Searches up to which compiling kernels takes longer than doing without: some tens of milliseconds each."""
+NAMES = ("{}.ndjson.gz", "{}.ndjson")
+_WHICH = "Name one: a source with --source, a folder with --folder, or files with --pieces and --interactions."
+_existing = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a history comes from: a source of a database, or files."""
+
+    settings: Settings
+    account: str
+    source: str | None = None
+    pieces: Path | None = None
+    interactions: Path | None = None
+    source_settings: Path | None = None
+
+    def read(self) -> History:
+        """Return the history.
+
+        Raises:
+            PenchantError: there is none, or a file is not acceptable.
+        """
+        given = None if self.source_settings is None else decode_settings(self.source_settings.read_bytes())
+        if self.source is not None:
+            with contextlib.closing(storage_of(self.settings)) as storage:
+                return read_source(storage, self.account, self.source, given)
+        assert self.pieces is not None  # noqa: S101  # or there were a source
+        assert self.interactions is not None  # noqa: S101  # as above
+        return _read_files(self.pieces, self.interactions, given or SourceSettings())
+
+
+def history_options(function: Command) -> Command:
+    """Add the options that name a source, or files; `origin_of` takes them all."""
+    for option in (
+        click.option("--source-settings", type=_existing, help="File with the settings (JSON) to go by instead."),
+        click.option("--interactions", type=_existing, help="NDJSON file of interactions, also gzip."),
+        click.option("--pieces", type=_existing, help="NDJSON file of pieces, also gzip."),
+        click.option(
+            "--folder",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="Folder with pieces.ndjson and interactions.ndjson, or both with .gz.",
+        ),
+        click.option("--source", help="Source of the database."),
+        click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source."),
+        database_options,
+    ):
+        function = option(function)
+    return function
+
+
+def origin_of(*, settings_file: Path | None, data: str | None, database: str | None, **members: Any) -> Origin:
+    """Return where a command's history comes from; ``folder`` stands for the two files in it."""
+    folder = members.pop("folder")
+    if folder is not None:
+        if any(members[name] is not None for name in ("source", "pieces", "interactions")):
+            raise click.UsageError(_WHICH)
+        members |= {name: _file(folder, name) for name in ("pieces", "interactions")}
+    if (members["source"] is None) == (members["pieces"] is None or members["interactions"] is None):
+        raise click.UsageError(_WHICH)
+    return Origin(settings=read_settings(settings_file, data=data, database=database), **members)
+
+
+def read_source(storage: Storage, account: str, source: str, given: SourceSettings | None = None) -> History:
+    """Return the history of a source, under its own settings unless others are given; what is past retention is none.
+
+    Raises:
+        UnknownSource: the account has none of this name.
+    """
+    account_id = storage.find_account(account)
+    if account_id is None:
+        raise UnknownSource(f"No account is called {account!r}.")
+    with storage.content_feed(account_id, source, None) as feed:
+        stored = feed.curation.settings
+        settings = given or (decode_settings(stored) if stored else SourceSettings())
+        pieces = [
+            decode_stored_piece(row.body, row.first_submitted_at)
+            for batch in feed.batches
+            for row in batch
+            if not row.deleted
+        ]
+    return history_of(source, pieces, _rows_of_source(storage, account_id, source, settings), settings)
+
+
+@contextlib.contextmanager
+def kernels_for(history: History, searches: int, settings: Settings) -> Iterator[None]:
+    """Search with compiled kernels, where so many searches are worth it: those of the data folder, if there is one."""
+    if searches <= FEW:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        folder = kernel_folder(settings)
+        if settings.kernel_folder is None and not Path(settings.data).exists():
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-kernels-")))
+        kernels = load_kernels(folder)
+        kinds = {engine.FINDING, engine.OVERLAPPING, ("d", "B")}
+        if any(max(piece.weights.values(), default=0) > 255 for piece in history.pieces):
+            kinds |= {("d", "H")}
+        for kind in sorted(kinds):
+            compile_alone(kernels, kind, folder)
+        engine.use(kernels, kinds)
+        try:
+            yield
+        finally:
+            engine.use(None, frozenset())
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Tell]:
+    """Give what moves a progress bar on a terminal, and does nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _what, _done, _total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("reading", total=1)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def _file(folder: Path, name: str) -> Path:
+    found = next((folder / each.format(name) for each in NAMES if (folder / each.format(name)).exists()), None)
+    if found is None:
+        raise InvalidInput(f"{folder} has no {name}.ndjson or {name}.ndjson.gz.")
+    return found
+
+
+def _rows_of_source(storage: Storage, account_id: int, source: str, settings: SourceSettings) -> Iterator[Row]:
+    oldest = (_now() // DAY_MS - settings.retention_days) * DAY_MS
+    with storage.interactions_feed(account_id, source, None) as feed:
+        for batch in feed.batches:
+            for row in batch:
+                # An erasure took the person's rows with it.
+                if row.type is not None and row.occurred_at >= oldest:
+                    yield row.user_key, row.piece_id, row.type, row.occurred_at
+
+
+def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> History:
+    name = pieces.resolve().parent.name
+    return history_of(name, _pieces_of(pieces), _rows_of_file(interactions), settings)
+
+
+def _pieces_of(path: Path) -> list[Piece]:
+    found: dict[str, Piece] = {}
+    for first, lines in _batches(path, MAX_PIECES_PER_SUBMISSION):
+        with _located(path, first):
+            submission = decode_submission(b"[" + b",".join(lines) + b"]")
+        found |= {each.id: decode_stored_piece(each.body, UNDATED) for each in submission.pieces}
+    return list(found.values())
+
+
+def _rows_of_file(path: Path) -> Iterator[Row]:
+    now = _now()
+    for first, lines in _batches(path, MAX_INTERACTIONS_PER_REQUEST):
+        with _located(path, first):
+            batch = decode_interaction_lines(b"\n".join(lines), now)
+        for each in batch:
+            yield each.user_id, each.piece_id, each.type, now if each.occurred_at is None else each.occurred_at
+
+
+def _batches(path: Path, size: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield a file's lines but for blank ones, gzip or not, in batches with their first line's number."""
+    numbered = Files(()).lines(InputFile(path))
+    while batch := list(itertools.islice(numbered, size)):
+        yield batch[0][0], [line for _, line in batch]
+
+
+@contextlib.contextmanager
+def _located(path: Path, first: int) -> Iterator[None]:
+    try:
+        yield
+    except PenchantError as error:
+        error.detail = f"{path}, in the batch from line {first}: {error.detail}"
+        raise
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,171 @@
+"""``penchant tune``: would other settings have done better, and by how much? Applied only where that is asked for."""
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from penchant.bootstrap import storage_of
+from penchant.cli.histories import Origin, history_options, kernels_for, origin_of, progress
+from penchant.cli.tuned import TunedSource
+from penchant.evaluation import contest, splits, tuning
+from penchant.evaluation.intervals import Estimate
+from penchant.evaluation.report import Figure
+from penchant.evaluation.tuning import Tuned, TuningWish
+from penchant.model import InteractionType
+from penchant.wire import encode, encode_settings
+
+
+@click.command()
+@history_options
+@click.option(
+    "--split",
+    type=click.Choice(splits.KINDS),
+    default="time",
+    show_default=True,
+    help="Hold out the last fifth of each person's interactions, a random fifth, or all after one moment.",
+)
+@click.option(
+    "--relevant",
+    multiple=True,
+    type=click.Choice([kind.value for kind in InteractionType]),
+    help="Type of held-out interaction that counts as liked; repeat it (default Purchase, RateLike, Bookmark).",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 86_400),
+    default=tuning.SECONDS,
+    show_default=True,
+    help="Time after which no other settings are tried.",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(1, 1_000),
+    default=tuning.CANDIDATES,
+    show_default=True,
+    help="Settings to try at most.",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(2, 1_000_000),
+    default=tuning.PEOPLE,
+    show_default=True,
+    help="People to try settings on at most, drawn by the seed; three times as many judge the best.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all draws.")
+@click.option("--apply", "is_applied", is_flag=True, help="Put better settings in force; the former ones are kept.")
+@click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
+@click.option("--force", is_flag=True, help="Roll back although the settings were changed since.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def tune(
+    *,
+    split: str,
+    relevant: tuple[str, ...],
+    seconds: float,
+    candidates: int,
+    people: int,
+    seed: int,
+    is_applied: bool,
+    rollback: bool,
+    force: bool,
+    as_json: bool,
+    **origin: Any,
+) -> None:
+    """Try settings by replay of a source's own history, and propose those that are certainly better.
+
+    Weights of categories and types of interaction, the half-life and the blend are chosen on one part of what was held
+    out, and judged on another that nobody has looked at. Nothing is changed without --apply.
+    """
+    found = origin_of(**origin)
+    if (is_applied or rollback) and (found.source is None or found.source_settings is not None):
+        raise click.UsageError("--apply and --rollback are for a --source, and its own settings.")
+    if rollback:
+        _roll_back(found, force=force)
+        return
+    wish = TuningWish(
+        wish=contest.Wish(
+            split=splits.SplitWish(kind=split, seed=seed),  # type: ignore[arg-type]  # click has checked it
+            relevant=tuple(map(InteractionType, relevant)) or contest.RELEVANT,
+            people=people,
+        ),
+        candidates=candidates,
+        seconds=seconds,
+        test_people=3 * people,
+    )
+    with progress() as tell:
+        history = found.read()
+        with kernels_for(history, min(people, history.person_count) * candidates, found.settings):
+            tuned = tuning.tune(history, wish, tell, time.monotonic)
+    applied = is_applied and tuned.better
+    if applied:
+        with closing(storage_of(found.settings)) as storage:
+            _of(found, storage).apply(tuned.before, tuned.settings)
+    if as_json:
+        sys.stdout.buffer.write(encode(_members(tuned, applied=applied)) + b"\n")
+        return
+    _show(tuned, applied=applied)
+
+
+def _roll_back(origin: Origin, *, force: bool) -> None:
+    with closing(storage_of(origin.settings)) as storage:
+        last = _of(origin, storage).roll_back(force=force)
+    click.echo(f"The settings of {last.source} are again those from before {last.applied_at}.")
+
+
+def _of(origin: Origin, storage: Any) -> TunedSource:
+    return TunedSource(storage, Path(origin.settings.data), origin.account, str(origin.source))
+
+
+def _members(tuned: Tuned, *, applied: bool) -> dict[str, Any]:
+    """Return what came of it as JSON; ``settings`` are ``None`` where nothing better was found."""
+    figures = {
+        "validationGain": tuned.validation_gain,
+        "testBefore": tuned.test_before,
+        "testAfter": tuned.test_after,
+        "testGain": tuned.gain,
+    }
+    return {
+        "better": tuned.better,
+        "applied": applied,
+        "settings": msgspec.Raw(encode_settings(tuned.settings)) if tuned.better else None,
+        "tried": tuned.tried,
+        "validationPeople": tuned.validation_people,
+        "testPeople": tuned.test_people,
+        "sureValidationGain": round(tuned.sure_gain, 5),
+    } | {name: Figure.of(estimate) for name, estimate in figures.items()}
+
+
+def _show(tuned: Tuned, *, applied: bool) -> None:
+    click.echo(
+        f"Tried {tuned.tried} settings on {tuned.validation_people:,} people; "
+        f"{tuned.test_people:,} judged the best, by what was held out from all."
+    )
+    if not tuned.better:
+        click.echo("Nothing is certainly better than the settings in force.")
+        if tuned.settings != tuned.before:
+            click.echo(
+                f"The best gained {_told(tuned.validation_gain)} where it was chosen (by {tuned.sure_gain:+.4f} at "
+                f"least, for the best of so many), and {_told(tuned.gain)} elsewhere."
+            )
+        return
+    click.echo(f"NDCG@10 {tuned.test_before.value:.4f} becomes {tuned.test_after.value:.4f}: {_told(tuned.gain)}")
+    before, after = (msgspec.json.decode(encode_settings(each)) for each in (tuned.before, tuned.settings))
+    for name, one, other in tuning.changed_members(before, after):
+        click.echo(f"  {name}: {_plain(one)} -> {_plain(other)}")
+    click.echo(encode_settings(tuned.settings).decode())
+    if applied:
+        click.echo("These settings are in force now; --rollback takes that back.")
+    else:
+        click.echo("Put them in force with --apply, or by PUT of the line above to the settings of the source.")
+
+
+def _plain(value: object) -> str:
+    return "default" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _told(estimate: Estimate) -> str:
+    return f"{estimate.value:+.4f} [{estimate.low:+.4f}, {estimate.high:+.4f}]"

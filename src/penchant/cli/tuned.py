@@ -1,0 +1,117 @@
+"""What was in force before settings were tuned? A file for each source in the data folder, the latest last."""
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from penchant.cli.options import COMMAND_LINE
+from penchant.errors import Refused, UnknownSource
+from penchant.model import SourceSettings
+from penchant.storage import ReplaceSettings, SourceHead, Storage
+from penchant.wire import decode_settings, encode_settings, format_timestamp
+
+FOLDER = "tuned"
+MOST = 20
+"""Changes of a source that are kept."""
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change of settings that was applied, and can be taken back."""
+
+    applied_at: str
+    account: str
+    source: str
+    before: msgspec.Raw
+    after: msgspec.Raw
+
+
+class TunedSource:
+    """A source whose settings are changed by tuning, with what they were."""
+
+    def __init__(self, storage: Storage, data: Path, account: str, source: str) -> None:
+        """Find the source.
+
+        Raises:
+            UnknownSource: there is none of this name.
+        """
+        self._storage = storage
+        self._account, self._source = account, source
+        account_id = storage.find_account(account)
+        head = None if account_id is None else storage.head(account_id, source)
+        if head is None:
+            raise UnknownSource(f"The account {account!r} has no source {source!r}.")
+        self._head: SourceHead = head
+        self._path = data / FOLDER / f"{head.source_id}.json"
+
+    def settings(self) -> SourceSettings:
+        """Return the settings in force."""
+        _, curation = self._storage.read_curation(self._head.account_id, self._source)
+        return decode_settings(curation.settings) if curation.settings else SourceSettings()
+
+    def apply(self, before: SourceSettings, after: SourceSettings) -> None:
+        """Put settings in force, once what they replace is written down and synced.
+
+        Raises:
+            Refused: others than ``before`` are in force by now.
+        """
+        if self.settings() != before:
+            raise Refused("The settings have changed meanwhile; tune again.")
+        moment = format_timestamp(time.time_ns() // 1_000_000)
+        change = Tuning(
+            applied_at=moment,
+            account=self._account,
+            source=self._source,
+            before=msgspec.Raw(encode_settings(before)),
+            after=msgspec.Raw(encode_settings(after)),
+        )
+        kept = self._read()
+        self._write([*kept, change][-MOST:])
+        try:
+            self._replace(after)
+        except BaseException:
+            self._write(kept)
+            raise
+
+    def roll_back(self, *, force: bool) -> Tuning:
+        """Put in force what was before the latest change; return that change.
+
+        Raises:
+            Refused: there is none, or the settings were changed since.
+        """
+        kept = self._read()
+        if not kept:
+            raise Refused(f"No tuned settings of {self._source!r} were applied from this data folder.")
+        last = kept[-1]
+        if not force and self.settings() != decode_settings(bytes(last.after)):
+            raise Refused("The settings were changed since they were tuned; --force gives that up.")
+        self._replace(decode_settings(bytes(last.before)))
+        self._write(kept[:-1])
+        return last
+
+    def _replace(self, settings: SourceSettings) -> None:
+        command = ReplaceSettings(
+            account_id=self._head.account_id,
+            source=self._source,
+            actor=COMMAND_LINE,
+            settings=encode_settings(settings),
+        )
+        self._storage.submit(command).result()
+
+    def _read(self) -> list[Tuning]:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=list[Tuning])
+        except FileNotFoundError:
+            return []
+        except msgspec.DecodeError as error:
+            raise Refused(f"{self._path} cannot be read ({error}); move it away.") from error
+
+    def _write(self, changes: list[Tuning]) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        written = self._path.with_suffix(".new")
+        with written.open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(changes)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        written.replace(self._path)

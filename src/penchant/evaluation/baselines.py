@@ -1,0 +1,182 @@
+"""What do others recommend? Methods to compare with, from the same known interactions, in plain linear algebra.
+
+Each scores all pieces for some people; `best_unseen` makes lists of the scores.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.metrics import NOTHING, RECALLED
+from penchant.index import FloatArray, IntArray
+
+Scores: TypeAlias = NDArray[np.float32]
+Score = Callable[[IntArray], Scores]
+"""Gives scores (n_people, n_pieces) of the pieces for these people."""
+
+NEIGHBOURS = 200
+"""Neighbours of a piece that item-kNN goes by."""
+ALS_ROUNDS = 15
+MATRICES = 4
+"""Matrices of all pieces by all pieces that EASE holds at once, in double precision."""
+_ROWS = 512
+_SMALL = 32
+"""Rows up to which a matrix is inverted at once: few, since threads of LAPACK wait long where cores are busy."""
+
+
+def best_unseen(scores: Scores, knowledge: Knowledge, people: IntArray) -> IntArray:
+    """Return each person's best pieces but for those seen, ties by ascending id; shape (n_people, `RECALLED`).
+
+    Lists are filled with `NOTHING` where there are fewer pieces.
+    """
+    keys = -scores
+    keys[knowledge.seen.pairs(people)] = np.inf
+    lists = np.full((len(people), RECALLED), NOTHING, dtype=np.int64)
+    most = min(RECALLED, keys.shape[1])
+    bounds = np.partition(keys, most - 1, axis=1)[:, most - 1] if most else keys[:, 0]
+    for row, bound in enumerate(bounds.tolist()):
+        # As good as the bound, too: of those the lesser ids count.
+        places = np.flatnonzero((keys[row] <= bound) & (keys[row] < np.inf))
+        best = places[np.argsort(keys[row, places], kind="stable")][:most]
+        lists[row, : len(best)] = best
+    return lists
+
+
+def by_chance(knowledge: Knowledge, seed: int) -> Score:
+    """Return the method that draws scores, for each person the same ones every time."""
+
+    def score(people: IntArray) -> Scores:
+        draw = [np.random.default_rng([seed, 4, person]).random(knowledge.piece_count) for person in people.tolist()]
+        return np.asarray(draw, dtype=np.float32)
+
+    return score
+
+
+def by_popularity(knowledge: Knowledge) -> Score:
+    """Return the method that gives everybody what most people like."""
+    counts = knowledge.liked_counts.astype(np.float32)
+    return lambda people: np.tile(counts, (len(people), 1))
+
+
+def shared_likes(knowledge: Knowledge, pieces: IntArray) -> Scores:
+    """Return how many people like both of two pieces, for all pairs of some pieces: X'X."""
+    places = np.full(knowledge.piece_count, -1, dtype=np.int64)
+    places[pieces] = np.arange(len(pieces))
+    gram = np.zeros((len(pieces), len(pieces)), dtype=np.float32)
+    for person in range(knowledge.history.person_count):
+        own = places[knowledge.likes[person]]
+        own = own[own >= 0]
+        if len(own):
+            gram[own[:, None], own] += 1
+    return gram
+
+
+def by_neighbours(knowledge: Knowledge, pieces: IntArray, gram: Scores, damping: float) -> Score:
+    """Return item-kNN: a piece scores the sum of its similarities with what a person likes, where it is a neighbour.
+
+    Neighbours are the `NEIGHBOURS` most similar pieces (Deshpande and Karypis 2004), by the cosine whose divisor is
+    raised by ``damping``; ``gram`` is that of these pieces, X'X.
+    """
+    norms: Scores = np.sqrt(np.diag(gram))
+    weights: Scores = gram / (norms[:, None] * norms + np.float32(damping))
+    np.fill_diagonal(weights, 0)
+    if len(pieces) > NEIGHBOURS:
+        for begin in range(0, len(pieces), _ROWS):
+            rows = weights[begin : begin + _ROWS]
+            least = np.partition(rows, len(pieces) - NEIGHBOURS, axis=1)[:, len(pieces) - NEIGHBOURS]
+            rows[rows < least[:, None]] = 0
+    return _linear(knowledge, pieces, weights)
+
+
+def by_ease(knowledge: Knowledge, pieces: IntArray, gram: Scores, penalty: float) -> Score:
+    """Return EASE, the linear model without self-similarity (Steck 2019): B = I - P / diag(P), P = (X'X + penalty)^-1.
+
+    ``gram`` is that of these pieces, X'X.
+    """
+    system: FloatArray = gram.astype(np.float64)
+    np.fill_diagonal(system, np.diag(system) + penalty)
+    system = inverse(system)
+    system /= -np.diag(system).copy()
+    weights = system.astype(np.float32)
+    np.fill_diagonal(weights, 0)
+    return _linear(knowledge, pieces, weights)
+
+
+def inverse(matrix: FloatArray) -> FloatArray:
+    """Return the inverse of a symmetric, positive definite matrix, half by half (Schur complements).
+
+    Half the arithmetic of a general inverse, nearly all of it products of matrices. In single precision complements
+    would lose too much.
+    """
+    half = len(matrix) // 2
+    if half < _SMALL:
+        return np.linalg.inv(matrix).astype(np.float64)
+    found = np.empty_like(matrix)
+    first = inverse(matrix[:half, :half])
+    across = first @ matrix[:half, half:]
+    last = found[half:, half:] = inverse(matrix[half:, half:] - matrix[half:, :half] @ across)
+    found[:half, half:] = -across @ last
+    found[half:, :half] = found[:half, half:].T
+    found[:half, :half] = first - found[:half, half:] @ across.T
+    return found
+
+
+def dense_bytes(piece_count: int) -> int:
+    """Return the memory that EASE, the greater of the dense two, takes for so many pieces."""
+    return MATRICES * 8 * piece_count * piece_count
+
+
+def als_is_there() -> bool:
+    """Return whether the package that computes ALS is installed; it is no dependency."""
+    return all(importlib.util.find_spec(name) is not None for name in ("implicit", "scipy"))
+
+
+def by_als(knowledge: Knowledge, factors: int) -> Score:
+    """Return the factors of alternating least squares (Hu, Koren and Volinsky 2008), by the package ``implicit``."""
+    sparse = importlib.import_module("scipy.sparse")
+    factorise: Any = importlib.import_module("implicit.als").AlternatingLeastSquares
+    likes = knowledge.likes
+    shape = (knowledge.history.person_count, knowledge.piece_count)
+    matrix = sparse.csr_matrix((np.ones(len(likes.values), dtype=np.float32), likes.values, likes.starts), shape)
+    model = factorise(factors=factors, iterations=ALS_ROUNDS, random_state=0, num_threads=1)
+    model.fit(matrix, show_progress=False)
+    people_factors, piece_factors = np.asarray(model.user_factors), np.asarray(model.item_factors)
+
+    def score(people: IntArray) -> Scores:
+        found: Scores = people_factors[people] @ piece_factors.T
+        return found
+
+    return score
+
+
+def or_popular(score: Score, knowledge: Knowledge) -> Score:
+    """Return the method that gives people without likes what most people like, and others what it did."""
+    popular = by_popularity(knowledge)
+    counts = np.diff(knowledge.likes.starts)
+
+    def mixed(people: IntArray) -> Scores:
+        scores, unknown = score(people), counts[people] == 0
+        scores[unknown] = popular(people[unknown])
+        return scores
+
+    return mixed
+
+
+def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:
+    """Return the method that adds up the rows of what a person likes; other pieces score nothing."""
+    places = np.full(knowledge.piece_count, -1, dtype=np.int64)
+    places[pieces] = np.arange(len(pieces))
+
+    def score(people: IntArray) -> Scores:
+        scores = np.zeros((len(people), knowledge.piece_count), dtype=np.float32)
+        for row, person in enumerate(people.tolist()):
+            own = places[knowledge.likes[person]]
+            scores[row, pieces] = weights[own[own >= 0]].sum(axis=0)
+        return scores
+
+    return score

@@ -1,0 +1,315 @@
+"""How do methods compare on one history? All over the same people, against the same held-out interactions."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penchant.errors import InvalidInput
+from penchant.evaluation import baselines, intervals, metrics
+from penchant.evaluation.baselines import Score, best_unseen
+from penchant.evaluation.histories import History
+from penchant.evaluation.knowledge import Knowledge, relevant_pieces
+from penchant.evaluation.report import Evaluation, Figure, Group, MethodFigures
+from penchant.evaluation.served import Served
+from penchant.evaluation.splits import SplitWish, split
+from penchant.index import BoolArray, FloatArray, IntArray
+from penchant.model import Algorithm, InteractionType
+
+PENCHANT = "penchant"
+RELEVANT = (InteractionType.PURCHASE, InteractionType.RATE_LIKE, InteractionType.BOOKMARK)
+"""What counts as liked later: what people do with pieces that they want, not what they do to find out."""
+PEOPLE = 3_000
+MEMORY_BYTES = 4 << 30
+BATCH = 64
+"""People whose scores are held at once."""
+VALIDATION_PEOPLE = 300
+VALIDATION_PIECES = 2_000
+"""Pieces, those liked most, among which the parameters of EASE and item-kNN are chosen: dense matrices of them."""
+FITTED = {"item-kNN": (0.0, 5.0, 50.0), "EASE": (50.0, 200.0, 800.0), "ALS": (8.0, 32.0, 128.0)}
+"""Methods with a parameter, and the values that are tried."""
+PARAMETERS = {"item-kNN": "damping", "EASE": "penalty", "ALS": "factors"}
+
+Lists = Callable[[IntArray], IntArray]
+"""Gives the lists (n_people, 20) of these people."""
+Tell = Callable[[str, int, int], None]
+"""Is told what is being done, and how many people of how many are done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all."""
+
+    split: SplitWish
+    relevant: Sequence[InteractionType] = RELEVANT
+    people: int = PEOPLE
+    memory_bytes: int = MEMORY_BYTES
+    methods: Sequence[str] | None = None
+
+    def includes(self, method: str) -> bool:
+        """Return whether a method is asked for."""
+        return self.methods is None or method in self.methods
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Asked:
+    """Who is asked for, ascending, and what each of them liked later."""
+
+    people: IntArray
+    relevant: Sequence[IntArray]
+
+    def take(self, which: BoolArray, most: int, random: np.random.Generator) -> "Asked":
+        """Return some of those that a mask tells."""
+        places = np.flatnonzero(which)
+        if len(places) > most:
+            places = np.sort(random.choice(places, most, replace=False))
+        return Asked(people=self.people[places], relevant=[self.relevant[place] for place in places.tolist()])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Contender:
+    """A method that is ready: its name, what was chosen for it, and its lists."""
+
+    name: str
+    lists: Lists
+    parameters: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Trial:
+    """What a method is judged by."""
+
+    knowledge: Knowledge
+    warm: Asked
+    cold: Asked
+    seed: int
+
+
+def evaluate(history: History, wish: Wish, tell: Tell) -> Evaluation:
+    """Return how methods do on a history.
+
+    Raises:
+        InvalidInput: nobody has both known interactions and relevant ones that are held out.
+    """
+    parts = split(history.events, wish.split)
+    knowledge = Knowledge.of(history, parts.known, history.settings)
+    warm, cold = asked_people(knowledge, parts.held_out, wish)
+    if not len(warm.people) and not len(cold.people):
+        raise InvalidInput(nothing_to_judge(history, wish))
+    trial = _Trial(knowledge=knowledge, warm=warm, cold=cold, seed=wish.split.seed)
+    notes: list[str] = []
+    found = [_judged(trial, contender, tell) for contender in _contenders(trial, wish, tell, notes)]
+    return Evaluation(
+        name=history.name,
+        split=wish.split.kind,
+        cold=wish.split.cold,
+        seed=wish.split.seed,
+        relevant=[kind.value for kind in wish.relevant],
+        pieces=history.piece_count,
+        people=history.person_count,
+        interactions=len(history.events),
+        held_out=int(np.count_nonzero(parts.held_out)),
+        cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
+        warm_people_asked=len(warm.people),
+        cold_people_asked=len(cold.people),
+        methods=_beside_penchant(found, wish.split.seed),
+        notes=notes,
+    )
+
+
+def asked_people(knowledge: Knowledge, held_out: BoolArray, wish: Wish) -> tuple[Asked, Asked]:
+    """Return whom methods are judged by: people of whom something is known, and people of whom nothing is."""
+    people, relevant = relevant_pieces(knowledge, held_out, wish.relevant)
+    everyone = Asked(people=people, relevant=relevant)
+    random = np.random.default_rng([wish.split.seed, 2])
+    warm = knowledge.active[people] if len(people) else np.zeros(0, dtype=np.bool_)
+    return everyone.take(warm, wish.people, random), everyone.take(~warm, wish.people, random)
+
+
+def nothing_to_judge(history: History, wish: Wish) -> str:
+    """Return why nobody can be asked for."""
+    if not len(history.events):
+        return f"{history.name} has no interactions; recommendations are judged by what people did."
+    types = ", ".join(kind.value for kind in wish.relevant)
+    return (
+        f"Nobody in {history.name} has {types} among the interactions that are held out; name other types with "
+        "--relevant, or another --split."
+    )
+
+
+def mean_ndcg(lists: IntArray, relevant: Sequence[IntArray]) -> FloatArray:
+    """Return NDCG@10 by person."""
+    return metrics.ndcg(metrics.hits_of(lists, relevant), _counts(relevant))
+
+
+def in_batches(lists: Lists, people: IntArray, tell: Callable[[int], None]) -> IntArray:
+    """Return the lists of people, some at a time."""
+    found = np.full((len(people), metrics.RECALLED), metrics.NOTHING, dtype=np.int64)
+    for begin in range(0, len(people), BATCH):
+        batch = people[begin : begin + BATCH]
+        found[begin : begin + BATCH] = lists(batch)
+        tell(begin + len(batch))
+    return found
+
+
+def _contenders(trial: _Trial, wish: Wish, tell: Tell, notes: list[str]) -> Iterator[Contender]:
+    knowledge, seed = trial.knowledge, trial.seed
+    plain: dict[str, Callable[[], Score]] = {
+        "random": lambda: baselines.by_chance(knowledge, seed),
+        "popular": lambda: baselines.by_popularity(knowledge),
+    }
+    for name, method in plain.items():
+        if wish.includes(name):
+            yield Contender(name=name, lists=_ranking(method(), knowledge))
+    if wish.includes("content") or wish.includes(PENCHANT):
+        tell("index", 0, 1)
+        served = Served(knowledge)
+        if wish.includes("content"):
+            yield Contender(name="content", lists=lambda people: served.lists(people, Algorithm.COSINE))
+        if wish.includes(PENCHANT):
+            yield Contender(name=PENCHANT, lists=served.lists, parameters=_blend(knowledge))
+    for name, values in FITTED.items():
+        hindrance = _hindrance(name, knowledge, wish) if wish.includes(name) else None
+        if hindrance is not None:
+            notes.append(f"{name}: left out, since {hindrance}.")
+        elif wish.includes(name):
+            yield _fitted(trial, wish, tell, (name, values))
+
+
+def _hindrance(name: str, knowledge: Knowledge, wish: Wish) -> str | None:
+    """Return why a method cannot take part."""
+    if name == "ALS":
+        return None if baselines.als_is_there() else "the package implicit is not installed"
+    count = int(np.count_nonzero(knowledge.liked_counts))
+    needed = baselines.dense_bytes(count)
+    if needed <= wish.memory_bytes:
+        return None
+    return f"{count:,} liked pieces need {needed / 2**30:.1f} GiB (--memory)"
+
+
+def _fitted(trial: _Trial, wish: Wish, tell: Tell, method: tuple[str, Sequence[float]]) -> Contender:
+    """Return a method that is fitted to likes, with the parameter of these values that does best."""
+    name, values = method
+    knowledge = trial.knowledge
+    tell(f"{name}: parameters", 0, 1)
+    value, narrow = _chosen(knowledge, wish, name, values)
+    tell(f"{name}: fit", 0, 1)
+    known = _narrowed(knowledge, wish.relevant) if narrow else knowledge
+    parameters = f"{PARAMETERS[name]} {value:g}, {'relevant' if narrow else 'all'} likes"
+    score = _fit(known, name, value, np.flatnonzero(known.liked_counts))
+    return Contender(name=name, lists=_ranking(score, knowledge), parameters=parameters)
+
+
+def _chosen(knowledge: Knowledge, wish: Wish, name: str, values: Sequence[float]) -> tuple[float, bool]:
+    """Return the parameter that does best on a part of what is known, and whether only relevant types are likes."""
+    inner = replace(knowledge.history, events=knowledge.events)
+    parts = split(inner.events, replace(wish.split, cold=0.0))
+    part = Knowledge.of(inner, parts.known, knowledge.settings)
+    asked, _ = asked_people(part, parts.held_out, replace(wish, people=VALIDATION_PEOPLE))
+    if not len(asked.people):
+        return values[len(values) // 2], False
+
+    def means(known: Knowledge, tried: Sequence[float]) -> dict[float, float]:
+        pieces = np.sort(np.argsort(-known.liked_counts, kind="stable")[:VALIDATION_PIECES])
+        pieces = pieces[known.liked_counts[pieces] > 0]
+        ranked = {value: _ranking(_fit(known, name, value, pieces), part) for value in tried}
+        return {value: _mean_of(lists, asked) for value, lists in ranked.items()}
+
+    wide = means(part, values)
+    best = max(values, key=wide.__getitem__)
+    return best, means(_narrowed(part, wish.relevant), [best])[best] > wide[best]
+
+
+def _mean_of(lists: Lists, asked: Asked) -> float:
+    return float(mean_ndcg(in_batches(lists, asked.people, lambda _done: None), asked.relevant).mean())
+
+
+def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
+    if name == "ALS":
+        return baselines.or_popular(baselines.by_als(knowledge, int(value)), knowledge)
+    gram = baselines.shared_likes(knowledge, pieces)
+    fit = baselines.by_ease if name == "EASE" else baselines.by_neighbours
+    return baselines.or_popular(fit(knowledge, pieces, gram, value), knowledge)
+
+
+def _narrowed(knowledge: Knowledge, kinds: Sequence[InteractionType]) -> Knowledge:
+    """Return what is known as if only these types of interaction spoke for a piece."""
+    weights = knowledge.settings.interaction_weights
+    fewer = {kind: weight if kind in kinds else min(weight, 0) for kind, weight in weights.items()}
+    return replace(knowledge, settings=replace(knowledge.settings, interaction_weights=fewer))
+
+
+def _ranking(score: Score, knowledge: Knowledge) -> Lists:
+    return lambda people: best_unseen(score(people), knowledge, people)
+
+
+def _judged(trial: _Trial, contender: Contender, tell: Tell) -> tuple[MethodFigures, FloatArray]:
+    knowledge, total = trial.knowledge, len(trial.warm.people) + len(trial.cold.people)
+    began = time.perf_counter()
+    warm = in_batches(contender.lists, trial.warm.people, lambda done: tell(contender.name, done, total))
+    before = len(trial.warm.people)
+    cold = in_batches(contender.lists, trial.cold.people, lambda done: tell(contender.name, before + done, total))
+    seconds = time.perf_counter() - began
+    counts = metrics.shown_counts(warm, knowledge.piece_count)
+    is_cold = knowledge.met == 0
+    group, gains = _group(warm, trial.warm.relevant, trial.seed)
+    shown = warm[warm != metrics.NOTHING]
+    figures = MethodFigures(
+        name=contender.name,
+        parameters=contender.parameters,
+        seconds=round(seconds, 2),
+        warm_people=group,
+        cold_people=_group(cold, trial.cold.relevant, trial.seed)[0],
+        warm_pieces=_among(warm, trial, ~is_cold),
+        cold_pieces=_among(warm, trial, is_cold),
+        coverage10=round(metrics.coverage(counts), 5),
+        gini10=round(metrics.gini(counts), 5),
+        novelty10=round(metrics.novelty(warm, knowledge.met, knowledge.history.person_count), 3),
+        cold_shown=round(float(is_cold[shown].mean()), 5) if len(shown) else 0.0,
+    )
+    return figures, gains
+
+
+def _among(lists: IntArray, trial: _Trial, pieces: BoolArray) -> Group:
+    """Return the figures of warm people where only some pieces are relevant."""
+    relevant = [each[pieces[each]] for each in trial.warm.relevant]
+    places = [place for place, each in enumerate(relevant) if len(each)]
+    return _group(lists[places], [relevant[place] for place in places], trial.seed)[0]
+
+
+def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[Group, FloatArray]:
+    if not relevant:
+        return Group(people=0, ndcg10=None, recall20=None), np.zeros(0)
+    hits, counts = metrics.hits_of(lists, relevant), _counts(relevant)
+    gains = metrics.ndcg(hits, counts)
+    group = Group(
+        people=len(relevant),
+        ndcg10=Figure.of(intervals.estimate(gains, seed)),
+        recall20=Figure.of(intervals.estimate(metrics.recall(hits, counts), seed)),
+    )
+    return group, gains
+
+
+def _beside_penchant(found: Sequence[tuple[MethodFigures, FloatArray]], seed: int) -> list[MethodFigures]:
+    """Return the figures with penchant's compared to each."""
+    ours = next((gains for figures, gains in found if figures.name == PENCHANT), None)
+    beside = []
+    for figures, gains in found:
+        if ours is None or figures.name == PENCHANT or not len(gains):
+            beside.append(figures)
+            continue
+        difference, ratio = intervals.compared(ours, gains, seed)
+        members = {name: getattr(figures, name) for name in MethodFigures.__struct_fields__}
+        members |= {"penchant_minus": Figure.of(difference), "penchant_ratio": Figure.of(ratio)}
+        beside.append(MethodFigures(**members))
+    return beside
+
+
+def _counts(relevant: Sequence[IntArray]) -> IntArray:
+    return np.asarray([len(each) for each in relevant], dtype=np.int64)
+
+
+def _blend(knowledge: Knowledge) -> str:
+    blend = knowledge.settings.blend
+    return f"{blend.content:g} content, {blend.audience:g} audience, {blend.popularity:g} popularity"

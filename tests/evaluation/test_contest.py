@@ -1,0 +1,178 @@
+"""Methods are judged over the same people; what penchant is judged by is what the service serves."""
+
+import json
+import time
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from conftest import Service
+from evaluation.conftest import drawn, made
+from penchant.errors import InvalidInput
+from penchant.evaluation import baselines, plot
+from penchant.evaluation.contest import PENCHANT, Wish, evaluate
+from penchant.evaluation.histories import TYPES, History, history_of
+from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.report import Evaluation, as_json
+from penchant.evaluation.served import Served
+from penchant.evaluation.splits import SplitWish, split
+from penchant.model import DAY_MS, Algorithm, InteractionType, Piece, SourceSettings
+from penchant.wire import decode_stored_piece, encode, format_timestamp
+
+PLAIN = ("random", "popular", "content", PENCHANT, "item-kNN", "EASE")
+
+
+def quietly(_what: str, _done: int, _total: int) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def report(alike: History) -> Evaluation:
+    return evaluate(alike, Wish(split=SplitWish(cold=0.1)), quietly)
+
+
+def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation) -> None:
+    gains = {each.name: each.warm_people.ndcg10.value for each in report.methods if each.warm_people.ndcg10}
+
+    assert set(gains) >= set(PLAIN)
+    for method in (PENCHANT, "item-kNN", "EASE"):
+        assert gains[method] > 2 * max(gains["random"], gains["popular"], gains["content"])
+
+
+def test_the_same_wish_gives_the_same_figures(alike: History, report: Evaluation) -> None:
+    again = evaluate(alike, Wish(split=SplitWish(cold=0.1)), quietly)
+
+    def figures(evaluation: Evaluation) -> list[object]:
+        return [{**json.loads(encode(each)), "seconds": 0} for each in evaluation.methods]
+
+    assert figures(again) == figures(report)
+
+
+def test_warm_and_cold_people_and_pieces_are_told_apart(report: Evaluation) -> None:
+    ease, content = report.method("EASE"), report.method("content")
+
+    assert ease is not None
+    assert content is not None
+    assert report.cold_people_asked == ease.cold_people.people > 0
+    assert report.warm_people_asked == ease.warm_people.people > ease.cold_pieces.people > 0
+    assert report.cold_pieces > 0
+    assert ease.cold_pieces.recall20 is not None
+    assert ease.cold_pieces.recall20.value < 0.5
+    assert content.cold_shown > 0
+
+
+def test_penchant_is_compared_with_each_over_the_same_people(report: Evaluation) -> None:
+    ours = report.method(PENCHANT)
+    assert ours is not None
+    for each in report.methods:
+        if each.name == PENCHANT:
+            assert each.penchant_minus is None
+            continue
+        assert each.penchant_minus is not None
+        assert ours.warm_people.ndcg10 is not None
+        assert each.warm_people.ndcg10 is not None
+        difference = ours.warm_people.ndcg10.value - each.warm_people.ndcg10.value
+        assert each.penchant_minus.value == pytest.approx(difference, abs=1e-4)
+        assert each.penchant_minus.low <= each.penchant_minus.value <= each.penchant_minus.high
+
+
+def test_at_most_so_many_people_are_asked(alike: History) -> None:
+    found = evaluate(alike, Wish(split=SplitWish(cold=0.3), people=7, methods=("popular",)), quietly)
+
+    assert (found.warm_people_asked, found.cold_people_asked) == (7, 7)
+
+
+def test_methods_that_need_too_much_memory_are_left_out_and_named(alike: History) -> None:
+    found = evaluate(alike, Wish(split=SplitWish(), memory_bytes=1_000, methods=("EASE", "popular")), quietly)
+
+    assert [each.name for each in found.methods] == ["popular"]
+    assert found.notes[0].startswith("EASE: left out, since 80 liked pieces need")
+
+
+def test_als_is_left_out_where_its_package_is_missing(alike: History) -> None:
+    if baselines.als_is_there():
+        pytest.skip("the package implicit is installed")
+
+    found = evaluate(alike, Wish(split=SplitWish(), methods=("ALS",)), quietly)
+
+    assert (found.methods, found.notes) == ([], ["ALS: left out, since the package implicit is not installed."])
+
+
+def test_nothing_to_judge_is_told() -> None:
+    empty = made([], ["a", "b"])
+    with pytest.raises(InvalidInput, match="has no interactions"):
+        evaluate(empty, Wish(split=SplitWish()), quietly)
+    watched = made([("u", f"p{number}", "Watch", number) for number in range(9)], [f"p{number}" for number in range(9)])
+    with pytest.raises(InvalidInput, match="Nobody in made has RateLike among"):
+        evaluate(watched, Wish(split=SplitWish(), relevant=(InteractionType.RATE_LIKE,)), quietly)
+
+
+def test_the_json_is_the_report_and_the_plot_tells_every_method(report: Evaluation) -> None:
+    read = json.loads(as_json(report))
+    picture = ET.fromstring(plot.svg(report))  # noqa: S314  # our own text
+
+    assert read["methods"][3]["warmPeople"]["ndcg10"].keys() == {"value", "low", "high"}
+    name = "{http://www.w3.org/2000/svg}"
+    assert picture.get("role") == "img"
+    assert [picture.find(f"{name}{each}").get("id") for each in ("title", "desc")] == ["title", "desc"]  # type: ignore[union-attr]
+    assert picture.get("aria-labelledby") == "title desc"
+    told = picture.findtext(f"{name}desc") or ""
+    assert all(f"{method} 0." in told for method in PLAIN)
+    assert len(picture.findall(f".//{name}circle")) == len(report.methods)
+
+
+def test_a_plot_of_nothing_is_still_a_picture(report: Evaluation) -> None:
+    members = {name: getattr(report, name) for name in Evaluation.__struct_fields__} | {"methods": [], "name": "<a>"}
+
+    assert "NDCG@10 on &lt;a&gt;" in plot.svg(Evaluation(**members))
+
+
+def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:
+    rows = [("u", "a", "RateLike", 3), ("u", "b", "RateLike", 9), ("w", "b", "Watch", 5)]
+    pieces = [Piece(id=each, weights={}, available_from=20 * DAY_MS) for each in "abc"]
+    events = [(person, piece, InteractionType(kind), day * DAY_MS) for person, piece, kind, day in rows]
+    history = history_of("made", pieces, events, SourceSettings())
+    knowledge = Knowledge.of(history, np.ones(3, dtype=np.bool_), history.settings)
+
+    assert dict(Served(knowledge).prepared.snapshot.day_counts()) == {3: 1, 5: 1, 9: 1}
+
+
+WORDS = ("love", "war", "tea", "rain", "ships", "bees")
+
+
+def test_penchant_is_what_the_service_serves(service: Service) -> None:
+    """From the known part of a history, asked for at the same moment."""
+    now = int(time.time() * 1000)
+    bodies = [
+        {"id": f"p{number:04d}", "categories": {"theme": [WORDS[number % 6], WORDS[number % 5]]}}
+        for number in range(60)
+    ]
+    history = drawn(40, 60, 10, groups=3)
+    events = replace(history.events, times=history.events.times // DAY_MS * 1000 + now - 60_000)
+    pieces = [decode_stored_piece(encode(body), now - 60_000) for body in bodies]
+    history = replace(history, pieces=pieces, events=events)
+    known = split(events, SplitWish(kind="random")).known
+    knowledge = Knowledge.of(history, known, history.settings)
+    service.submit("s", *bodies)
+    rows = [
+        {
+            "userId": f"u{person}",
+            "contentId": history.ids[piece],
+            "type": TYPES[kind].value,
+            "timestamp": format_timestamp(when),
+        }
+        for person, piece, kind, when in zip(
+            *(column[known].tolist() for column in (events.people, events.pieces, events.types, events.times)),
+            strict=True,
+        )
+    ]
+    assert service.post("/s/interactions", json=rows).status_code == 200
+    served = Served(knowledge)
+
+    for person in (0, 1, 2, 17, 39):
+        for algorithm in (None, Algorithm.COSINE):
+            algo = "" if algorithm is None else f"?algo={algorithm.value}"
+            answer = service.get(f"/s/users/u{person}/recommendation{algo}").json()
+            assert served.ids(person, algorithm) == [each["id"] for each in answer["content"]]

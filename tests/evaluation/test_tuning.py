@@ -1,0 +1,107 @@
+"""Settings are proposed only where they are better beyond doubt."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.conftest import drawn, made
+from penchant.errors import InvalidInput
+from penchant.evaluation import tuning
+from penchant.evaluation.contest import Wish
+from penchant.evaluation.histories import History, history_of
+from penchant.evaluation.splits import SplitWish
+from penchant.evaluation.tuning import Tuned, TuningWish, changed_members, tune
+from penchant.model import DAY_MS, Blend, InteractionType, Piece, SourceSettings, Term
+
+QUICK = TuningWish(wish=Wish(split=SplitWish(), people=60), candidates=16, seconds=60, test_people=120)
+
+
+def quietly(_what: str, _done: int, _total: int) -> None:
+    pass
+
+
+def tuned(history: History, wish: TuningWish = QUICK, now: Callable[[], float] = lambda: 0.0) -> Tuned:
+    return tune(history, wish, quietly, now)
+
+
+@pytest.fixture(scope="module")
+def misled(alike: History) -> History:
+    """A history in which people like the same pieces, under settings that look at popularity alone."""
+    return replace(alike, settings=SourceSettings(blend=Blend(content=0, audience=0, popularity=1)))
+
+
+@pytest.fixture(scope="module")
+def found(misled: History) -> Tuned:
+    return tuned(misled)
+
+
+def test_settings_that_are_better_are_found_and_judged_by_others(found: Tuned) -> None:
+    assert found.better
+    assert found.settings.blend.audience > found.settings.blend.popularity
+    assert found.test_after.value - found.test_before.value == pytest.approx(found.gain.value)
+    assert found.gain.low > 0
+    assert found.test_after.value > 2 * found.test_before.value
+    assert 0 < found.sure_gain < found.validation_gain.value
+
+
+def test_the_same_seed_finds_the_same(misled: History, found: Tuned) -> None:
+    assert tuned(misled) == found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_proposed_where_all_is_chance(seed: int) -> None:
+    assert not tuned(drawn(150, 80, 12, seed=seed)).better
+
+
+def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People like pieces of one theme; a second category, of far greater weights, says nothing."""
+    monkeypatch.setattr(tuning, "BLENDS", ())
+    random = np.random.default_rng(0)
+    pieces = [
+        Piece(
+            id=f"p{number:03d}",
+            weights={Term("theme", str(number % 6)): 1}
+            | {Term("noise", str(each)): 400 for each in random.choice(12, 3, replace=False).tolist()},
+        )
+        for number in range(240)
+    ]
+    rows = [
+        (f"u{person}", f"p{piece:03d}", InteractionType.RATE_LIKE, day * DAY_MS)
+        for person in range(120)
+        for day, piece in enumerate(random.choice(np.arange(person % 6, 240, 6), 10, replace=False).tolist())
+    ]
+    settings = SourceSettings(blend=Blend(content=1, audience=0, popularity=0))
+
+    wish = replace(QUICK, wish=Wish(split=SplitWish(), people=120), candidates=30)
+
+    found = tuned(history_of("themes", pieces, rows, settings), wish)
+
+    assert found.better
+    assert found.settings.category_weights.get("theme", 1) > found.settings.category_weights.get("noise", 1)
+
+
+def test_it_ends_in_time(misled: History) -> None:
+    clock = itertools.count(step=20.0)
+
+    found = tuned(misled, now=lambda: next(clock))
+
+    assert found.tried <= 3
+
+
+def test_it_tries_no_more_than_it_may(misled: History) -> None:
+    assert tuned(misled, replace(QUICK, candidates=2)).tried == 2
+
+
+def test_nobody_to_judge_by_is_told() -> None:
+    with pytest.raises(InvalidInput, match="has no interactions"):
+        tuned(made([], ["a"]))
+
+
+def test_what_changed_is_told_by_path() -> None:
+    before = {"halfLifeDays": 90, "blend": {"content": 0.1, "audience": 0.8}, "categoryWeights": {}}
+    after = {"halfLifeDays": 90, "blend": {"content": 0.3, "audience": 0.8}, "categoryWeights": {"tag": 2}}
+
+    assert changed_members(before, after) == [("blend.content", 0.1, 0.3), ("categoryWeights.tag", None, 2)]
