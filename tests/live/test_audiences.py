@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from live.conftest import Sources
+from penchant.errors import PreviewTooLarge
 from penchant.index import tally
 from penchant.live import likes_builder
 from penchant.live.array_files import Published
@@ -31,19 +32,18 @@ TODAY = int(time.time()) // 86_400
 PIECES = [f"p{number}" for number in range(1, 6)]
 PEOPLE = ["ada", "bob", "cyd", "dan"]
 KINDS = ["Watch", "RateLike", "RateDislike", "Click"]
+RECORD = st.tuples(
+    st.just("record"), st.sampled_from(PEOPLE), st.sampled_from(PIECES), st.sampled_from(KINDS), st.integers(0, 12)
+)
 STEPS = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("record"),
-            st.sampled_from(PEOPLE),
-            st.sampled_from(PIECES),
-            st.sampled_from(KINDS),
-            st.integers(0, 12),
-        ),
+        RECORD,
+        RECORD,
+        RECORD,
         st.tuples(st.just("erase"), st.sampled_from(PEOPLE)),
         st.tuples(st.sampled_from(["build", "look", "look", "restart", "next day", "flip", "purge"])),
     ),
-    max_size=25,
+    max_size=30,
 )
 KEPT_10_DAYS = SourceSettings(retention_days=10)
 FLIPPED = SourceSettings(
@@ -133,7 +133,8 @@ def test_a_worker_with_files_counts_as_one_from_sql_alone(
     days = [today]
     builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=lambda: days[0] * 86_400)
     worker = Counter(sources, likes_files, source=source)
-    for step in [*steps, ("build",), ("look",), ("restart",), ("look",)]:
+    begun = [("record", person, "p1", "Watch", 0) for person in PEOPLE]
+    for step in [*begun, ("build",), *steps, ("restart",), ("look",), ("build",), ("look",), ("restart",), ("look",)]:
         match step:
             case "record", person, piece, kind, age:
                 sources.record(person, piece, kind, at=at(age), source=source)
@@ -356,3 +357,16 @@ def test_a_count_serves_its_day_its_settings_and_its_history(sources: Sources) -
     sources.do(DeleteSource(account_id=sources.account, source="s"))
     fill(sources)
     assert not counted.serves(worker.wanted(), 1.0)
+
+
+def test_a_bounded_count_may_start_from_a_file(sources: Sources, likes_files: LikesFiles) -> None:
+    fill(sources)
+    LikesBuilder(sources.storage, likes_files, Metrics()).build_due()
+    sources.record("eve", "p2")
+    worker = Counter(sources, likes_files)
+
+    counted = worker.audiences.count(None, worker.wanted(), most=1)
+
+    assert counted.cursor.version == sources.head().interactions_version
+    with pytest.raises(PreviewTooLarge):
+        Counter(sources).audiences.count(None, worker.wanted(), most=1)
