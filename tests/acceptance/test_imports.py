@@ -1,8 +1,10 @@
 """Imports by real processes: killed and run again, into a server by its address, and large ones in little memory."""
 
+import contextlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -120,21 +122,30 @@ def test_what_a_server_does_not_take_is_told(server: Server, tmp_path: Path, mon
     assert "pk_wrong" not in refused.stderr
 
 
+def high_water_mib(process: int) -> float:
+    """Return the most memory that a process has had; what it was forked from counts in its resource usage."""
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{process}/status").read_text()
+        return sum(int(kib) for kib in re.findall(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)) / 1024
+    return 0.0
+
+
 def test_a_large_import_takes_no_more_memory_than_a_batch(tmp_path: Path) -> None:
     files = write_rows(tmp_path / "files", ROWS)
     words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
     with start(*words) as process:
         assert process.stdout is not None
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
+        most_mib = 0.0
+        while process.poll() is None:
+            most_mib = max(most_mib, high_water_mib(process.pid))
+            time.sleep(0.05)
+        report = json.load(process.stdout)
 
-    report = json.loads(output)
     print(  # noqa: T201  # the figure is what it is for
         f"{report['rows']} rows in {report['seconds']} s, {report['rows'] / report['seconds']:.0f} rows/s, "
-        f"{usage.ru_maxrss / 1024:.0f} MiB at most"
+        f"{most_mib:.0f} MiB at most"
     )
 
-    assert status == 0
+    assert process.returncode == 0
     assert report["rows"] == ROWS + 2_000
-    assert usage.ru_maxrss / 1024 < MAX_RSS_MIB
+    assert 0 < most_mib < MAX_RSS_MIB
