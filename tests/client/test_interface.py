@@ -1,6 +1,7 @@
 """The tests of the interface hold through the client as well, whichever of the two kinds."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,11 +15,12 @@ WEB = Path(__file__).parents[1] / "web"
 NAMES = ("access", "administration", "content", "explanations", "people", "previews", "similar", "why")
 SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]
 LEAST_REQUESTS = 1_000
+LONG = pytest.mark.skipif("PENCHANT_LONG_TESTS" not in os.environ, reason="two minutes more; CI runs it by itself")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ("client", "async-client"))
+@pytest.mark.parametrize("kind", ("client", pytest.param("async-client", marks=LONG)))
 def test_the_interface_is_the_same_through_the_client(kind: str) -> None:
     words = ["-q", "-p", "no:cacheprovider", "--through", kind, *SUITES]
     ran = subprocess.run(
