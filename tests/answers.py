@@ -5,16 +5,28 @@ from typing import Any
 
 import numpy as np
 
-from penchant.index import Blending, Filter, Person, Snapshot, Tally, Wanted, recommended
-from penchant.model import DAY_MS, Algorithm, Piece, Seed, Term
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    BlendFactors,
+    Filter,
+    ListSpec,
+    PersonVector,
+    Snapshot,
+    Tally,
+    build_weights,
+    recommended,
+)
+from penchant.model import DAY_MS, Algorithm, GradedLike, IndexedPiece, InteractionType, SourceSettings, Term
 from penchant.wire import decode_stored_piece
 
 EVERYTHING = Filter(moment=1)
 TERMS = [Term(category, keyword) for category in ("deep/er", "genre", "none", "tag") for keyword in "abcde"]
-BLENDING = Blending(0.5, 0.3, 0.2, total=1.0, median=0.25, credits=np.array([1.0, 0.5, 0.0]), today=1)
+BLENDING = BlendFactors(0.5, 0.3, 0.2, total=1.0)
+CREDITS = np.array([1.0, 0.5, 0.0])
 
 
-def stored(piece: dict[str, Any], first_submitted_at: int = 0) -> Piece:
+def stored(piece: dict[str, Any], first_submitted_at: int = 0) -> IndexedPiece:
     """Return a piece as followers get it."""
     return decode_stored_piece(json.dumps(piece).encode(), first_submitted_at)
 
@@ -50,11 +62,16 @@ def all_answers(snapshot: Snapshot, ids: list[str], weights: dict[str, float] | 
 
 
 def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fill: bool) -> list[tuple[int, str]]:
-    tally = Tally.empty(["Play"], 0)
-    for user, piece_id in ((b"u1", "p1"), (b"u2", "p1"), (b"u2", "p2"), (b"u3", "é")):
-        tally.record(user.ljust(16), piece_id, DAY_MS, positive=True, rating=None)
-    audience = tally.audience(1, 0)
-    popular, alike = audience.popular(snapshot.parts), audience.liked_alike(snapshot.parts, [Seed("p1", 2.0)])
-    person = Person(values={term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
-    wanted = Wanted(shown=EVERYTHING, blending=BLENDING, category_weights=weights, take=take, fill=fill)
+    tally, settings = Tally.empty(0), SourceSettings(category_weights=weights)
+    for version, (user, piece_id) in enumerate(((b"u1", "p1"), (b"u2", "p1"), (b"u2", "p2"), (b"u3", "é"))):
+        tally.record(user.ljust(16), piece_id, InteractionType.PLAY, DAY_MS, version)
+    catalogue = snapshot.merged()
+    made = AudienceWeights.none()
+    if len(catalogue):
+        made = build_weights(tally.compacted().matrix(catalogue.ids, settings, 0), catalogue, weights)
+    audience = Audience(tally.popularity(settings, 1), made)
+    popular = audience.popular(snapshot.parts, (1, 30.0), lambda: CREDITS)
+    alike = audience.liked_alike(snapshot.parts, [GradedLike("p1", 4)])
+    person = PersonVector(values={term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
+    wanted = ListSpec(shown=EVERYTHING, blending=BLENDING, category_weights=weights, take=take, fill=fill)
     return recommended(snapshot, person, popular, alike, wanted)

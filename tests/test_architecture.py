@@ -2,11 +2,12 @@
 
 import ast
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-import penchant
+import penchant.errors
 
 ROOT = Path(penchant.__file__).parent
 MAX_FILE_LINES = 400
@@ -26,6 +27,12 @@ LEVELS = (
 )
 CLIENT_IMPORTS = {"client", "errors", "wire"}
 """The client stands apart: nobody imports it, and it shares only what is written over HTTP."""
+LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "numba"}
+LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant"}
+"""What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
+ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
+"""The client mirrors the service's errors under their names."""
+PARTICIPLE = re.compile(r"(?!Feed|Seed|String)[A-Z][a-z]+(?:ed|ing|own|eld|ought)")
 FILES = [path for path in sorted(ROOT.rglob("*.py")) if "versions" not in path.parts]
 NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
@@ -76,8 +83,25 @@ def test_files_and_functions_stay_short_and_described(path: Path) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION_LINES, node.name
-            inner = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
-            assert not inner, f"{node.name} imports"
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_with_a_reason(path: Path) -> None:
+    text = path.read_text()
+    lines = text.splitlines()
+    importers = defaultdict(set)
+    for function in ast.walk(ast.parse(text)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+                    importers[name.split(".")[0]].add(function.name)
+                    assert re.search(r"# noqa: PLC0415  # \w", lines[node.lineno - 1]), (
+                        f"{function.name} says no reason"
+                    )
+
+    assert set(importers) <= LATE_IMPORTS
+    assert {name: found for name, found in importers.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +114,7 @@ def test_files_and_functions_stay_short_and_described(path: Path) -> None:
         (r"\b(?:from|import) httpx\b", "client/"),
         (r"\b(?:from|import) click\b", "cli/"),
         (r"\b(?:from|import) granian\b", "cli/"),
+        (r"[\"'](?:Click|Bookmark|RateDislike)[\"']", "model.py"),
     ),
 )
 def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
@@ -114,5 +139,65 @@ def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
         assert not imports & {"time", "datetime", "threading", "asyncio", "os", "pathlib", "random"}
 
 
+def test_a_class_name_exists_once_and_is_a_noun() -> None:
+    homes = defaultdict(list)
+    for name, path in zip(NAMES, FILES, strict=True):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not (name == "client/errors.py" and node.name in ERRORS):
+                homes[node.name.lstrip("_")].append(name)
+
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+    assert [name for name in homes if PARTICIPLE.fullmatch(name) and name not in ERRORS] == []
+
+
 def test_no_two_rooms_are_called_utilities() -> None:
     assert not [name for name in NAMES if re.search(r"util|helper|common|core|manager", name)]
+
+
+def test_decisions_are_numbered_the_newest_first_and_what_code_cites_exists() -> None:
+    decisions = (ROOT.parents[1] / "docs" / "decisions.md").read_text()
+    bold = re.findall(r"^- \*\*(.*)", decisions, re.MULTILINE)
+    numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", decisions, re.MULTILINE)]
+    cited = {
+        int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", path.read_text())
+    }
+
+    assert [text for text in bold if not re.match(r"D\d+\. ", text)] == [], "a decision begins with its number"
+    assert numbers == list(range(len(numbers), 0, -1)), "a new one takes the next number and stands above all others"
+    assert len(cited) >= 15
+    assert cited <= set(numbers)
+
+
+def test_a_word_of_the_glossary_has_one_meaning() -> None:
+    glossary = (ROOT.parents[1] / "docs" / "glossary.md").read_text()
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", glossary, re.MULTILINE)
+    words = [word for word, _ in rows]
+
+    assert len(words) >= 40
+    assert [word for word in words if words.count(word) > 1] == []
+
+
+def test_the_architecture_is_short_and_draws_every_part() -> None:
+    page = (ROOT.parents[1] / "ARCHITECTURE.md").read_text()
+    diagram = page.split("```")[1]
+    parts = {part_of(path) for path in FILES} - {"__init__"}
+
+    assert len(page.splitlines()) <= 200
+    assert [part for part in sorted(parts) if not re.search(rf"\b{part}\b", diagram)] == []
+
+
+def test_what_contributing_points_to_is_there() -> None:
+    page = (ROOT.parents[1] / "CONTRIBUTING.md").read_text()
+    pointers = re.findall(r"`([a-z_/]+\.py)(?:: (\w+))?`", page)
+    homes = {
+        path: next((folder for folder in (ROOT, ROOT.parents[1]) if (folder / path).is_file()), None)
+        for path, _ in pointers
+    }
+
+    assert len(pointers) > 40
+    assert [path for path, home in homes.items() if home is None] == [], "moved: say in CONTRIBUTING.md where it is now"
+    for path, name in pointers:
+        assert not name or re.search(rf"\b(def|class) {name}\b", ((homes[path] or ROOT) / path).read_text()), (
+            path,
+            name,
+        )

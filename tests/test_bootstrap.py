@@ -7,7 +7,7 @@ import pytest
 from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, shared_metrics
 from penchant.errors import StorageUnavailable
 from penchant.live.election import Election
-from penchant.settings import METRICS_VARIABLE, Settings, metrics_folder
+from penchant.settings import METRICS_VARIABLE, NodeSettings, metrics_folder
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(METRICS_VARIABLE, "")
 
 
-def test_workers_get_a_folder_that_goes_with_the_service(settings: Settings) -> None:
+def test_workers_get_a_folder_that_goes_with_the_service(settings: NodeSettings) -> None:
     with shared_metrics(settings):
         folder = metrics_folder()
         assert folder is not None
@@ -26,7 +26,7 @@ def test_workers_get_a_folder_that_goes_with_the_service(settings: Settings) -> 
     assert not folder.exists()
 
 
-def test_only_folders_that_no_service_holds_are_removed(settings: Settings) -> None:
+def test_only_folders_that_no_service_holds_are_removed(settings: NodeSettings) -> None:
     home = Path(settings.data) / METRICS_FOLDER
     for name in ("left", "held", "starting"):
         (home / name).mkdir(parents=True)
@@ -40,7 +40,7 @@ def test_only_folders_that_no_service_holds_are_removed(settings: Settings) -> N
     holder.close()
 
 
-def test_two_services_on_a_data_folder_count_apart(settings: Settings) -> None:
+def test_two_services_on_a_data_folder_count_apart(settings: NodeSettings) -> None:
     with shared_metrics(settings):
         first = metrics_folder()
         with shared_metrics(settings):
@@ -52,11 +52,14 @@ def test_two_services_on_a_data_folder_count_apart(settings: Settings) -> None:
 def test_a_data_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(StorageUnavailable, match="data folder"), shared_metrics(Settings(data=str(tmp_path / "file"))):
+    with (
+        pytest.raises(StorageUnavailable, match="data folder"),
+        shared_metrics(NodeSettings(data=str(tmp_path / "file"))),
+    ):
         pass
 
 
-def test_a_folder_for_metrics_that_cannot_be_made_is_a_clear_error(settings: Settings) -> None:
+def test_a_folder_for_metrics_that_cannot_be_made_is_a_clear_error(settings: NodeSettings) -> None:
     Path(settings.data).mkdir()
     (Path(settings.data) / METRICS_FOLDER).touch()
 

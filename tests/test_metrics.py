@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from conftest import Service
+from databases import new_database
 from factories import piece
 from penchant.model import EncodedPiece
 from penchant.settings import METRICS_VARIABLE, counting_alone
 from penchant.storage import Command, Outcome, SubmitPieces, open_storage
 from penchant.storage.group_commit import Lane
 from penchant.telemetry import Metrics
-from storage.conftest import new_database
+from serving import Service
 
 
 def value(registry: CollectorRegistry, name: str, **labels: str) -> float:
@@ -42,9 +42,9 @@ def test_a_lane_tells_what_waits_and_how_long_it_did() -> None:
         return [Outcome() for _ in commands]
 
     lane = Lane("content", carry_out, metrics)  # type: ignore[arg-type]
-    futures = [lane.submit(submission())]
+    futures = [lane.enqueue(submission())]
     assert held.wait(10)
-    futures += [lane.submit(submission(body=b"x" * 100)) for _ in range(3)]
+    futures += [lane.enqueue(submission(body=b"x" * 100)) for _ in range(3)]
 
     assert lane.queued == (3, 300)
     time.sleep(0.05)
@@ -63,18 +63,18 @@ def test_connections_in_use_are_counted_and_those_made(tmp_path: Path, postgresq
     metrics = Metrics()
     opened = open_storage(folder=tmp_path, database_url=new_database(postgresql), metrics=metrics)
     with closing(opened) as storage:
-        account = storage.account_id("one")
+        account = storage.accounts.ensure("one")
         storage.submit(submission(account)).result(30)
-        listings = [storage.open_ids(account, "s") for _ in range(10)]
-        before = storage.connections
+        listings = [storage.pieces.open_ids(account, "s") for _ in range(10)]
+        before = storage.upkeep.connections
 
         for listing in listings:
             listing.__enter__()
-        taken = storage.connections
+        taken = storage.upkeep.connections
         for listing in listings:
             listing.__exit__(None, None, None)
 
-        assert (before, taken, storage.connections) == (0, 10, 0)
+        assert (before, taken, storage.upkeep.connections) == (0, 10, 0)
         assert value(metrics.registry, "penchant_database_connections_opened_total") >= 9
 
 

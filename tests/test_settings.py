@@ -7,9 +7,9 @@ import pytest
 from penchant.errors import InvalidSettings
 from penchant.model import BASIC_PLAN, FULL_PLAN, Feature
 from penchant.settings import (
+    NodeSettings,
     PlanSettings,
     PublishedSettings,
-    Settings,
     changed_settings,
     load_settings,
     merge_settings,
@@ -77,36 +77,36 @@ def test_plans_are_configured_and_built_in(tmp_path: Path) -> None:
     assert (press.requests_per_second, press.pieces_per_source, press.sources) == (5, 10, None)
     assert (settings.plan("full"), settings.plan("basic"), settings.plan("no")) == (FULL_PLAN, BASIC_PLAN, None)
     assert settings.plan_names() == ["basic", "full", "press"]
-    assert Settings().plan_names() == ["basic", "full"]
+    assert NodeSettings().plan_names() == ["basic", "full"]
 
 
 def test_what_may_change_while_it_runs_does_and_nothing_else() -> None:
-    running = Settings(port=1, log_level="info")
-    read = Settings(port=2, log_level="debug")
+    running = NodeSettings(port=1, log_level="info")
+    read = NodeSettings(port=2, log_level="debug")
 
     merged = merge_settings(running, read)
 
-    assert merged == Settings(port=1, log_level="debug")
+    assert merged == NodeSettings(port=1, log_level="debug")
     assert changed_settings(running, merged) == ["log-level"]
     assert changed_settings(merged, read) == ["port"]
 
 
 def test_published_settings_are_found_once_and_hold_no_secret(tmp_path: Path) -> None:
-    start = Settings(database="postgresql://user:secret@host/db", port=1)
+    start = NodeSettings(database="postgresql://user:secret@host/db", port=1)
     plans = {"press": PlanSettings(features=(Feature.LISTS,), sources=0)}
     published = PublishedSettings(start, tmp_path)
     assert published.newer() is None
 
-    publish_settings(tmp_path, Settings(plans=plans, port=2, database="postgresql://other"))
+    publish_settings(tmp_path, NodeSettings(plans=plans, port=2, database="postgresql://other"))
 
     found = published.newer()
     assert found is not None
     assert (found.plans, found.port, found.database) == (plans, 1, start.database)
     assert published.newer() is None
     assert not any(b"postgresql" in path.read_bytes() for path in tmp_path.iterdir())
-    publish_settings(tmp_path, Settings())
+    publish_settings(tmp_path, NodeSettings())
     assert published.newer() == start
 
 
 def test_nothing_is_published_to_a_process_that_counts_alone() -> None:
-    assert PublishedSettings(Settings(), None).newer() is None
+    assert PublishedSettings(NodeSettings(), None).newer() is None

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conftest import Service
 from factories import piece
 from penchant.errors import InvalidSettings
 from penchant.tracing import Attributes, Tell, beginning, send_spans, tracing
+from serving import Service
 
 HAS_SDK = importlib.util.find_spec("opentelemetry") is not None
 
@@ -83,11 +83,12 @@ def test_spans_of_opentelemetry_are_nested_and_continue_the_caller_s(service: Se
     sdk: Any = importlib.import_module("opentelemetry.sdk.trace")
     export: Any = importlib.import_module("opentelemetry.sdk.trace.export")
     memory: Any = importlib.import_module("opentelemetry.sdk.trace.export.in_memory_span_exporter")
+    propagate, trace = (importlib.import_module(f"opentelemetry.{name}") for name in ("propagate", "trace"))
     exporter = memory.InMemorySpanExporter()
     provider = sdk.TracerProvider()
     provider.add_span_processor(export.SimpleSpanProcessor(exporter))
     service.submit("s", piece("a", "x"), piece("b", "x"))
-    tracing.collect(beginning(provider), provider.shutdown)
+    tracing.collect(beginning(provider, propagate, trace), provider.shutdown)
     caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
     service.get("/s/content/a/similar", headers={"traceparent": caller})

@@ -3,10 +3,10 @@
 import html
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
-from conftest import Service
+import httpx
 
 HOME = "/-/dashboard"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -38,10 +38,22 @@ def fields_of(page: str, action: str) -> list[tuple[str, str]]:
     return found
 
 
+def words(answer: Any, section: str) -> str:
+    """Return the text of a section of a page, one space between all words."""
+    part = answer.text.partition(f'id="{section}"')[2].partition("</main>")[0]
+    return " ".join(text_of("<main>" + re.sub("<", " <", part)).split())
+
+
 def found_neighbours(page: str) -> list[str]:
     """Return the ids in the list of a page."""
     listed = page.partition('<ol class="entries">')[2].partition("</ol>")[0].replace("&amp;", "&")
     return re.findall(r"[?&]id=([^&\"]+)", listed)
+
+
+class VisitedService(Protocol):
+    """A service in this process, or one of its own."""
+
+    client: httpx.Client
 
 
 class Visitor:
@@ -50,7 +62,7 @@ class Visitor:
     It keeps its cookies itself: where requests go to several nodes in turn, a client takes them for several sites.
     """
 
-    def __init__(self, service: Service, key: str | None = None) -> None:
+    def __init__(self, service: VisitedService, key: str | None = None) -> None:
         self._client = service.client
         self.cookies: dict[str, str] = {}
         self.origin = str(self._client.base_url).rstrip("/")

@@ -1,4 +1,4 @@
-"""What can go wrong, in the project's own words.
+"""Errors of the service, in the project's own words.
 
 Every error that a caller may meet is a `PenchantError` with a stable code. Which HTTP status a code has is
 decided in `penchant.web`, never here.
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing wrong with a request: where (a JSON pointer or a parameter's name), and what is accepted."""
+    """A fault of a request: where it is (a JSON pointer or a parameter's name), and what is accepted there."""
 
     detail: str
     pointer: str | None = None
@@ -19,7 +19,7 @@ class Fault:
 
 
 class PenchantError(Exception):
-    """Something a caller asked for cannot be done; the message says what was wrong and what to do."""
+    """An error that a caller may meet; the message says what was wrong and what to do."""
 
     code: ClassVar[str] = "internal"
 
@@ -34,6 +34,12 @@ class MalformedPath(PenchantError):
     """The path or the query holds a malformed escape, invalid UTF-8 or a control character."""
 
     code = "malformed-path"
+
+
+class MalformedRequest(PenchantError):
+    """The request's head breaks the rules of HTTP in a way that leaves open what is meant."""
+
+    code = "malformed-request"
 
 
 class UnknownRoute(PenchantError):
@@ -59,7 +65,7 @@ class Unauthenticated(PenchantError):
 
 
 class RateExceeded(PenchantError):
-    """The key has used up its requests for this second."""
+    """The key has used up its requests for this second, or the account its new sources for this minute."""
 
     code = "rate-exceeded"
 
@@ -86,6 +92,18 @@ class NotAnAdmin(PenchantError):
     """Only a key with the admin role may do this."""
 
     code = "not-an-admin"
+
+
+class OriginNotAllowed(PenchantError):
+    """Pages of this origin may not call the service."""
+
+    code = "origin-not-allowed"
+
+
+class OutsideScope(PenchantError):
+    """The key is limited to other scopes."""
+
+    code = "outside-scope"
 
 
 class TooManySources(PenchantError):
@@ -155,7 +173,7 @@ class TooFewPieces(PenchantError):
 
 
 class PreviewTooLarge(PenchantError):
-    """What a preview asks for would take too long to find out."""
+    """The preview would take too long to compute."""
 
     code = "preview-too-large"
 

@@ -1,13 +1,15 @@
-"""The records that all parts speak of: pieces, interactions, settings of a source, plans.
+"""Records that all parts share: pieces, interactions, settings of a source, plans.
 
 Plain values without behaviour beyond what follows from them; no clock, no storage, no JSON.
 """
 
 import enum
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 MAX_NAME_LENGTH = 200
 """Characters in the name of a source, a category level or a catalog (interface, section 1)."""
@@ -27,8 +29,14 @@ MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
 MAX_PROFILE_INTERACTIONS = 10_000
 """How many of a person's latest interactions make the profile (interface, section 6)."""
-MAX_SEEDS = 100
-"""How many of the latest pieces that a person likes are compared with other people's (interface, section 6)."""
+LARGE_SOURCE = 50_000
+"""Pieces from which fewer likes of a person and fewer neighbours of a piece count (interface, section 6)."""
+MAX_LIKES, MAX_LIKES_OF_LARGE = 1_000, 200
+"""How many of a person's latest likes count, in a source of fewer pieces and in a large one (interface, section 6)."""
+TOP_GRADE = 16
+"""The grade of a purchase or a like (interface, section 6)."""
+TOP_WEIGHT = 4
+"""The weight of a type of interaction from which a like has the top grade."""
 DAY_MS = 86_400_000
 """Milliseconds in a UTC day."""
 
@@ -41,7 +49,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class IndexedPiece:
     """A content piece as the index sees it.
 
     ``weights`` maps each term to its effective weight: the submitted one, or for a keyword without weight
@@ -59,6 +67,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PieceLimits:
+    """How large a submitted piece may be: ``keywords`` of all its categories, and its bytes as JSON, as it came."""
+
+    keywords: int = 10_000
+    piece_bytes: int = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedPiece:
     """A piece as it is stored: its id, and the bytes of the JSON object that reads return."""
 
@@ -67,46 +83,78 @@ class EncodedPiece:
 
 
 class Algorithm(enum.Enum):
-    """How two pieces are compared."""
+    """The measure by which two pieces are compared."""
 
     JACCARD = "jaccard"
     COSINE = "cosine"
 
 
-class InteractionType(enum.Enum):
-    """What a person did with a piece."""
+class Basis(enum.Enum):
+    """What similar content goes by: the keywords of pieces, the people who like them, or the mean of both."""
 
-    CLICK = "Click"
-    PLAY = "Play"
-    WATCH = "Watch"
-    BOOKMARK = "Bookmark"
-    PREVIEW = "Preview"
-    PURCHASE = "Purchase"
-    RATE_LIKE = "RateLike"
-    RATE_DISLIKE = "RateDislike"
+    CONTENT = "content"
+    AUDIENCE = "audience"
+    BOTH = "both"
 
 
-RATINGS = frozenset({InteractionType.RATE_LIKE, InteractionType.RATE_DISLIKE})
+class InteractionType(enum.StrEnum):
+    """What a person did with a piece: the one table of interaction types, all else derives from it.
+
+    A row has the name that the interface shows, the code under which storage keeps it, which is never given to
+    another type, the weight by default (interface, section 6), whether a piece then counts as seen, so that it is
+    not recommended to the same person again, and whether it is a rating, of which a person's latest one of a piece
+    counts.
+    """
+
+    CLICK = "Click", 1, 1
+    PLAY = "Play", 2, 2
+    WATCH = "Watch", 3, 3, True
+    BOOKMARK = "Bookmark", 4, 3, True
+    PREVIEW = "Preview", 5, 1
+    PURCHASE = "Purchase", 6, 5, True
+    RATE_LIKE = "RateLike", 7, 4, True, True
+    RATE_DISLIKE = "RateDislike", 8, -4, True, True
+
+    code: int
+    default_weight: int
+    marks_seen: bool
+    is_rating: bool
+
+    def __new__(
+        cls,
+        name: str,
+        code: int = 0,
+        default_weight: int = 0,
+        marks_seen: bool = False,  # noqa: FBT001, FBT002  # a row of the table
+        is_rating: bool = False,  # noqa: FBT001, FBT002  # a row of the table
+    ) -> Self:
+        """Return the type of a row."""
+        # The value is the name, so that the wire and the documents show a member as it is.
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.code = code
+        member.default_weight = default_weight
+        member.marks_seen = marks_seen
+        member.is_rating = is_rating
+        return member
+
+
+INTERACTION_TYPE_NAMES = ", ".join(InteractionType)
+"""The names of all types, for what documents and faults say."""
+
+RATINGS = frozenset(kind for kind in InteractionType if kind.is_rating)
 """Of a person's ratings of one piece only the latest counts."""
 
-SEEN_TYPES = frozenset(
-    {
-        InteractionType.WATCH,
-        InteractionType.PURCHASE,
-        InteractionType.RATE_LIKE,
-        InteractionType.RATE_DISLIKE,
-        InteractionType.BOOKMARK,
-    }
-)
+SEEN_TYPES = frozenset(kind for kind in InteractionType if kind.marks_seen)
 """A piece with one of these is not recommended again to the same person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interaction:
+class StoredInteraction:
     """A person's interaction with a piece, as it is stored.
 
     ``occurred_at`` is in milliseconds since 1970 UTC. ``version`` is the number that storage gave it, greater
-    for later recorded ones of a source.
+    for later recorded ones of a source. ``event_id`` is as it was given with it, if it was.
     """
 
     user_id: str
@@ -114,6 +162,7 @@ class Interaction:
     piece_id: str
     occurred_at: int
     version: int = 0
+    event_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +176,24 @@ class NewInteraction:
     event_id: str | None = None
 
 
-class Seed(NamedTuple):
-    """A piece that a person likes, and how much: the highest weight of the types of interaction with it."""
+class GradedLike(NamedTuple):
+    """A piece that a person likes, and how much: a grade from 1 to 16."""
 
     id: str
-    weight: float
+    grade: int
+
+
+@functools.cache
+def grade_of(weight: float) -> int:
+    """Return the grade of a like from the highest weight of its interactions: 16 min(1, (w / 4)^2), at least 1."""
+    # In fractions of the decimal text: the grade must not hang on how a float rounds. Halves round up.
+    share = min(Fraction(1), (Fraction(str(weight)) / TOP_WEIGHT) ** 2)
+    return max(1, int(TOP_GRADE * share + Fraction(1, 2)))
+
+
+def most_likes(piece_count: int) -> int:
+    """Return how many of a person's latest likes count in a source of so many pieces."""
+    return MAX_LIKES_OF_LARGE if piece_count >= LARGE_SOURCE else MAX_LIKES
 
 
 class ListKind(enum.Enum):
@@ -151,17 +213,9 @@ class Blend:
 
 
 DEFAULT_INTERACTION_WEIGHTS: Mapping[InteractionType, float] = MappingProxyType(
-    {
-        InteractionType.PURCHASE: 5,
-        InteractionType.RATE_LIKE: 4,
-        InteractionType.WATCH: 3,
-        InteractionType.BOOKMARK: 3,
-        InteractionType.PLAY: 2,
-        InteractionType.CLICK: 1,
-        InteractionType.PREVIEW: 1,
-        InteractionType.RATE_DISLIKE: -4,
-    }
+    {kind: kind.default_weight for kind in sorted(InteractionType, key=lambda kind: -kind.default_weight)}
 )
+"""The weights of a new source by type, the greatest first; the order is that of settings as they are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,9 +234,32 @@ class SourceSettings:
     new_piece_half_life_days: float = 30
     max_per_value: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def positive_types(self) -> frozenset[InteractionType]:
+        """The types of interaction that speak for a piece."""
+        return frozenset(kind for kind, weight in self.interaction_weights.items() if weight > 0)
+
+    @property
+    def grades(self) -> Mapping[InteractionType, int]:
+        """The grade that an interaction of each type gives a like; types that do not speak for a piece have none."""
+        return {kind: grade_of(weight) for kind, weight in self.interaction_weights.items() if weight > 0}
+
+
+class Scope(enum.StrEnum):
+    """What a key may be limited to (interface, section 2); each operation belongs to one."""
+
+    READ = "read"
+    PERSONAL = "personal"
+    INTERACT = "interact"
+    WRITE = "write"
+
+
+BROWSER_SCOPES = frozenset({Scope.READ, Scope.INTERACT, Scope.PERSONAL})
+"""What a browser key can do at most: what changes the catalogue is never a page's work."""
+
 
 class Feature(enum.Enum):
-    """What a plan may include beyond the basics."""
+    """A feature that a plan may include beyond the basics."""
 
     FILTERS = "filters"
     PERSONALIZED = "personalized"
@@ -193,7 +270,7 @@ class Feature(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the keys of a plan may do. A limit of ``None`` is no limit."""
+    """A plan: the features and limits of its keys. A limit of ``None`` is no limit."""
 
     name: str
     features: frozenset[Feature] = frozenset(Feature)

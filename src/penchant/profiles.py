@@ -1,4 +1,4 @@
-"""What does a person like? The taste profile: terms with integer scores, from that person's interactions."""
+"""Profiles: what a person likes, as terms with integer scores, from that person's interactions."""
 
 import itertools
 import math
@@ -8,13 +8,12 @@ from types import MappingProxyType
 
 from penchant.model import (
     DAY_MS,
-    MAX_SEEDS,
     RATINGS,
     SEEN_TYPES,
-    Interaction,
+    GradedLike,
     InteractionType,
-    Seed,
     SourceSettings,
+    StoredInteraction,
     Term,
 )
 
@@ -25,7 +24,7 @@ _DECIMALS = 9
 
 
 def taste(
-    interactions: Sequence[Interaction],
+    interactions: Sequence[StoredInteraction],
     *,
     terms_of: Callable[[str], Mapping[Term, int] | None],
     settings: SourceSettings,
@@ -43,6 +42,7 @@ def taste(
     for piece_id in sorted(values):
         for term, weight in (terms_of(piece_id) or {}).items():
             sums.setdefault(term, []).append(values[piece_id] * math.sqrt(weight))
+    # `fsum` rounds once: no order of additions can change a score.
     scores = {
         term: math.fsum(shares) * settings.category_weights.get(term.category, 1) for term, shares in sums.items()
     }
@@ -53,7 +53,7 @@ def taste(
     return {term: score for term, score in scaled.items() if score}
 
 
-def piece_values(interactions: Sequence[Interaction], settings: SourceSettings, today: int) -> dict[str, float]:
+def piece_values(interactions: Sequence[StoredInteraction], settings: SourceSettings, today: int) -> dict[str, float]:
     """Return for each piece the sum of type weight x 2^(-age / half-life) over its interactions.
 
     Of a person's ratings of one piece only the latest counts; ages are differences of UTC dates.
@@ -61,6 +61,7 @@ def piece_values(interactions: Sequence[Interaction], settings: SourceSettings, 
     parts: dict[str, list[float]] = {}
     rated: set[str] = set()
     for interaction in interactions:
+        # Newest first, so that a rating seen before is the later one.
         if interaction.type in RATINGS:
             if interaction.piece_id in rated:
                 continue
@@ -72,28 +73,36 @@ def piece_values(interactions: Sequence[Interaction], settings: SourceSettings, 
     return {piece_id: math.fsum(values) for piece_id, values in parts.items()}
 
 
-def seeds(interactions: Sequence[Interaction], settings: SourceSettings, exists: Callable[[str], bool]) -> list[Seed]:
-    """Return the last pieces that a person likes, latest first, those of one moment by id; `MAX_SEEDS` at most.
+def own_likes(
+    interactions: Sequence[StoredInteraction],
+    settings: SourceSettings,
+    exists: Callable[[str], bool],
+    most: int,
+) -> list[GradedLike]:
+    """Return the last pieces that a person likes, latest first, those of one moment by id; so many at most.
 
     A piece is liked that has an interaction of positive weight, unless its latest rating is a dislike.
     ``interactions`` are newest first. Pieces that do not exist count once they do.
     """
     latest: dict[str, int] = {}
-    weights: dict[str, float] = {}
+    grades: dict[str, int] = {}
     rated: dict[str, InteractionType] = {}
+    table = settings.grades
     for interaction in interactions:
-        piece_id, weight = interaction.piece_id, settings.interaction_weights[interaction.type]
+        piece_id, kind = interaction.piece_id, interaction.type
+        # The first of each piece is its latest, of ratings as well; of grades the greatest counts.
         latest.setdefault(piece_id, interaction.occurred_at)
-        if interaction.type in RATINGS:
-            rated.setdefault(piece_id, interaction.type)
-        if weight > 0:
-            weights[piece_id] = max(weight, weights.get(piece_id, 0))
-    liked = [piece_id for piece_id in weights if rated.get(piece_id) is not InteractionType.RATE_DISLIKE]
+        if kind.is_rating:
+            rated.setdefault(piece_id, kind)
+        if kind in table:
+            grades[piece_id] = max(table[kind], grades.get(piece_id, 0))
+    liked = [piece_id for piece_id in grades if rated.get(piece_id) is not InteractionType.RATE_DISLIKE]
     liked.sort(key=lambda piece_id: (-latest[piece_id], piece_id))
-    return [Seed(piece_id, weights[piece_id]) for piece_id in itertools.islice(filter(exists, liked), MAX_SEEDS)]
+    # Pieces are looked up one by one until there are enough.
+    return [GradedLike(piece_id, grades[piece_id]) for piece_id in itertools.islice(filter(exists, liked), most)]
 
 
-def seen(interactions: Sequence[Interaction]) -> frozenset[str]:
+def seen(interactions: Sequence[StoredInteraction]) -> frozenset[str]:
     """Return the pieces that a person knows already, by the types of interaction that tell so."""
     return frozenset(each.piece_id for each in interactions if each.type in SEEN_TYPES)
 

@@ -1,4 +1,4 @@
-"""In which order are pieces recommended? What the parts are mixed with, and what comes first (interface, section 6).
+"""Ranking: start credits, diversity and promotion, the parts of an order that need no index (interface, section 6).
 
 Pure arithmetic; the sums over pieces are the index's.
 """
@@ -25,7 +25,7 @@ HALVINGS = 1075
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPiece:
     """A recommended piece: ``units`` is its s in units of 1e-9."""
 
     id: str
@@ -33,8 +33,8 @@ class Ranked:
 
     @property
     def score(self) -> float:
-        """What is shown: 1 - max(0, s), so that lower is better."""
-        return (SCORE_SCALE - max(0, self.units)) / SCORE_SCALE
+        """What is shown: 1 - s within 0 and 1, so that lower is better."""
+        return (SCORE_SCALE - min(SCORE_SCALE, max(0, self.units))) / SCORE_SCALE
 
 
 def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: float) -> FloatArray:
@@ -50,13 +50,14 @@ def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: flo
     oldest = max((today - day for day, _ in counted), default=0)
     total = math.fsum(count * float(2.0 ** (-(today - day) / half_life_days)) for day, count in counted)
     mean = total / pieces if pieces else 0.0
+    # As many entries as there are different credits: past the last age they are 0, or no piece is so old.
     ages = np.arange(min(oldest, math.ceil(HALVINGS * half_life_days)) + 1)
     credits_by_age: FloatArray = 2.0 ** (-ages / half_life_days) * (1 - mean)
     return credits_by_age
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variety:
+class Diversity:
     """What a list is to have beside the best: pieces unlike each other, and few with the same keyword.
 
     ``diversity`` of 0 looks at scores alone, of 1 at likeness alone. ``most`` tells by category how many pieces may
@@ -71,23 +72,24 @@ class Variety:
 
 
 def varied(
-    first: Sequence[Ranked],
-    others: Sequence[Ranked],
+    first: Sequence[RankedPiece],
+    others: Sequence[RankedPiece],
     terms: Mapping[str, AbstractSet[Term]],
-    variety: Variety,
+    variety: Diversity,
     take: int,
-) -> list[Ranked]:
-    """Return the first as they are, then others chosen one by one, of which those chosen before are to be unlike.
+) -> list[RankedPiece]:
+    """Return the first as they are, then others chosen one by one, each good and unlike those before it.
 
     The next one has the greatest (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance,
     Carbonell and Goldstein 1998), rounded to nine decimals, ties in the given order. Likeness is the greatest overlap
-    (Jaccard) of ``terms``, by id, with a piece that is listed already. Who would be one too many with a keyword is left
-    out; the first count, but stay.
+    (Jaccard) of ``terms``, by id, with a piece that is listed already. A piece that would be one too many with a
+    keyword is left out; the first count towards that, but stay.
     """
     chosen, waiting = list(first[:take]), list(others)
     held = Counter(term for each in chosen for term in terms[each.id] if term.category in variety.most)
     best = max((each.units for each in (*first, *others)), default=0)
     scale = best if best > 0 else SCORE_SCALE
+    # Kept up to date with each choice, so that a pair of pieces is compared once.
     likeness = dict.fromkeys((each.id for each in waiting), 0.0)
     for each in chosen:
         _grow(likeness, waiting, terms, terms[each.id])
@@ -96,6 +98,7 @@ def varied(
             waiting = [each for each in waiting if not _is_full(terms[each.id], held, variety.most)]
         if not waiting:
             break
+        # Rounded, and the first of equal gains taken: the order of floating-point operations decides no tie.
         gains = [
             round((1 - variety.diversity) * each.units / scale - variety.diversity * likeness[each.id], SCORE_DECIMALS)
             for each in waiting
@@ -110,7 +113,7 @@ def varied(
 
 def _grow(
     likeness: dict[str, float],
-    waiting: Sequence[Ranked],
+    waiting: Sequence[RankedPiece],
     terms: Mapping[str, AbstractSet[Term]],
     own: AbstractSet[Term],
 ) -> None:

@@ -1,4 +1,4 @@
-"""The settings of the service: environment before TOML file before default.
+"""Settings of the service: environment before TOML file before default.
 
 The only place that reads or sets the environment. Every setting says what it does and whether it changes answers or
 only operation; ``docs/settings.md`` is checked against this file by a test.
@@ -8,13 +8,14 @@ import contextlib
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from penchant.errors import InvalidSettings
-from penchant.model import BUILT_IN_PLANS, Feature, Plan
+from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan
 
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
@@ -29,6 +30,12 @@ CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
 RELOADED = frozenset(
     {
         "body_limit_bytes",
+        "interactions_limit_bytes",
+        "list_limit_bytes",
+        "piece_bytes",
+        "piece_keywords",
+        "settings_limit_bytes",
+        "source_creations_per_minute",
         "body_timeout_s",
         "index_memory_bytes",
         "log_format",
@@ -38,6 +45,7 @@ RELOADED = frozenset(
         "metrics_public",
         "min_version_timeout_s",
         "plans",
+        "send_rate_bytes",
         "send_timeout_s",
         "stale_reads_s",
     }
@@ -61,7 +69,7 @@ class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     recommendations_per_month: Count | None = None
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
     """All settings of one node. Names in the file are in kebab-case, in the environment in upper case."""
 
     data: str = "penchant-data"
@@ -72,6 +80,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections to PostgreSQL that each worker may hold; requests that need one wait for it."""
     database_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
     """How long a request waits for a connection to PostgreSQL, before 503."""
+    allow_unsynced_commits: bool = False
+    """Whether a PostgreSQL may be used that acknowledges changes before they are on a disk."""
     redis: Annotated[str, msgspec.Meta(pattern=r"^rediss?://")] | None = None
     """Address of a Redis through which the rates of keys hold for all nodes together."""
     host: str = "127.0.0.1"
@@ -83,16 +93,39 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     base_path: Annotated[str, msgspec.Meta(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
     """Path that all routes stand below, such as ``/recommendations``."""
     body_limit_bytes: PositiveCount = 32 * 1024 * 1024
-    """Largest request body, counted after decompression; more is 413."""
+    """Largest request body, counted before and after decompression; more is 413. Pieces may take all of it."""
+    interactions_limit_bytes: PositiveCount = 16 * 1024 * 1024
+    """Largest body with interactions."""
+    list_limit_bytes: PositiveCount = 2 * 1024 * 1024
+    """Largest body with a list, ids, likings or a preview."""
+    settings_limit_bytes: PositiveCount = 256 * 1024
+    """Largest body with settings of a source, or for the administration."""
+    source_creations_per_minute: Count = 100
+    """Sources that an account may make in a minute in each worker, before 429; 0: any."""
+    piece_keywords: PositiveCount = 10_000
+    """Keywords that one piece may have; more is 422."""
+    piece_bytes: PositiveCount = 1024 * 1024
+    """Largest piece as JSON, as it is sent; more is 422."""
     body_timeout_s: Seconds = 30
     """How long a client may pause while it sends a body, before 408."""
     body_memory_bytes: PositiveCount = 256 * 1024 * 1024
     """What the bodies of requests under way may take together in each worker; beyond it 503."""
+    answer_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 8 * 1024 * 1024
+    """Memory of each worker for lists of similar pieces that are asked for again; 0: none."""
     longest_delay_s: Seconds = 0.025
     """How long a request may have to wait for its turn in a worker while 32 others wait, before it is turned away with
     503; 0: any."""
+    header_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
+    """How long a connection may be open without a whole request head, before the first or between two."""
+    connections_per_address: Count = 1024
+    """Connections that one address may have open to each worker; the newest beyond it are closed. 0: any."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies in front: their connections are not limited, and what they say of the scheme
+    (``x-forwarded-proto``) is believed."""
     send_timeout_s: Seconds = 60
     """How long a client may pause while it reads a streamed list, before it is cut."""
+    send_rate_bytes: Count = 64 * 1024
+    """Bytes a second that a client must take in of a streamed list, on the average of 30 seconds; 0: any."""
     min_version_timeout_s: Seconds = 5
     """How long a read waits for the version that it asks for, before 503."""
     stale_reads_s: Seconds = 60
@@ -104,8 +137,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Folder of the compiled kernels; by default one in the data folder."""
     metrics_public: bool = True
     """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
+    dashboard: bool = True
+    """Whether the dashboard is served; otherwise its addresses are 404."""
+    administration: bool = True
+    """Whether ``/-/admin`` is served; otherwise its addresses are 404, and the command line does the same."""
+    hsts_max_age_s: Count = 0
+    """For how long browsers that came over TLS are told to come by TLS alone (``strict-transport-security``); 0: not
+    at all."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the service; none by default."""
+    legacy_paths: bool = False
+    """Whether the paths of the interface's beta are served beside the others, for clients of 2019 and 2020."""
     tls_certificate: str | None = None
     """PEM file of the server's certificate; with ``tls-key`` the service speaks TLS."""
     tls_key: str | None = None
@@ -120,6 +162,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
     plans: dict[str, PlanSettings] = {}
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
+
+    @property
+    def piece_limits(self) -> PieceLimits:
+        """How large a submitted piece may be."""
+        return PieceLimits(keywords=self.piece_keywords, piece_bytes=self.piece_bytes)
 
     def plan(self, name: str) -> Plan | None:
         """Return the plan of this name, configured or built in."""
@@ -143,54 +190,58 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class CurrentSettings:
     """The settings that a process goes by; those of `RELOADED` may be other ones the next time."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: NodeSettings) -> None:
         self.now = settings
-        self._told: list[Callable[[Settings], None]] = []
+        self._told: list[Callable[[NodeSettings], None]] = []
 
-    def on_change(self, tell: Callable[[Settings], None]) -> None:
+    def on_change(self, tell: Callable[[NodeSettings], None]) -> None:
         """Have a function called with the new settings whenever they change, in the thread that changes them."""
         self._told.append(tell)
 
-    def change(self, settings: Settings) -> None:
+    def change(self, settings: NodeSettings) -> None:
         """Go by these settings from now on."""
         self.now = settings
         for tell in self._told:
             tell(settings)
 
 
-def merge_settings(running: Settings, read: Settings) -> Settings:
+def merge_settings(running: NodeSettings, read: NodeSettings) -> NodeSettings:
     """Return what is in force once settings were read anew: those of `RELOADED` as read, the others as they run."""
     return msgspec.structs.replace(running, **{name: getattr(read, name) for name in RELOADED})
 
 
-def changed_settings(one: Settings, other: Settings) -> list[str]:
+def changed_settings(one: NodeSettings, other: NodeSettings) -> list[str]:
     """Return the names, as in the file, of the settings that differ."""
-    fields = msgspec.structs.fields(Settings)
+    fields = msgspec.structs.fields(NodeSettings)
     return [field.encode_name for field in fields if getattr(one, field.name) != getattr(other, field.name)]
 
 
-def publish_settings(folder: Path, settings: Settings) -> None:
+def publish_settings(folder: Path, settings: NodeSettings) -> None:
     """Let all processes that count together in a folder go by the settings of `RELOADED`; no other is written.
+
+        server, on SIGHUP:  file -> load_settings -> publish_settings -> settings.json
+        other processes:    settings.json -> PublishedSettings.newer -> CurrentSettings.change -> on_change
 
     Raises:
         OSError: the folder cannot be written.
     """
-    fields = msgspec.structs.fields(Settings)
+    fields = msgspec.structs.fields(NodeSettings)
     published = {field.encode_name: getattr(settings, field.name) for field in fields if field.name in RELOADED}
     written = folder / f"{PUBLISHED_FILE}.new"
     written.write_bytes(msgspec.json.encode(published))
+    # In one step: a process that reads meanwhile gets the old file or the new one, never a part.
     written.replace(folder / PUBLISHED_FILE)
 
 
 class PublishedSettings:
     """The settings of `RELOADED` as they were last published in a folder, over those of the start."""
 
-    def __init__(self, settings: Settings, folder: Path | None) -> None:
+    def __init__(self, settings: NodeSettings, folder: Path | None) -> None:
         self._settings = settings
         self._path = None if folder is None else folder / PUBLISHED_FILE
         self._seen: tuple[int, int] | None = None
 
-    def newer(self) -> Settings | None:
+    def newer(self) -> NodeSettings | None:
         """Return what was published since the last look, if anything was; in some microseconds.
 
         Raises:
@@ -207,8 +258,9 @@ class PublishedSettings:
             published = msgspec.json.decode(self._path.read_bytes())
         except FileNotFoundError:
             return None
+        # Noted before the values are checked: those that are not accepted are reported once, not at every look.
         self._seen = seen
-        settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, Settings)
+        settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, NodeSettings)
         return merge_settings(self._settings, settings)
 
 
@@ -217,7 +269,7 @@ def load_settings(
     *,
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Settings:
+) -> NodeSettings:
     """Return the settings: ``overrides`` (the command line) before environment before file before default.
 
     Without ``file`` the file named by ``PENCHANT_SETTINGS`` is read, or else ``penchant.toml`` in the working
@@ -228,12 +280,18 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     values = _read_file(file, environment)
+    # Each of these overrides what came before it.
     values |= _read_environment(environment)
     values |= {_kebab(name): value for name, value in (overrides or {}).items() if value is not None}
     try:
-        return msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
+        # Not strict, since the environment has numbers as texts.
+        settings = msgspec.convert(values, NodeSettings, strict=False)
+        for proxy in settings.trusted_proxies:
+            # Checked here: a malformed one would fail with the first request otherwise.
+            ip_network(proxy)
+    except ValueError as error:
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
+    return settings
 
 
 def environment_without_settings() -> dict[str, str]:
@@ -281,8 +339,9 @@ def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, A
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for field in msgspec.structs.fields(Settings):
+    for field in msgspec.structs.fields(NodeSettings):
         text = environment.get(ENVIRONMENT_PREFIX + field.name.upper())
+        # Plans are tables, which only the file can hold.
         if text is None or field.name == "plans":
             continue
         values[field.encode_name] = _split(text) if field.type == tuple[str, ...] else text

@@ -1,4 +1,4 @@
-"""What operators see: counters and histograms in the Prometheus form, and structured log lines.
+"""Telemetry: counters and histograms in the Prometheus form, and structured log lines.
 
 Labels hold route templates, methods, statuses and codes only: never a source, an account or a person.
 """
@@ -34,7 +34,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
 FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
 _FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
-"""How prometheus-client begins the names of a process's files."""
+"""Prefixes that prometheus-client gives to the names of a process's files."""
 
 _ENDED = 0
 """The number, no process's, under which the files of those that have ended are added up."""
@@ -57,11 +57,13 @@ class Metrics:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
+        """Make the metrics, in files of ``folder`` or in this process alone."""
         self._folder = folder
         self._requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         if folder is not None:
             with _alone(folder):
                 _add_up_the_dead(folder)
+            # Before the first metric: prometheus-client maps the files as soon as one is made.
             _reserve_files(folder, os.getpid())
         self.registry = CollectorRegistry()
         self.requests = Counter(
@@ -104,11 +106,17 @@ class Metrics:
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
         )
+        self.connections_refused = Counter(
+            "penchant_connections_refused",
+            "Connections closed because their address had too many.",
+            registry=self.registry,
+        )
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
         self._add_storage_metrics()
         self._add_index_metrics()
 
     def _add_storage_metrics(self) -> None:
+        """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""
         self.queued_changes = self._gauge("penchant_queued_changes", "Changes that wait for their commit.", "lane")
         self.queued_bytes = self._gauge("penchant_queued_bytes", "Bodies of changes that wait.", "lane")
         self.group_changes = Histogram(
@@ -138,12 +146,16 @@ class Metrics:
         self.key_checks = Counter(
             "penchant_key_checks", "Keys looked up, remembered or read.", ["cache"], registry=self.registry
         )
+        self.similar_answers = Counter(
+            "penchant_similar_answers", "Similar lists, remembered or searched.", ["cache"], registry=self.registry
+        )
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """Return a gauge whose values of all live processes are added up."""
         return Gauge(name, text, labels, registry=self.registry, multiprocess_mode="livesum")
 
     def _add_index_metrics(self) -> None:
+        """Make the metrics of the index: what is loaded, merged, weighed, built, mapped and unloaded."""
         self.loaded_sources = self._gauge(
             "penchant_loaded_sources", "Sources with a snapshot in memory, counted in each worker."
         )
@@ -159,6 +171,12 @@ class Metrics:
         self.merge_seconds = Histogram(
             "penchant_merge_seconds",
             "Merges of index segments within a worker.",
+            buckets=SECONDS_BUCKETS,
+            registry=self.registry,
+        )
+        self.weigh_seconds = Histogram(
+            "penchant_weigh_seconds",
+            "Making of the weights of what people like within a worker.",
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
         )
@@ -180,11 +198,13 @@ class Metrics:
         self.segments_built = Counter("penchant_segments_built", "Segment files built.", registry=self.registry)
         self.segments_mapped = Counter("penchant_segments_mapped", "Segment files mapped.", registry=self.registry)
         self.likes_built = Counter("penchant_likes_built", "Likes files built.", registry=self.registry)
+        self.weights_built = Counter("penchant_weights_built", "Weights files built.", registry=self.registry)
+        self.weights_mapped = Counter("penchant_weights_mapped", "Weights files mapped.", registry=self.registry)
         self.likes_mapped = Counter("penchant_likes_mapped", "Likes files mapped.", registry=self.registry)
 
     def files_built(self, kind: str) -> Counter:
-        """Return what counts the built files of a kind of the index."""
-        return {"segment": self.segments_built, "likes": self.likes_built}[kind]
+        """Return the counter of built index files, by kind."""
+        return {"segment": self.segments_built, "likes": self.likes_built, "weights": self.weights_built}[kind]
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request; methods that the interface does not have count as one."""
@@ -204,7 +224,7 @@ class Metrics:
             return generate_latest(registry)
 
     def answered(self) -> dict[int, int]:
-        """Return how many requests were answered by status, by all processes; as costly as `render`."""
+        """Return the number of answers by status, of all processes; costs as much as `render`."""
         counts: dict[int, int] = {}
         with self._collected() as registry:
             samples = [sample for metric in registry.collect() for sample in metric.samples]
@@ -216,12 +236,13 @@ class Metrics:
 
     @contextlib.contextmanager
     def _collected(self) -> Iterator[CollectorRegistry]:
-        """Give the metrics of all processes, which nobody else adds up meanwhile."""
+        """Give the metrics of all processes, which no other process adds up meanwhile."""
         if self._folder is None:
             yield self.registry
             return
         registry = CollectorRegistry()
         MultiProcessCollector(registry, str(self._folder))  # type: ignore[no-untyped-call]
+        # Two that add up the same ended process at once would count it twice.
         with _alone(self._folder):
             _add_up_the_dead(self._folder)
             yield registry
@@ -259,8 +280,10 @@ def _add_up_the_dead(folder: Path) -> None:
     _reserve_files(folder, _ENDED)
     for path in ended:
         kind = path.stem.rpartition("_")[0]
+        # Such a gauge says how things stand in a living process: it goes with it.
         if not kind.startswith("gauge_live"):
             _add_file(path, folder / f"{kind}_{_ENDED}.db", max if kind == "gauge_max" else operator.add)
+        # In this order a process that is killed here leaves counts that appear twice, never counts that are lost.
         path.unlink()
 
 
@@ -278,8 +301,10 @@ def _has_ended(process: int) -> bool:
     if process == _ENDED:
         return False
     try:
+        # Signal 0 only asks whether there is such a process.
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
+        # Its number may belong to a process of somebody else by now.
         return True
     return False
 
@@ -334,6 +359,8 @@ def start_logging(level: str, form: str) -> None:
     """Send the project's log lines to standard error from this severity on, as ``text`` or ``json``; again is fine."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATTERS[form]())
+    # Replaced, not added: this is called again when settings change.
     logger.handlers = [handler]
     logger.setLevel(level.upper())
+    # A program that embeds the service and logs by itself would write each line twice.
     logger.propagate = False

@@ -1,9 +1,8 @@
-"""Where does a request's time go? Spans, of which nothing is made unless somebody collects them.
+"""Traces: spans that tell where a request's time goes; none is made unless a collector is configured.
 
 Attributes hold route templates, methods, statuses and counts only: never a source, an account or a person.
 """
 
-import importlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -22,7 +21,7 @@ _ERROR = "error.type"
 """The attribute that a span has only where the request failed inside."""
 
 
-class _Nothing:
+class _NoSpan:
     """The span that is not there."""
 
     def __enter__(self) -> Tell:
@@ -38,10 +37,11 @@ def _ignore(_attributes: Attributes) -> None:
     pass
 
 
-_NOTHING = _Nothing()
+# One for all: it has no state, so that a span that is not made costs no object.
+_NOTHING = _NoSpan()
 
 
-class Tracing:
+class Tracer:
     """The spans of this process; until `collect` is called they cost a fraction of a microsecond."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Tracing:
 
     @property
     def collects(self) -> bool:
-        """Whether spans are made, and attributes worth gathering."""
+        """True where spans are made, so that attributes are worth gathering."""
         return self._begin is not None
 
     def span(self, name: str, headers: Mapping[str, str] | None = None) -> AbstractContextManager[Tell]:
@@ -63,13 +63,14 @@ class Tracing:
 
     def close(self) -> None:
         """Send what has been collected, and collect no more."""
+        # First no more spans, then the sending: `close` may take seconds.
         close = self._close
         self.collect(None)
         if close is not None:
             close()
 
 
-tracing = Tracing()
+tracing = Tracer()
 
 
 def send_spans(endpoint: str) -> None:
@@ -81,23 +82,23 @@ def send_spans(endpoint: str) -> None:
         InvalidSettings: the extra ``tracing`` is not installed.
     """
     try:
-        sdk = importlib.import_module("opentelemetry.sdk.trace")
-        resources = importlib.import_module("opentelemetry.sdk.resources")
-        export = importlib.import_module("opentelemetry.sdk.trace.export")
-        otlp = importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+        # The extra "tracing": few installations send spans.
+        from opentelemetry import propagate, trace  # noqa: PLC0415  # as above
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  # as above
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # as above
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # as above
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  # as above
     except ImportError as error:
         raise InvalidSettings(
             "tracing-endpoint is set, but OpenTelemetry is not installed: pip install 'penchant[tracing]'."
         ) from error
-    provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": SERVICE_NAME}))
-    provider.add_span_processor(export.BatchSpanProcessor(otlp.OTLPSpanExporter(endpoint=endpoint)))
-    tracing.collect(beginning(provider), provider.shutdown)
+    provider = TracerProvider(resource=Resource.create({"service.name": SERVICE_NAME}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    tracing.collect(beginning(provider, propagate, trace), provider.shutdown)
 
 
-def beginning(provider: Any) -> Begin:
-    """Return what begins spans of an OpenTelemetry provider."""
-    propagate = importlib.import_module("opentelemetry.propagate")
-    trace = importlib.import_module("opentelemetry.trace")
+def beginning(provider: Any, propagate: Any, trace: Any) -> Begin:
+    """Return the function that begins spans of an OpenTelemetry provider, with these modules of OpenTelemetry."""
     tracer = trace.get_tracer(SERVICE_NAME, tracer_provider=provider)
 
     def begin(name: str, headers: Mapping[str, str] | None) -> AbstractContextManager[Tell]:
@@ -113,7 +114,7 @@ def beginning(provider: Any) -> Begin:
 
 
 class _OpenSpan:
-    """An OpenTelemetry span as `Tracing` has it."""
+    """An OpenTelemetry span as `Tracer` has it."""
 
     def __init__(self, current: AbstractContextManager[Any], trace: Any) -> None:
         self._current = current

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acceptance.servers import Server
-from conftest import started_postgresql
+from databases import started_postgresql
 
 pytestmark = pytest.mark.slow
 

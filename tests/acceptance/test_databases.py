@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.servers import Server
-from storage.conftest import new_database
+from databases import new_database
 
 pytestmark = pytest.mark.slow
 

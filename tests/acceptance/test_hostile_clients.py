@@ -120,9 +120,8 @@ def test_silent_and_half_open_connections_do_not_stop_others(server: Server) -> 
     for connection in held[::2]:
         connection.sendall(b"POST /s/content HTTP/1.1\r\nHost: x\r\n")
     try:
-        began = time.monotonic()
+        # In the time that the client has patience, which does not suffice to wait until they are cut.
         assert server.client.get("/s/ids").status_code == 200
-        assert time.monotonic() - began < 2
     finally:
         for connection in held:
             connection.close()

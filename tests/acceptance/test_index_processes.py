@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the builder is found through /proc"),
 ]
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 ASKED = [f"p{number}" for number in range(0, SMALLEST_FILE, SMALLEST_FILE // 10)]
 
 
@@ -72,7 +73,7 @@ def answered(server: Server) -> dict[tuple[str, str], list[tuple[str, float]]]:
 
 
 def feed_of(storage: Storage) -> AbstractContextManager[ContentFeed]:
-    return storage.content_feed(storage.account_id("default"), "s", None)
+    return storage.sources.follow_content(storage.accounts.ensure("default"), "s", None)
 
 
 def expected(data: Path) -> dict[tuple[str, str], list[tuple[str, float]]]:
@@ -90,24 +91,34 @@ def expected(data: Path) -> dict[tuple[str, str], list[tuple[str, float]]]:
     }
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a service that has ended, and that two workers and a builder have filled: a source with a file."""
+    folder = tmp_path_factory.mktemp("filled") / "data"
+    server = Server(folder, "--workers", "2")
+    submit(server, 0, SMALLEST_FILE + 1_000)
+    wait_until(lambda: len(segments(folder)) == 1, patience_s=PATIENCE_S)
+    assert server.stop() == 0
+    return folder
+
+
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
+def data(tmp_path: Path, filled: Path) -> Path:
+    """A copy of that folder."""
+    return Path(shutil.copytree(filled, tmp_path / "data"))
 
 
 @pytest.fixture
 def server(data: Path) -> Iterator[Server]:
-    """Two workers, and a source that has a file."""
+    """Two workers on the copy."""
     running = Server(data, "--workers", "2")
-    submit(running, 0, SMALLEST_FILE + 1_000)
-    wait_until(lambda: len(segments(data)) == 1, patience_s=PATIENCE_S)
+    wait_until(lambda: builder_of(data) != [], patience_s=PATIENCE_S)
     yield running
     if running.process.poll() is None:
         assert running.stop() == 0
 
 
-def test_workers_that_map_a_file_answer_as_an_index_in_memory(server: Server, data: Path) -> None:
-    assert server.stop() == 0
+def test_workers_that_map_a_file_answer_as_an_index_in_memory(data: Path) -> None:
     wanted = expected(data)
 
     for workers in ("1", "3"):
@@ -120,8 +131,7 @@ def test_workers_that_map_a_file_answer_as_an_index_in_memory(server: Server, da
 
 
 @pytest.mark.parametrize("where", (0.0, 0.3, 0.6, 0.95))
-def test_a_file_that_is_damaged_between_starts_is_built_anew(server: Server, data: Path, where: float) -> None:
-    assert server.stop() == 0
+def test_a_file_that_is_damaged_between_starts_is_built_anew(data: Path, where: float) -> None:
     wanted = expected(data)
     (path,) = segments(data)
     content = bytearray(path.read_bytes())
@@ -169,8 +179,8 @@ def test_the_index_is_made_anew_while_the_service_runs(server: Server, data: Pat
     assert (unknown.returncode, "no source" in unknown.stderr) == (1, True)
 
 
-def test_where_no_kernel_can_be_kept_the_service_answers_all_the_same(data: Path) -> None:
-    server = Server(data, kernels=Path("/dev/null/kernels"))
+def test_where_no_kernel_can_be_kept_the_service_answers_all_the_same(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", kernels=Path("/dev/null/kernels"))
     submit(server, 0, 1_000)
     answer = server.client.get("/s/content/p1/similar?take=30")
 
@@ -178,7 +188,11 @@ def test_where_no_kernel_can_be_kept_the_service_answers_all_the_same(data: Path
     assert server.stop() == 0
 
 
-def test_builds_are_measured_and_leave_no_files_of_metrics(server: Server, data: Path) -> None:
+def test_builds_are_measured_and_leave_no_files_of_metrics(data: Path) -> None:
+    for path in segments(data):
+        path.unlink()
+    server = Server(data, "--workers", "2")
+
     def told(name: str) -> float:
         found = re.search(rf"^{name} (\S+)$", server.client.get("/-/metrics").text, re.MULTILINE)
         return float(found[1]) if found else 0.0
@@ -189,3 +203,4 @@ def test_builds_are_measured_and_leave_no_files_of_metrics(server: Server, data:
     assert time.time() - PATIENCE_S < told("penchant_last_build_timestamp_seconds") <= time.time()
     counting = {int(path.stem.rpartition("_")[2]) for path in data.glob("metrics/*/*.db")}
     assert [process for process in counting if not Path(f"/proc/{process}").exists()] == []
+    assert server.stop() == 0

@@ -1,7 +1,8 @@
 """Likes files between real processes: whatever happens to them, workers recommend as from SQL alone."""
 
 import re
-from collections.abc import Iterator
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from penchant.live.likes_builder import LEAST_INTERACTIONS, SMALLEST_LIKES
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 PIECES = 300
 PEOPLE = 3_000
 BATCH = 2_000
+Lists = dict[str, list[tuple[str, float]]]
 
 
 def submit(server: Server) -> None:
@@ -51,59 +53,71 @@ def mapped(server: Server) -> float:
     return float(found[1]) if found else 0.0
 
 
-def recommended(server: Server) -> dict[str, list[tuple[str, float]]]:
-    """Return the lists of some people, asked for often enough that every worker answers some."""
+def recommended(server: Server, audience: int = SMALLEST_LIKES) -> Lists:
+    """Return the lists of some people, asked for often enough that every worker answers some.
+
+    They know what people like as of a version of the interactions, which may come later than a request waits for.
+    """
     found = {}
+    headers = {"x-penchant-min-audience-version": str(audience)}
+    deadline = time.monotonic() + PATIENCE_S
     for number in (*range(0, PEOPLE, PEOPLE // 20), "unknown"):
-        answer = server.client.get(f"/s/users/u{number}/recommendation", params={"take": 30})
+        path = f"/s/users/u{number}/recommendation?take=30"
+        while (answer := server.client.get(path, headers=headers)).status_code == 503:
+            assert time.monotonic() < deadline, answer.text
         assert answer.status_code == 200, answer.text
         found[str(number)] = [(each["id"], each["score"]) for each in answer.json()["content"]]
     return found
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def server(data: Path) -> Iterator[Server]:
-    """Two workers, and a source that has a likes file."""
-    running = Server(data, "--workers", "2")
-    submit(running)
-    record(running, 0, SMALLEST_LIKES)
-    wait_until(lambda: version(data) == SMALLEST_LIKES, patience_s=PATIENCE_S)
-    yield running
-    if running.process.poll() is None:
-        assert running.stop() == 0
-
-
-def test_workers_start_from_a_file_and_go_over_to_newer_ones(server: Server, data: Path) -> None:
-    wanted = recommended(server)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lists]:
+    """A folder of a service of two workers that has ended, with a source that has a likes file, and its last lists."""
+    folder = tmp_path_factory.mktemp("filled") / "data"
+    server = Server(folder, "--workers", "2")
+    submit(server)
+    record(server, 0, SMALLEST_LIKES)
+    wait_until(lambda: version(folder) == SMALLEST_LIKES, patience_s=PATIENCE_S)
+    lists = recommended(server)
     assert server.stop() == 0
+    return folder, lists
+
+
+@pytest.fixture
+def data(tmp_path: Path, filled: tuple[Path, Lists]) -> Path:
+    """A copy of that folder."""
+    return Path(shutil.copytree(filled[0], tmp_path / "data"))
+
+
+@pytest.fixture
+def wanted(filled: tuple[Path, Lists]) -> Lists:
+    """The lists that were answered from it, by workers that had seen every interaction come in."""
+    return filled[1]
+
+
+def test_workers_start_from_a_file_and_go_over_to_newer_ones(data: Path, wanted: Lists) -> None:
 
     again = Server(data, "--workers", "2")
     assert recommended(again) == wanted
     assert 1 <= mapped(again) <= 2
     record(again, SMALLEST_LIKES, SMALLEST_LIKES + LEAST_INTERACTIONS)
     wait_until(lambda: version(data) == SMALLEST_LIKES + LEAST_INTERACTIONS, patience_s=PATIENCE_S)
-    before, wanted = mapped(again), recommended(again)
+    audience = SMALLEST_LIKES + LEAST_INTERACTIONS
+    before, wanted = mapped(again), recommended(again, audience)
     wait_until(lambda: mapped(again) > before, patience_s=PATIENCE_S)
-    assert recommended(again) == wanted
+    assert recommended(again, audience) == wanted
     assert command("check", "--data", str(data)).returncode == 0
     assert again.stop() == 0
 
     for path in files(data):
         path.unlink()
     alone = Server(data)
-    assert recommended(alone) == wanted
+    assert recommended(alone, audience) == wanted
     assert alone.stop() == 0
 
 
 @pytest.mark.parametrize("where", (0.0, 0.5, 0.95))
-def test_a_file_that_is_damaged_between_starts_is_counted_anew(server: Server, data: Path, where: float) -> None:
-    wanted = recommended(server)
-    assert server.stop() == 0
+def test_a_file_that_is_damaged_between_starts_is_counted_anew(data: Path, wanted: Lists, where: float) -> None:
     (path,) = files(data)
     content = bytearray(path.read_bytes())
     for place in range(int(len(content) * where), int(len(content) * where) + 64):
@@ -120,17 +134,18 @@ def test_a_file_that_is_damaged_between_starts_is_counted_anew(server: Server, d
     assert command("check", "--data", str(data)).returncode == 0
 
 
-def test_who_is_erased_is_gone_from_lists_at_once_and_from_the_file_soon(server: Server, data: Path) -> None:
+def test_who_is_erased_is_gone_from_lists_at_once_and_from_the_file_soon(data: Path) -> None:
+    server = Server(data, "--workers", "2")
     for number in range(0, 60, 3):
         assert server.client.delete(f"/s/users/u{number}").status_code in {200, 202, 204}
-    wanted = recommended(server)
+    wanted = recommended(server, SMALLEST_LIKES + 20)
 
     wait_until(lambda: version(data) == SMALLEST_LIKES + 20, patience_s=PATIENCE_S)
 
-    assert recommended(server) == wanted
+    assert recommended(server, SMALLEST_LIKES + 20) == wanted
     assert server.stop() == 0
     for path in files(data):
         path.unlink()
     alone = Server(data)
-    assert recommended(alone) == wanted
+    assert recommended(alone, SMALLEST_LIKES + 20) == wanted
     assert alone.stop() == 0

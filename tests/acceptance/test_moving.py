@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from acceptance.servers import Server, command
-from storage.conftest import new_database
+from databases import new_database
 
 pytestmark = pytest.mark.slow
 

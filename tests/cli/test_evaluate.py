@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from acceptance.servers import KERNELS, command
+from acceptance.servers import command
+from kernel_cache import KERNELS
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +44,8 @@ def test_it_judges_all_methods_on_the_films_of_the_demo(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(figures.read_text())
     gains = {each["name"]: each["warmPeople"]["ndcg10"]["value"] for each in report["methods"]}
-    # The same data and protocol as when the formula was chosen: 0.052, 0.067 and 0.066 (docs/quality.md).
-    assert gains["penchant"] == pytest.approx(0.068, abs=0.003)
+    # The same data and protocol as when the formula was chosen: 0.052, 0.074 and 0.066 (docs/quality.md).
+    assert gains["penchant"] == pytest.approx(0.073, abs=0.003)
     assert gains["EASE"] == pytest.approx(0.066, abs=0.006)
     assert gains["popular"] == pytest.approx(0.051, abs=0.003)
     assert gains["penchant"] > max(gains[name] for name in ("random", "popular", "content"))

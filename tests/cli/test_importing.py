@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from factories import piece
 from penchant.cli import commands, importing
-from penchant.errors import InvalidInput, Refused
+from penchant.errors import InvalidInput, Refused, UnknownSource
 from penchant.importing.running import BATCH_ROWS
 
 Run = Callable[..., Result]
@@ -65,7 +65,7 @@ def test_an_import_that_stops_reports_as_far_as_it_came_and_goes_on_later(import
     rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
     file = write(tmp_path / "a.ndjson", *rows, "{}", piece("last", "x"))
 
-    stopped = imported(file, "--json")
+    stopped = imported(file, "--json", "--no-check")
     gone_on = imported(file, "--json", "--skip-invalid")
 
     assert isinstance(stopped.exception, InvalidInput)
@@ -76,15 +76,55 @@ def test_an_import_that_stops_reports_as_far_as_it_came_and_goes_on_later(import
     assert f"s: goes on after {BATCH_ROWS} rows that are imported already" in gone_on.stderr
 
 
+def test_nothing_is_stored_of_files_of_which_a_row_may_not_be(imported: Run, tmp_path: Path) -> None:
+    rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
+    file = write(tmp_path / "a.ndjson", *rows, "{}", '{"id": 5}')
+
+    refused = imported(file, "--json")
+    listed = CliRunner().invoke(commands, ["export", "--data", str(tmp_path / "data"), "--source", "s"])
+
+    assert isinstance(refused.exception, InvalidInput)
+    assert refused.exception.detail.startswith("2 rows may not be stored, so nothing is")
+    assert refused.exception.faults[0].pointer == f"a.ndjson, line {BATCH_ROWS + 1}: /id"
+    assert json.loads(refused.stdout)["invalidRows"] == 2
+    assert isinstance(listed.exception, UnknownSource)
+
+
+def test_a_dry_run_shows_the_first_rows_as_they_would_be_stored(imported: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sku,name,genres\n" + "".join(f"{n},Name {n},x|y\n" for n in range(9)))
+
+    people, programs = (
+        imported(str(tmp_path / "a.csv"), "--from", "csv", "--dry-run", *more) for more in ((), ("--json",))
+    )
+
+    examples = json.loads(programs.stdout)["examples"]
+    assert [example["id"] for example in examples] == ["0", "1", "2"]
+    assert examples[0]["categories"] == {"genre": ["x", "y"]}
+    assert "stored:\n  " + json.dumps(examples[0], separators=(",", ":"), ensure_ascii=False) in people.stderr
+    assert "  a.csv: name -> label (9)" in people.stderr
+
+
+def test_standard_input_is_read(tmp_path: Path) -> None:
+    words = ["import", "--data", str(tmp_path / "data"), "--source", "s", "-", "--json"]
+    lines = json.dumps(piece("a", "x")) + "\n{}\n"
+
+    refused, taken = (CliRunner().invoke(commands, [*words, *more], input=lines) for more in ((), ("--skip-invalid",)))
+
+    assert isinstance(refused.exception, InvalidInput)
+    assert refused.exception.faults[0].pointer == "standard input, line 2: /id"
+    assert json.loads(taken.stdout)["pieces"] == 1
+    assert not (tmp_path / "data" / "imports").exists() or not list((tmp_path / "data" / "imports").iterdir())
+
+
 def test_restart_and_a_file_that_has_changed_begin_anew(imported: Run, tmp_path: Path) -> None:
     rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
     file, state = write(tmp_path / "a.ndjson", *rows, "{}"), tmp_path / "state"
     for _ in range(2):
-        assert imported(file, "--state", str(state)).exit_code == 1
+        assert imported(file, "--state", str(state), "--no-check").exit_code == 1
         assert state.exists()
 
     anew = imported(file, "--state", str(state), "--restart", "--skip-invalid", "--json")
-    imported(file, "--state", str(state))
+    imported(file, "--state", str(state), "--no-check")
     write(tmp_path / "a.ndjson", *rows[1:])
     changed = imported(file, "--state", str(state), "--json")
 
@@ -115,6 +155,8 @@ def test_shifted_times_end_now(imported: Run, tmp_path: Path) -> None:
         ("FILE", "--source", ""),
         ("FILE", "--from", "movielens", "--pieces", "FILE"),
         ("FILE", "--delimiter", "ab"),
+        ("FILE", "--encoding", "klingon"),
+        ("FILE", "--decimal", "x"),
         ("FILE", "--keywords", "genre"),
         ("FILE", "--catalogs", ":x"),
         ("FILE", "--type", "x=Sniff"),
@@ -157,7 +199,10 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
 
     told = imported(write(tmp_path / "a.ndjson", piece("a", "x"))).stderr
 
-    assert told.splitlines()[0] == "s: 1 rows, a.ndjson read to 100 %"
+    assert told.splitlines()[:2] == [
+        "s: checking: a.ndjson read to 100 %, 1 rows",
+        "s: a.ndjson read to 100 %, 1 rows",
+    ]
 
 
 def test_on_a_terminal_a_bar_tells_how_far_it_is(tmp_path: Path) -> None:

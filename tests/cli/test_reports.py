@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conftest import Service
 from factories import piece
 from penchant.cli import commands
+from serving import Service
 
 
 def told(service: Service, *words: str) -> Result:

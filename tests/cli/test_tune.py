@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acceptance.servers import KERNELS, command
+from acceptance.servers import command
+from databases import new_database
+from kernel_cache import KERNELS
 from penchant.cli.importing import load_ndjson
 from penchant.model import SourceSettings
 from penchant.storage import ReplaceSettings, Storage, open_storage
 from penchant.wire import decode_settings
-from storage.conftest import new_database
 
 pytestmark = pytest.mark.slow
 
@@ -31,14 +32,14 @@ def opened(data: Path, database: str | None = None) -> Storage:
 
 def settings_of(data: Path, database: str | None = None) -> SourceSettings:
     with closing(opened(data, database)) as storage:
-        _, curation = storage.read_curation(storage.account_id("default"), "s")
+        _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
     return decode_settings(curation.settings)
 
 
 def put(data: Path, settings: bytes, database: str | None = None) -> None:
     with closing(opened(data, database)) as storage:
         storage.submit(
-            ReplaceSettings(account_id=storage.account_id("default"), source="s", settings=settings)
+            ReplaceSettings(account_id=storage.accounts.ensure("default"), source="s", settings=settings)
         ).result()
 
 
@@ -99,7 +100,7 @@ def test_settings_are_proposed_applied_and_taken_back(tmp_path: Path) -> None:
     assert rolled_back.returncode == 0, rolled_back.stderr
     assert settings_of(data) == before
     with closing(opened(data)) as storage:
-        actions = [(entry.actor, entry.action) for entry in storage.audit_log(limit=2)]
+        actions = [(entry.actor, entry.action) for entry in storage.accounts.list_audit(limit=2)]
     assert actions == [("command-line", "settings.replace")] * 2
     assert tuned(data, "--rollback").returncode == 1
 

@@ -21,7 +21,7 @@ def days(number: int) -> SourceSettings:
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
     opened = open_storage(folder=tmp_path)
-    opened.submit(SubmitPieces(account_id=opened.account_id("default"), source="s", pieces=())).result()
+    opened.submit(SubmitPieces(account_id=opened.accounts.ensure("default"), source="s", pieces=())).result()
     yield opened
     opened.close()
 

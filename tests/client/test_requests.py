@@ -8,7 +8,8 @@ from penchant.client import AsyncClient, Client, UnreadableAnswer
 from penchant.client.administration import metrics
 from penchant.client.batches import MAX_BODY_BYTES, batches
 from penchant.client.content import get_content, similar_content
-from penchant.client.people import record_interaction
+from penchant.client.exchange import ServiceConnection
+from penchant.client.people import recommend, record_interaction
 from penchant.wire import encode
 
 LATE_IN_BERLIN = datetime(2026, 1, 2, 0, 30, tzinfo=timezone(timedelta(hours=1)))
@@ -39,6 +40,15 @@ def test_a_moment_without_a_zone_is_refused() -> None:
 )
 def test_a_name_fills_one_segment_of_the_path(name: str, written: str) -> None:
     assert get_content(name, name).path == f"/{written}/content/{written}"
+
+
+def test_a_version_of_the_audience_is_sent_in_its_header() -> None:
+    written = ServiceConnection("http://s.example", "pk_x", wait=False).written(
+        recommend("s", "u", min_audience_version=7)
+    )
+
+    assert written["headers"]["x-penchant-min-audience-version"] == "7"
+    assert written["params"] is None
 
 
 def test_options_that_are_none_are_left_out() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_people(either: Callable[..., Either], source: str) -> None:
     assert (receipt.accepted, receipt.duplicates) == (1, 1)
     assert [each.type for each in client.list_interactions(source, "kim", limit=1)] == ["Click"]
     (liked,) = client.iterate_interactions(source, "kim", type="RateLike")
-    assert (liked.content_id, liked.timestamp) == ("a1", "2026-01-02T02:04:05.000Z")
+    assert (liked.content_id, liked.timestamp) == ("a1", datetime(2026, 1, 2, 2, 4, 5, tzinfo=UTC))
     assert client.get_profile(source, "kim")[0].categories["g"]["x"] == 1000
     recommended = client.recommend(source, "kim", take=2, include_seen=False).content
     assert [entry.id for entry in recommended if entry.id != "a1"] == [entry.id for entry in recommended]

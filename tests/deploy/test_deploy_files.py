@@ -21,6 +21,7 @@ PORTS = (18_081, 18_082)
 FILES = sorted(path for path in DEPLOY.iterdir() if path.is_file())
 SERVICE_MEMBERS = {"build", "image", "command", "init", "restart", "stop_grace_period", "depends_on", "environment"}
 SERVICE_MEMBERS |= {"volumes", "networks", "ports", "healthcheck", "read_only", "tmpfs", "cap_drop", "security_opt"}
+SERVICE_MEMBERS |= {"mem_limit", "pids_limit", "ulimits"}
 """Members of a service that the compose specification has, as far as they are used: a slip is none of them."""
 MAX_EXPOSURE = 20
 """Of systemd-analyze security, in tenths: it calls up to 2.0 of 10 "OK" and below."""
@@ -180,3 +181,13 @@ def test_images_are_named_without_the_host_of_a_registry(file: Path) -> None:
 
     assert bool(images) == (file.name in {"Containerfile", "compose.yaml"})
     assert all(re.fullmatch(r"[a-z]+(:[a-z0-9.-]+)?", image) for image in images)
+
+
+def test_a_node_has_limits_of_memory_and_tasks_and_dumps_no_core() -> None:
+    nodes = [service for service in compose()["services"].values() if "build" in service]
+
+    assert {unit()[name] for name in ("LimitCORE", "TasksMax")} == {"0", "1024"}
+    assert unit()["MemoryMax"]
+    for node in nodes:
+        assert node["mem_limit"]
+        assert (node["pids_limit"], node["ulimits"]) == (1024, {"core": 0})

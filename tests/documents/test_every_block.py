@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.servers import Server, command
+from acceptance.servers import Server, command, new_key
 from documents.blocks import RUN_LANGUAGES, Block, blocks_of
 from documents.reading import Reader, agrees, commands, is_whole, matches
 
@@ -50,7 +50,7 @@ def server(folder: Path) -> Iterator[Server]:
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_a_document_s_blocks_do_what_it_says(document: Path, folder: Path, server: Server) -> None:
-    admin = command("keys", "create", "--admin", "--data", str(server.data)).stdout.strip()
+    admin = new_key(server.data, admin=True)
     reader = Reader(folder, server, ADMIN_KEY=admin, KEY_ID="")
 
     reader.follow(blocks_of(document))

@@ -64,18 +64,30 @@ def rows(worked: Worked) -> Iterator[str]:
         yield row("/".join(term), worked.frequency(term), value / worked.profile[term], worked.profile[term], value)
     for piece, content in worked.content.items():
         yield row(piece, vector_norm(worked.roots(piece)), content)
-    for piece, count in worked.liking.items():
-        yield row(piece, count, worked.popularity[piece])
-    for person in worked.people:
-        liked = worked.likes(person)
-        yield row(person, ", ".join(liked), len(liked), vector_norm({0: len(liked) ** -0.5}))
-    for piece, a in worked.audience.items():
-        yield row(piece, vector_norm(worked.audience_vector(piece)), a)
+    yield from audience_rows(worked)
     blended = worked.blended(0.1, 0.8, 0.1)
     for entry in by_distance({piece: -s for piece, s in blended.items() if piece not in KNOWN}, 9):
         piece = entry["id"]
-        a, p = worked.with_credit(piece)
+        a, p = worked.audience[piece], worked.with_credit(piece)
         yield row(piece, worked.content[piece], a, p, blended[piece], 1 - blended[piece])
+
+
+def audience_rows(worked: Worked) -> Iterator[str]:
+    """Yield the rows of the tables on what people like."""
+    for person in worked.people:
+        yield row(person, ", ".join(f"{piece} {grade}" for piece, grade in worked.likes(person).items()))
+    for piece, count in worked.liking.items():
+        yield row(piece, count, worked.popularity[piece])
+    liked = [piece for piece, count in worked.liking.items() if count]
+    for piece in liked:
+        yield row(piece, *(worked.reference.overlap[piece][other] for other in liked))
+    for piece in worked.weights:
+        column = worked.reference.columns.get(piece, {})
+        yield row(piece, *(column.get(other, 0) for other in worked.likes("ana")), f"{worked.direct(piece):.5f}")
+    for piece, a in worked.audience.items():
+        stand_ins = worked.reference.stand_ins(piece)
+        named = ", ".join(f"{other} {float(share):.3f}" for other, share in stand_ins.items())
+        yield row(piece, named, float(worked.reference.evidence(piece)), f"{a:.5f}")
 
 
 def test_every_row_follows_from_the_definitions(worked: Worked) -> None:
@@ -104,16 +116,20 @@ def test_every_printed_list_follows_from_the_definitions(worked: Worked) -> None
 
 def test_numbers_in_the_text_follow_from_the_definitions(worked: Worked) -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    cake = worked.with_credit("carrot-cake")
+    figures = worked.reference.figures
     for number in (
         f"‖minestrone‖ is {vector_norm(worked.weights['minestrone']):.3f}",
         f"its length ‖f P‖ is {vector_norm(worked.rare):.1f}",
         f"mean length m is {worked.mean_norm:.3f}",
-        f"the median is {worked.median:.3f}",
+        f"N = {figures.likes} likes of T = {figures.pieces} pieces",
+        f" / (5.6 + 1) = {float(figures.evenness):.4f}",
+        f"λ is {float(figures.telling):.3f}",
+        f"κ = {float(figures.kappa):.2f}",
+        f" = {worked.content_factor:.3f}. As likes arrive",
+        f"L = {float(figures.loan):.5f}",
+        f"the median is {worked.median:.4f}",
         f"so r is {worked.credit['carrot-cake']:g}",
-        f"p of at least {cake[1]:.3f}",
-        f"a of at least {cake[0]:.3f}",
-        f"ten times that is {worked.damping:.3f}",
-        f"its length is {vector_norm(worked.person_vector):.3f}",
+        f"p of at least {worked.with_credit('carrot-cake'):.4f}",
+        f"a = {worked.audience['ribollita']:.5f}",
     ):
         assert number in text, number

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from audience_reference import Reference, grades_of
 from oracle import WEIGHTS, effective_weights
 
 Term = tuple[str, str]
@@ -32,6 +33,8 @@ class Worked:
         self.asked = asked
         self.person = person
         self.credit = {each: (1.0 if each == new else 0.0) * (1 - 1 / len(pieces)) for each in self.weights}
+        told = [each | {"day": 0} for each in interactions]
+        self.reference = Reference(list(pieces), told)
         self.others = [each for each in self.weights if each != asked]
 
     def jaccard(self, category_weights: Mapping[str, int] | None = None) -> Iterator[tuple[str, float, float, float]]:
@@ -52,13 +55,10 @@ class Worked:
             yield other, product, norm, 1 - product / vector_norm(asked) / norm
 
     def likes(self, person: str) -> dict[str, int]:
-        """Return what a person liked, each piece with its highest type weight."""
-        liked: dict[str, int] = {}
-        for each in self.interactions:
-            weight = WEIGHTS[each["type"]]
-            if each["userId"] == person and weight > 0:
-                liked[each["contentId"]] = max(weight, liked.get(each["contentId"], 0))
-        return liked
+        """Return what a person likes, each piece with its grade, in the order of the interactions."""
+        own = [each | {"day": 0} for each in self.interactions if each["userId"] == person]
+        grades = grades_of(own, set(self.weights), dict(WEIGHTS), 1_000)
+        return {each["contentId"]: grades[each["contentId"]] for each in own if each["contentId"] in grades}
 
     @cached_property
     def people(self) -> list[str]:
@@ -117,8 +117,8 @@ class Worked:
     @cached_property
     def popularity(self) -> dict[str, float]:
         """Part p of every piece before any start credit."""
-        most = max(self.liking.values())
-        return {piece: math.log(1 + n) / math.log(1 + most) for piece, n in self.liking.items()}
+        most, even = max(self.liking.values()), float(self.reference.figures.evenness)
+        return {piece: math.log(1 + even * n) / math.log(1 + most) for piece, n in self.liking.items()}
 
     @cached_property
     def median(self) -> float:
@@ -126,51 +126,32 @@ class Worked:
         liked = sorted(self.popularity[piece] for piece, n in self.liking.items() if n)
         return (liked[len(liked) // 2] + liked[(len(liked) - 1) // 2]) / 2
 
-    def with_credit(self, piece: str) -> tuple[float, float]:
-        """Return a piece's parts a and p, its start credit counted in."""
-        credit = self.credit[piece]
-        return (
-            max(self.audience[piece], credit * 0.2 * self.content[piece]),
-            max(self.popularity[piece], credit * self.median),
-        )
-
-    def audience_vector(self, piece: str) -> dict[str, float]:
-        """Return a piece's vector over people."""
-        liking = [person for person in self.people if piece in self.likes(person)]
-        return {person: 1 / math.sqrt(len(self.likes(person))) for person in liking}
+    def with_credit(self, piece: str) -> float:
+        """Return a piece's part p, its start credit counted in."""
+        return max(self.popularity[piece], float(self.reference.evidence(piece)) * self.credit[piece] * self.median)
 
     @cached_property
-    def person_vector(self) -> dict[str, float]:
-        """The person's vector over people: of what was liked, the unit vectors times their highest weights."""
-        vector: dict[str, float] = {}
-        for piece, weight in self.likes(self.person).items():
-            of_piece = self.audience_vector(piece)
-            for each, value in of_piece.items():
-                vector[each] = vector.get(each, 0) + weight * value / vector_norm(of_piece)
-        return vector
+    def content_factor(self) -> float:
+        """Gamma for the person."""
+        return float(self.reference.figures.content_factor(len(self.likes(self.person))))
 
-    @cached_property
-    def damping(self) -> float:
-        """Ten times the mean of 1/n over the people who liked anything."""
-        counts = [len(self.likes(person)) for person in self.people if self.likes(person)]
-        return 10 * sum(1 / n for n in counts) / len(counts)
+    def direct(self, piece: str) -> float:
+        """Return A of a piece for the person."""
+        column = self.reference.columns.get(piece, {})
+        return sum(grade * column.get(liked, 0) for liked, grade in self.likes(self.person).items()) / (16 * 2**20)
 
     @cached_property
     def audience(self) -> dict[str, float]:
-        """Part a of every piece before any start credit."""
-        length = vector_norm(self.person_vector)
-        parts = {}
-        for piece in self.weights:
-            vector = self.audience_vector(piece)
-            norm = math.sqrt(vector_norm(vector) ** 2 + self.damping)
-            parts[piece] = dot(self.person_vector, vector) / (length * norm)
-        return parts
+        """Part a of every piece."""
+        shares = self.reference.shares(self.likes(self.person))
+        return {piece: float(shares[piece]) for piece in self.weights}
 
     def blended(self, content: float, audience: float, popularity: float) -> dict[str, float]:
         """Return s of every piece."""
-        parts = {piece: self.with_credit(piece) for piece in self.weights}
-        total = content + audience + popularity
+        lead = self.content_factor * content
+        total = lead + audience + popularity
         return {
-            piece: (content * self.content[piece] + audience * a + popularity * p) / total
-            for piece, (a, p) in parts.items()
+            piece: (lead * self.content[piece] + audience * self.audience[piece] + popularity * self.with_credit(piece))
+            / total
+            for piece in self.weights
         }

@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penchant.evaluation.histories import History, history_of
-from penchant.model import DAY_MS, InteractionType, Piece, SourceSettings, Term
+from penchant.evaluation.histories import SourceHistory, history_of
+from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
 
-Making = Callable[..., History]
+Making = Callable[..., SourceHistory]
 
 
-def made(rows: Sequence[tuple[str, str, str, int]], pieces: Sequence[str], **settings: Any) -> History:
+def made(rows: Sequence[tuple[str, str, str, int]], pieces: Sequence[str], **settings: Any) -> SourceHistory:
     """Return a history of rows (person, piece, type, day)."""
-    known = [Piece(id=each, weights={Term("genre", each[0]): 1}, available_from=0) for each in pieces]
+    known = [IndexedPiece(id=each, weights={Term("genre", each[0]): 1}, available_from=0) for each in pieces]
     events = ((person, piece, InteractionType(kind), day * DAY_MS) for person, piece, kind, day in rows)
     return history_of("made", known, events, SourceSettings(**settings))
 
 
-def drawn(people: int, pieces: int, each: int, *, groups: int = 1, seed: int = 0) -> History:
+def drawn(people: int, pieces: int, each: int, *, groups: int = 1, seed: int = 0) -> SourceHistory:
     """Return a history of people who like pieces at random, those of one group out of the same part of the pieces."""
     random = np.random.default_rng(seed)
     rows = []
@@ -31,12 +31,12 @@ def drawn(people: int, pieces: int, each: int, *, groups: int = 1, seed: int = 0
 
 
 @pytest.fixture(scope="session")
-def alike() -> History:
+def alike() -> SourceHistory:
     """A history in which people of four groups like the same pieces."""
     return drawn(120, 80, 12, groups=4)
 
 
 @pytest.fixture(scope="session")
-def by_chance() -> History:
+def by_chance() -> SourceHistory:
     """A history in which everybody likes pieces at random."""
     return drawn(150, 80, 12)

@@ -8,10 +8,10 @@ import pytest
 from evaluation.conftest import drawn, made
 from penchant.evaluation import baselines
 from penchant.evaluation.contest import RELEVANT
-from penchant.evaluation.histories import History
+from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
 from penchant.evaluation.metrics import NOTHING
-from penchant.evaluation.splits import SplitWish, split
+from penchant.evaluation.splits import SplitRule, split
 from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
 
@@ -62,14 +62,6 @@ def test_item_knn_adds_up_damped_cosines_of_neighbours(knowledge: Knowledge, mon
     assert linear(knowledge, "item-kNN", 2.0) == pytest.approx(likes @ similar, abs=1e-5)
 
 
-def test_an_inverse_by_halves_is_the_inverse() -> None:
-    random = np.random.default_rng(0)
-    factors = random.random((300, 40))
-    matrix = factors @ factors.T + 5 * np.eye(300)
-
-    assert np.abs(baselines.inverse(matrix) @ matrix - np.eye(300)).max() < 1e-9
-
-
 def test_lists_are_the_full_sort_without_what_is_seen(knowledge: Knowledge) -> None:
     scores = np.random.default_rng(0).integers(0, 4, (30, 20)).astype(np.float32)
 
@@ -104,7 +96,7 @@ def test_popular_is_what_most_people_like(knowledge: Knowledge) -> None:
 
 
 def judged(rows: list[tuple[str, str, str, int]]) -> tuple[Knowledge, list[int], list[IntArray]]:
-    history: History = made(rows, ["a", "b", "c"])
+    history: SourceHistory = made(rows, ["a", "b", "c"])
     held_out = np.asarray([row[3] >= 10 for row in rows])
     knowledge = Knowledge.of(history, ~held_out, SourceSettings())
     people, relevant = relevant_pieces(knowledge, held_out, RELEVANT)
@@ -139,8 +131,8 @@ def test_relevant_is_what_is_liked_later_and_was_not_known() -> None:
     assert [each.tolist() for each in relevant] == [[1], [2]]
 
 
-def test_nobody_is_asked_where_nothing_is_held_out(alike: History) -> None:
-    parts = split(alike.events, SplitWish(share=0.0))
+def test_nobody_is_asked_where_nothing_is_held_out(alike: SourceHistory) -> None:
+    parts = split(alike.events, SplitRule(share=0.0))
     knowledge = Knowledge.of(alike, parts.known, alike.settings)
 
     people, relevant = relevant_pieces(knowledge, parts.held_out, RELEVANT)

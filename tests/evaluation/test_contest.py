@@ -8,18 +8,18 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from conftest import Service
 from evaluation.conftest import drawn, made
 from penchant.errors import InvalidInput
-from penchant.evaluation import baselines, plot
-from penchant.evaluation.contest import PENCHANT, Wish, evaluate
-from penchant.evaluation.histories import TYPES, History, history_of
+from penchant.evaluation import plot
+from penchant.evaluation.contest import PENCHANT, EvaluationRequest, evaluate
+from penchant.evaluation.histories import TYPES, SourceHistory, history_of
 from penchant.evaluation.knowledge import Knowledge
 from penchant.evaluation.report import Evaluation, as_json
-from penchant.evaluation.served import Served
-from penchant.evaluation.splits import SplitWish, split
-from penchant.model import DAY_MS, Algorithm, InteractionType, Piece, SourceSettings
+from penchant.evaluation.served import ServedSource
+from penchant.evaluation.splits import SplitRule, split
+from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, SourceSettings
 from penchant.wire import decode_stored_piece, encode, format_timestamp
+from serving import Service
 
 PLAIN = ("random", "popular", "content", PENCHANT, "item-kNN", "EASE")
 
@@ -29,8 +29,8 @@ def quietly(_what: str, _done: int, _total: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def report(alike: History) -> Evaluation:
-    return evaluate(alike, Wish(split=SplitWish(cold=0.1)), quietly)
+def report(alike: SourceHistory) -> Evaluation:
+    return evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)), quietly)
 
 
 def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation) -> None:
@@ -41,8 +41,8 @@ def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation
         assert gains[method] > 2 * max(gains["random"], gains["popular"], gains["content"])
 
 
-def test_the_same_wish_gives_the_same_figures(alike: History, report: Evaluation) -> None:
-    again = evaluate(alike, Wish(split=SplitWish(cold=0.1)), quietly)
+def test_the_same_wish_gives_the_same_figures(alike: SourceHistory, report: Evaluation) -> None:
+    again = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)), quietly)
 
     def figures(evaluation: Evaluation) -> list[object]:
         return [{**json.loads(encode(each)), "seconds": 0} for each in evaluation.methods]
@@ -78,35 +78,28 @@ def test_penchant_is_compared_with_each_over_the_same_people(report: Evaluation)
         assert each.penchant_minus.low <= each.penchant_minus.value <= each.penchant_minus.high
 
 
-def test_at_most_so_many_people_are_asked(alike: History) -> None:
-    found = evaluate(alike, Wish(split=SplitWish(cold=0.3), people=7, methods=("popular",)), quietly)
+def test_at_most_so_many_people_are_asked(alike: SourceHistory) -> None:
+    found = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.3), people=7, methods=("popular",)), quietly)
 
     assert (found.warm_people_asked, found.cold_people_asked) == (7, 7)
 
 
-def test_methods_that_need_too_much_memory_are_left_out_and_named(alike: History) -> None:
-    found = evaluate(alike, Wish(split=SplitWish(), memory_bytes=1_000, methods=("EASE", "popular")), quietly)
+def test_methods_that_need_too_much_memory_are_left_out_and_named(alike: SourceHistory) -> None:
+    found = evaluate(
+        alike, EvaluationRequest(split=SplitRule(), memory_bytes=1_000, methods=("EASE", "popular")), quietly
+    )
 
     assert [each.name for each in found.methods] == ["popular"]
     assert found.notes[0].startswith("EASE: left out, since 80 liked pieces need")
 
 
-def test_als_is_left_out_where_its_package_is_missing(alike: History) -> None:
-    if baselines.als_is_there():
-        pytest.skip("the package implicit is installed")
-
-    found = evaluate(alike, Wish(split=SplitWish(), methods=("ALS",)), quietly)
-
-    assert (found.methods, found.notes) == ([], ["ALS: left out, since the package implicit is not installed."])
-
-
 def test_nothing_to_judge_is_told() -> None:
     empty = made([], ["a", "b"])
     with pytest.raises(InvalidInput, match="has no interactions"):
-        evaluate(empty, Wish(split=SplitWish()), quietly)
+        evaluate(empty, EvaluationRequest(split=SplitRule()), quietly)
     watched = made([("u", f"p{number}", "Watch", number) for number in range(9)], [f"p{number}" for number in range(9)])
     with pytest.raises(InvalidInput, match="Nobody in made has RateLike among"):
-        evaluate(watched, Wish(split=SplitWish(), relevant=(InteractionType.RATE_LIKE,)), quietly)
+        evaluate(watched, EvaluationRequest(split=SplitRule(), relevant=(InteractionType.RATE_LIKE,)), quietly)
 
 
 def test_the_json_is_the_report_and_the_plot_tells_every_method(report: Evaluation) -> None:
@@ -131,12 +124,12 @@ def test_a_plot_of_nothing_is_still_a_picture(report: Evaluation) -> None:
 
 def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:
     rows = [("u", "a", "RateLike", 3), ("u", "b", "RateLike", 9), ("w", "b", "Watch", 5)]
-    pieces = [Piece(id=each, weights={}, available_from=20 * DAY_MS) for each in "abc"]
+    pieces = [IndexedPiece(id=each, weights={}, available_from=20 * DAY_MS) for each in "abc"]
     events = [(person, piece, InteractionType(kind), day * DAY_MS) for person, piece, kind, day in rows]
     history = history_of("made", pieces, events, SourceSettings())
     knowledge = Knowledge.of(history, np.ones(3, dtype=np.bool_), history.settings)
 
-    assert dict(Served(knowledge).prepared.snapshot.day_counts()) == {3: 1, 5: 1, 9: 1}
+    assert dict(ServedSource(knowledge).prepared.snapshot.day_counts()) == {3: 1, 5: 1, 9: 1}
 
 
 WORDS = ("love", "war", "tea", "rain", "ships", "bees")
@@ -153,7 +146,7 @@ def test_penchant_is_what_the_service_serves(service: Service) -> None:
     events = replace(history.events, times=history.events.times // DAY_MS * 1000 + now - 60_000)
     pieces = [decode_stored_piece(encode(body), now - 60_000) for body in bodies]
     history = replace(history, pieces=pieces, events=events)
-    known = split(events, SplitWish(kind="random")).known
+    known = split(events, SplitRule(kind="random")).known
     knowledge = Knowledge.of(history, known, history.settings)
     service.submit("s", *bodies)
     rows = [
@@ -169,7 +162,7 @@ def test_penchant_is_what_the_service_serves(service: Service) -> None:
         )
     ]
     assert service.post("/s/interactions", json=rows).status_code == 200
-    served = Served(knowledge)
+    served = ServedSource(knowledge)
 
     for person in (0, 1, 2, 17, 39):
         for algorithm in (None, Algorithm.COSINE):

@@ -10,35 +10,37 @@ import pytest
 from evaluation.conftest import drawn, made
 from penchant.errors import InvalidInput
 from penchant.evaluation import tuning
-from penchant.evaluation.contest import Wish
-from penchant.evaluation.histories import History, history_of
-from penchant.evaluation.splits import SplitWish
-from penchant.evaluation.tuning import Tuned, TuningWish, changed_members, tune
-from penchant.model import DAY_MS, Blend, InteractionType, Piece, SourceSettings, Term
+from penchant.evaluation.contest import EvaluationRequest
+from penchant.evaluation.histories import SourceHistory, history_of
+from penchant.evaluation.splits import SplitRule
+from penchant.evaluation.tuning import TuningRequest, TuningResult, changed_members, tune
+from penchant.model import DAY_MS, Blend, IndexedPiece, InteractionType, SourceSettings, Term
 
-QUICK = TuningWish(wish=Wish(split=SplitWish(), people=60), candidates=16, seconds=60, test_people=120)
+QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, seconds=60, test_people=120)
 
 
 def quietly(_what: str, _done: int, _total: int) -> None:
     pass
 
 
-def tuned(history: History, wish: TuningWish = QUICK, now: Callable[[], float] = lambda: 0.0) -> Tuned:
-    return tune(history, wish, quietly, now)
+def tuned(
+    history: SourceHistory, request: TuningRequest = QUICK, now: Callable[[], float] = lambda: 0.0
+) -> TuningResult:
+    return tune(history, request, quietly, now)
 
 
 @pytest.fixture(scope="module")
-def misled(alike: History) -> History:
+def misled(alike: SourceHistory) -> SourceHistory:
     """A history in which people like the same pieces, under settings that look at popularity alone."""
     return replace(alike, settings=SourceSettings(blend=Blend(content=0, audience=0, popularity=1)))
 
 
 @pytest.fixture(scope="module")
-def found(misled: History) -> Tuned:
+def found(misled: SourceHistory) -> TuningResult:
     return tuned(misled)
 
 
-def test_settings_that_are_better_are_found_and_judged_by_others(found: Tuned) -> None:
+def test_settings_that_are_better_are_found_and_judged_by_others(found: TuningResult) -> None:
     assert found.better
     assert found.settings.blend.audience > found.settings.blend.popularity
     assert found.test_after.value - found.test_before.value == pytest.approx(found.gain.value)
@@ -47,7 +49,7 @@ def test_settings_that_are_better_are_found_and_judged_by_others(found: Tuned) -
     assert 0 < found.sure_gain < found.validation_gain.value
 
 
-def test_the_same_seed_finds_the_same(misled: History, found: Tuned) -> None:
+def test_the_same_seed_finds_the_same(misled: SourceHistory, found: TuningResult) -> None:
     assert tuned(misled) == found
 
 
@@ -61,7 +63,7 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tuning, "BLENDS", ())
     random = np.random.default_rng(0)
     pieces = [
-        Piece(
+        IndexedPiece(
             id=f"p{number:03d}",
             weights={Term("theme", str(number % 6)): 1}
             | {Term("noise", str(each)): 400 for each in random.choice(12, 3, replace=False).tolist()},
@@ -75,15 +77,15 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
     ]
     settings = SourceSettings(blend=Blend(content=1, audience=0, popularity=0))
 
-    wish = replace(QUICK, wish=Wish(split=SplitWish(), people=120), candidates=30)
+    request = replace(QUICK, trial=EvaluationRequest(split=SplitRule(), people=120), candidates=30)
 
-    found = tuned(history_of("themes", pieces, rows, settings), wish)
+    found = tuned(history_of("themes", pieces, rows, settings), request)
 
     assert found.better
     assert found.settings.category_weights.get("theme", 1) > found.settings.category_weights.get("noise", 1)
 
 
-def test_it_ends_in_time(misled: History) -> None:
+def test_it_ends_in_time(misled: SourceHistory) -> None:
     clock = itertools.count(step=20.0)
 
     found = tuned(misled, now=lambda: next(clock))
@@ -91,7 +93,7 @@ def test_it_ends_in_time(misled: History) -> None:
     assert found.tried <= 3
 
 
-def test_it_tries_no_more_than_it_may(misled: History) -> None:
+def test_it_tries_no_more_than_it_may(misled: SourceHistory) -> None:
     assert tuned(misled, replace(QUICK, candidates=2)).tried == 2
 
 

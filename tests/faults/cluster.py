@@ -13,7 +13,7 @@ import pytest
 
 USER = "pgserver"
 """PostgreSQL refuses to run as root."""
-READY_S = 30.0
+READY_S = 120.0
 DATABASE = "postgres"
 
 

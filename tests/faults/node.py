@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from acceptance.processes import holders_of, workers_of
-from acceptance.servers import KERNELS, command, free_port
+from acceptance.servers import command, free_port, new_key
 from faults.client import Client, Unanswered
+from kernel_cache import KERNELS
 
-STARTING_S = 60.0
+STARTING_S = 240.0
 STOPPING_S = 30.0
 WORKERS = 2
 
@@ -40,9 +41,7 @@ class Node:
         self._log_path = data.parent / f"node-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
         if not key:
-            created = command("keys", "create", *self.where)
-            assert created.returncode == 0, created.stderr
-            key = created.stdout.strip()
+            key = new_key(data, database)
         self.key = key
         self.start()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from penchant.bench.load import request
 
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 
 @dataclass(slots=True)

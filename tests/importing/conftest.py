@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penchant.importing import Choices, Files, Import, StoredTarget, gather
+from penchant.importing import Files, Import, ImportOptions, StoredTarget, gather
 from penchant.importing.formats import read_drafts
 from penchant.importing.notes import Notes
 from penchant.storage import Storage, open_storage
@@ -32,9 +32,9 @@ class Folder:
         """Return the files."""
         return Files(gather([self.path]))
 
-    def read(self, name: str, **choices: Any) -> list[Any]:
+    def read(self, name: str, **options: Any) -> list[Any]:
         """Return what a format makes of the files: decoded drafts, or their problems."""
-        drafts = read_drafts(name, self.files(), Choices(**choices), self.notes)
+        drafts = read_drafts(name, self.files(), ImportOptions(**options), self.notes)
         return [draft.problem or json.loads(draft.body) for draft in drafts]
 
     def left_out(self) -> dict[tuple[str, str], tuple[str, int, int]]:
@@ -70,6 +70,6 @@ def target(storage: Storage) -> StoredTarget:
 
 def run(name: str, folder: Folder, target: StoredTarget | None, **options: Any) -> Import:
     """Import a folder."""
-    work = Import(name, folder.files(), options.pop("choices", Choices()), target=target, **options)
+    work = Import(name, folder.files(), options.pop("options", ImportOptions()), target=target, **options)
     work.run(lambda _done: None)
     return work

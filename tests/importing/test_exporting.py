@@ -13,15 +13,15 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import Service
 from factories import piece
 from importing.conftest import Folder, run
 from penchant.cli import commands
-from penchant.importing import Parts, StoredTarget, export_lines
+from penchant.importing import ExportParts, StoredTarget, export_lines
 from penchant.storage import Storage, open_storage
+from serving import Service
 
 NOW = time.time_ns() // 1_000_000
-EVERYTHING = Parts(interactions=True, lists=True, settings=True)
+EVERYTHING = ExportParts(interactions=True, lists=True, settings=True)
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).filter(
     lambda text: text not in {".", ".."}
 )
@@ -40,7 +40,7 @@ INTERACTIONS = st.lists(
 
 
 def exported(storage: Storage, source: str = "s") -> bytes:
-    with storage.open_export(storage.account_id("default"), source) as export:
+    with storage.sources.open_export(storage.accounts.ensure("default"), source) as export:
         return b"".join(export_lines(export, EVERYTHING, NOW))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from importing.conftest import Folder
 from penchant.errors import Refused
-from penchant.importing import Column
+from penchant.importing import KeywordColumn
 from penchant.importing.actions import type_named, type_of_rating
 from penchant.importing.moments import read_moment
 from penchant.model import InteractionType
@@ -52,7 +52,7 @@ def test_movielens_ratings_become_likes_dislikes_and_views(folder: Folder) -> No
     assert dislike["type"] == "RateDislike"
     assert dislike["timestamp"] == "2001-09-09T01:46:41.500Z"
     assert watch["type"] == "Watch"
-    assert letter == ("rating", "Found no number.")
+    assert letter == ("rating", "Found 'x', which is no number.")
     assert "a rating from 0 to 5 is accepted" in beyond.detail
 
 
@@ -185,7 +185,7 @@ def test_recombee_sets_are_keywords_and_other_properties_extras(folder: Folder) 
         "item-2,,,,,",
     )
 
-    mouse, bare = folder.read("recombee", keywords=(Column(column="brand", category="maker"),))
+    mouse, bare = folder.read("recombee", keywords=(KeywordColumn(column="brand", category="maker"),))
 
     assert mouse == {
         "id": "item-1",
@@ -332,8 +332,11 @@ def test_csv_columns_can_be_chosen(folder: Folder) -> None:
         delimiter=";",
         id_column="sku",
         label_column="text",
-        keywords=(Column(column="g", category="kind", separator=","), Column(column="c", category="path/to")),
-        catalogs=Column(column="c", category="", separator="/"),
+        keywords=(
+            KeywordColumn(column="g", category="kind", separator=","),
+            KeywordColumn(column="c", category="path/to"),
+        ),
+        catalogs=KeywordColumn(column="c", category="", separator="/"),
     )
 
     assert first["categories"] == {"kind": ["x", "y"], "path/to": ["p/q"]}
@@ -342,13 +345,16 @@ def test_csv_columns_can_be_chosen(folder: Folder) -> None:
 
 def test_csv_with_a_column_of_users_holds_interactions(folder: Folder) -> None:
     folder.write("a.csv", "user_id,item_id,event,timestamp,shop", "u,1,add-to-cart,1700000000000,x", "u,1,sniff,,x")
-    folder.write("b.csv", "user,id,stars", "u,1,9", "u,1,4", "u,1,11")
+    folder.write("c.csv", "user,item,rating,ts", "u,1,10,")
+    folder.write("b.csv", "user,id,stars,ts", "u,1,9,1", "u,1,4,1", "u,1,11,1")
 
-    cart, like, dislike, beyond = folder.read("csv", rating_scale=10)
+    cart, like, dislike, beyond, timeless = folder.read("csv", rating_scale=10)
 
     assert cart == {"userId": "u", "type": "Bookmark", "contentId": "1", "timestamp": "2023-11-14T22:13:20.000Z"}
     assert (like["type"], dislike["type"], beyond.pointer) == ("RateLike", "RateDislike", "stars")
     assert folder.left_out()["a.csv", "shop"][1] == 2
+    assert timeless.pointer == "ts"
+    assert timeless.detail.startswith("Found no time; without one the row would count as of now")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +399,9 @@ def test_lines_of_the_own_shape_tell_what_they_are(folder: Folder) -> None:
     found = folder.read("ndjson")
 
     assert found[:4] == [json.loads(lines[0]), json.loads(lines[1]), ["a"], {"halfLifeDays": 1}]
-    assert {problem.detail for problem in found[4:]} == {"The line is no JSON object; one a line is accepted."}
+    accepted = "One object a line, or an array of objects, is accepted."
+    assert found[4].detail == f"The line is no JSON object. {accepted}"
+    assert found[5].detail == f"The line is not JSON: trailing characters at line 1, column 12. {accepted}"
     assert folder.left_out()["all.ndjson", "more"][1:] == (1, 2)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from importing.conftest import Folder
 from penchant.errors import Refused
-from penchant.importing import Column, checkpoint_name, fingerprint, parse_column, parse_type
-from penchant.importing.drafts import Problem
+from penchant.importing import KeywordColumn, checkpoint_name, fingerprint, parse_column, parse_type
+from penchant.importing.drafts import RowProblem
 from penchant.importing.notes import MAX_ENTRIES
 from penchant.model import InteractionType
 
@@ -19,7 +19,7 @@ def test_names_and_bytes_that_no_terminal_should_see_are_not_shown(folder: Folde
         Path(os.fsdecode(bytes(folder.path) + b"/\xff.csv"))
     )
 
-    with pytest.raises(Refused, match="found x\N{REPLACEMENT CHARACTER}]0;title"):
+    with pytest.raises(Refused, match="Found are x\N{REPLACEMENT CHARACTER}]0;title"):
         folder.read("csv")
 
     assert [each.name for each in folder.files().all] == ["?.csv"]
@@ -57,7 +57,9 @@ def test_what_a_piece_cannot_hold_is_left_out_with_its_reason(folder: Folder) ->
     folder.write("items.jsonl", json.dumps(row), "[]")
 
     piece, problem = folder.read(
-        "recombee", catalogs=Column(column="shops", category=""), keywords=(Column(column="kinds", category="kind"),)
+        "recombee",
+        catalogs=KeywordColumn(column="shops", category=""),
+        keywords=(KeywordColumn(column="kinds", category="kind"),),
     )
 
     assert piece["id"] == "7"
@@ -94,9 +96,9 @@ def test_rows_of_other_lengths_than_their_heading_are_problems_wherever_they_are
     folder.write("a.csv", "id,user,rating", "1")
 
     assert [each.detail[:17] for each in folder.read("movielens")] == [
-        *("Found 2 columns; ", "Found 1 columns; ", "Found 9; a rating", "Found no time; se"),
+        *("Found 2 columns; ", "Found 1 columns; ", "Found 9; a rating", "Found 'never', wh"),
     ]
-    assert {type(each) for each in folder.read("goodbooks")[:2]} == {Problem}
+    assert {type(each) for each in folder.read("goodbooks")[:2]} == {RowProblem}
     wrong, item, feedback = folder.read("gorse")
     assert item["categories"] == {"label": ["a", "b"]}
     assert (wrong.detail, feedback.detail) == ("Found 1 columns; 2 are accepted.", "Found 1 columns; 3 are accepted.")
@@ -104,21 +106,24 @@ def test_rows_of_other_lengths_than_their_heading_are_problems_wherever_they_are
 
 def test_files_that_cannot_be_read_to_their_end_say_where(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penchant.importing.files.MAX_LINE_BYTES", 40)
-    monkeypatch.setattr("penchant.importing.files.MAX_ARRAY_BYTES", 40)
+    monkeypatch.setattr("penchant.importing.files.MAX_DOCUMENT_BYTES", 40)
     folder.write("long.ndjson", "{}", "x" * 50)
     with pytest.raises(Refused, match="line 2: longer than 40 bytes"):
         folder.read("ndjson")
     (folder.path / "long.ndjson").unlink()
 
     folder.write("items.json", "[" + " " * 50 + "]")
-    with pytest.raises(Refused, match="an array of over 40 bytes"):
+    with pytest.raises(Refused, match="one JSON value of over 40 bytes"):
         folder.read("gorse")
     folder.write("items.json", "[1,]")
-    with pytest.raises(Refused, match="not JSON"):
+    with pytest.raises(Refused, match=r"items.json: The file is not JSON: .* at line 1, column 4"):
         folder.read("gorse")
     (folder.path / "items.json").unlink()
 
-    for content, said in ((b"id\n\xff\n", "not UTF-8"), (b"id\n" + b"x" * 50, "field larger")):
+    for content, said in (
+        (b"id\na\xff\n", "a.csv, line 2, column 2: not UTF-8 .* --encoding"),
+        (b"id\n" + b"x" * 50, "field larger"),
+    ):
         (folder.path / "a.csv").write_bytes(content)
         with pytest.raises(Refused, match=said):
             folder.read("csv")
@@ -150,6 +155,6 @@ def test_columns_that_are_none_are_refused(text: str) -> None:
 
 
 def test_columns_and_types_are_read_as_they_are_written() -> None:
-    assert parse_column("genre=kinds:|") == Column(column="kinds", category="genre", separator="|")
-    assert parse_column("kinds", category=False) == Column(column="kinds", category="-")
+    assert parse_column("genre=kinds:|") == KeywordColumn(column="kinds", category="genre", separator="|")
+    assert parse_column("kinds", category=False) == KeywordColumn(column="kinds", category="-")
     assert parse_type("Add=To=ratelike") == ("add=to", InteractionType.RATE_LIKE)

@@ -12,7 +12,7 @@ import pytest
 
 from acceptance.test_goldens import folder_of
 from importing.conftest import Folder, run
-from penchant.importing import Choices, Files, Import, InputFile, Parts, StoredTarget, export_lines
+from penchant.importing import ExportParts, Files, Import, ImportOptions, InputFile, StoredTarget, export_lines
 from penchant.importing.goodbooks import PERSONAL_SHELVES
 from penchant.storage import Storage
 
@@ -34,8 +34,8 @@ def write(path: Path, heading: Sequence[str], rows: Iterator[Sequence[Any]]) -> 
 
 
 def pieces_of(storage: Storage) -> dict[str, dict[str, Any]]:
-    with storage.open_export(storage.account_id("default"), "s") as export:
-        lines = list(export_lines(export, Parts(), time.time_ns() // 1_000_000))
+    with storage.sources.open_export(storage.accounts.ensure("default"), "s") as export:
+        lines = list(export_lines(export, ExportParts(), time.time_ns() // 1_000_000))
     return {piece["id"]: piece for piece in map(json.loads, lines)}
 
 
@@ -47,9 +47,9 @@ def shelf_weights(piece: dict[str, Any]) -> dict[str, int]:
 def test_no_row_of_a_real_set_is_left_out(name: str, storage: Storage, target: StoredTarget) -> None:
     source = folder_of(name)
     files = [InputFile(source / "pieces.ndjson.gz"), InputFile(source / "interactions.ndjson.gz")]
-    checked = Import("ndjson", Files(files), Choices(), target=None)
+    checked = Import("ndjson", Files(files), ImportOptions(), target=None)
     checked.run(lambda _done: None)
-    stored = Import("ndjson", Files(files[:1]), Choices(), target=target)
+    stored = Import("ndjson", Files(files[:1]), ImportOptions(), target=target)
     stored.run(lambda _done: None)
 
     assert checked.tally.invalid_rows == 0

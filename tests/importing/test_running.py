@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from databases import new_database
 from factories import piece
 from importing.conftest import Folder, run
 from penchant.errors import InvalidInput
-from penchant.importing import CheckpointFile, Import, Report, StoredTarget, newest_moment, to_text
+from penchant.importing import CheckpointFile, Import, ImportReport, StoredTarget, newest_moment, to_text
 from penchant.importing.checkpoint import Checkpoint
-from penchant.importing.choices import Choices
+from penchant.importing.options import ImportOptions
 from penchant.importing.running import BATCH_ROWS
-from penchant.importing.targets import Stored
+from penchant.importing.targets import BatchResult
 from penchant.storage import InteractionQuery, Storage, open_storage
-from storage.conftest import new_database
 
 
 def lines(count: int, *, start: int = 0) -> list[str]:
@@ -28,14 +28,14 @@ def interaction(user: str, piece_id: str = "p1", **members: Any) -> str:
 
 
 def piece_count(storage: Storage) -> int:
-    head = storage.head(storage.account_id("default"), "s")
+    head = storage.sources.read_head(storage.accounts.ensure("default"), "s")
     return -1 if head is None else head.piece_count
 
 
 def recorded(storage: Storage, user: str) -> list[int]:
-    head = storage.head(storage.account_id("default"), "s")
+    head = storage.sources.read_head(storage.accounts.ensure("default"), "s")
     assert head is not None
-    found = storage.user_interactions(head.source_id, InteractionQuery(user_id=user, since=0, limit=99))
+    found = storage.people.list_interactions(head.source_id, InteractionQuery(user_id=user, since=0, limit=99))
     return [each.occurred_at for each in found]
 
 
@@ -48,7 +48,7 @@ class Failing(StoredTarget):
 
     batches = 1
 
-    def submit(self, pieces: Any) -> Stored:
+    def submit(self, pieces: Any) -> BatchResult:
         if not self.batches:
             raise Interrupted
         self.batches -= 1
@@ -134,18 +134,18 @@ def test_an_import_that_was_ended_goes_on_where_it_was(folder: Folder, storage: 
     for batches in (1, 2):
         failing = Failing(storage, account="default", source="s", actor="me")
         failing.batches = batches
-        work = Import("ndjson", folder.files(), Choices(), target=failing, skip_invalid=True)
+        work = Import("ndjson", folder.files(), ImportOptions(), target=failing, skip_invalid=True)
         work.resume(state, "fingerprint")
         with pytest.raises(Interrupted):
             work.run(lambda _done: None)
     assert work.resumed_at == BATCH_ROWS
 
     target = StoredTarget(storage, account="default", source="s", actor="me")
-    work = Import("ndjson", folder.files(), Choices(), target=target, skip_invalid=True)
+    work = Import("ndjson", folder.files(), ImportOptions(), target=target, skip_invalid=True)
     assert work.resume(state, "fingerprint") == 0
     work.run(lambda _done: None)
 
-    head = storage.head(storage.account_id("default"), "s")
+    head = storage.sources.read_head(storage.accounts.ensure("default"), "s")
     assert head is not None
     assert head.version == head.piece_count == 3 * BATCH_ROWS + 5  # none was stored twice
     assert (work.resumed_at, work.tally.pieces, work.tally.invalid_rows) == (3 * BATCH_ROWS, 3 * BATCH_ROWS + 5, 1)
@@ -158,11 +158,11 @@ def test_nothing_is_left_out_where_the_source_was_made_anew_since(
 ) -> None:
     folder.write("a.ndjson", *lines(BATCH_ROWS + 1))
     state = CheckpointFile(tmp_path / "x.json")
-    work = Import("ndjson", folder.files(), Choices(), target=target)
+    work = Import("ndjson", folder.files(), ImportOptions(), target=target)
     work.tally.rows = BATCH_ROWS
     state.save(Checkpoint(fingerprint="f", created_at="2020-01-01T00:00:00.000Z", shift_ms=0, tally=work.tally))
 
-    other = Import("ndjson", folder.files(), Choices(), target=target)
+    other = Import("ndjson", folder.files(), ImportOptions(), target=target)
     assert other.resume(state, "f") is None
     other.run(lambda _done: None)
 
@@ -184,7 +184,7 @@ def test_a_dry_run_tells_the_same_and_stores_nothing(folder: Folder, storage: St
 
     assert (work.tally.pieces, work.tally.interactions, work.tally.lists, work.tally.settings) == (2, 1, 1, 1)
     assert work.tally.invalid_rows == 1
-    assert storage.find_account("default") is None
+    assert storage.accounts.find("default") is None
 
 
 def test_members_that_are_no_part_of_a_piece_are_counted(folder: Folder, target: StoredTarget) -> None:
@@ -201,7 +201,7 @@ def test_interactions_past_their_retention_are_told(folder: Folder, target: Stor
     folder.write("a.ndjson", *lines(2), interaction("u", timestamp="2001-01-01T00:00:00Z"))
 
     work = run("ndjson", folder, target)
-    newest = newest_moment("ndjson", folder.files(), Choices())
+    newest = newest_moment("ndjson", folder.files(), ImportOptions())
 
     assert work.tally.expired == 1
     assert newest == 978307200000
@@ -210,7 +210,7 @@ def test_interactions_past_their_retention_are_told(folder: Folder, target: Stor
 def test_times_that_are_moved_keep_their_event_ids(folder: Folder, storage: Storage, target: StoredTarget) -> None:
     folder.write("a.ndjson", *lines(2), interaction("u", timestamp="2001-01-01T00:00:00Z"))
     for shift in (1000, 2000):
-        work = Import("ndjson", folder.files(), Choices(), target=target)
+        work = Import("ndjson", folder.files(), ImportOptions(), target=target)
         work.shift(shift)
         work.run(lambda _done: None)
 
@@ -222,7 +222,7 @@ def test_lists_and_settings_make_the_source_they_need(folder: Folder, storage: S
 
     run("ndjson", folder, target)
 
-    _, curation = storage.read_curation(storage.account_id("default"), "s")
+    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
     assert (curation.whitelist, curation.blacklist) == (("b", "a"), ("c",))
     assert target.retention_days() == 7
     assert piece_count(storage) == 0
@@ -235,7 +235,7 @@ def test_a_report_tells_all_in_lines_for_people(folder: Folder, target: StoredTa
     work = run("ndjson", folder, target, skip_invalid=True)
     others: dict[str, Any] = {"format": "ndjson", "source": "s", "dry_run": False, "resumed_at_row": 0, "seconds": 2.0}
 
-    told = list(to_text(Report.of(work.tally, work.notes, **others)))
+    told = list(to_text(ImportReport.of(work.tally, work.notes, **others)))
 
     assert told[0] == "s: 2 pieces stored, 2 new, 0 replaced"
     assert "  a.ndjson: id -> id (2)" in told
@@ -245,15 +245,15 @@ def test_a_report_tells_all_in_lines_for_people(folder: Folder, target: StoredTa
 
 
 def test_large_pieces_come_in_smaller_batches(folder: Folder, storage: Storage, target: StoredTarget) -> None:
-    text = "x" * 9_000_000
-    folder.write("a.ndjson", *[json.dumps(piece(f"p{n}", "x", extras={"text": text})) for n in range(3)])
+    text = "x" * 900_000
+    folder.write("a.ndjson", *[json.dumps(piece(f"p{n}", "x", extras={"text": text})) for n in range(20)])
     told: list[int] = []
 
-    work = Import("ndjson", folder.files(), Choices(), target=target)
+    work = Import("ndjson", folder.files(), ImportOptions(), target=target)
     work.run(lambda done: told.append(done.rows))
 
-    assert told == [1, 2, 3]
-    assert piece_count(storage) == 3
+    assert told == [9, 18, 20]
+    assert piece_count(storage) == 20
 
 
 def test_postgresql_takes_the_same(folder: Folder, postgresql: str, tmp_path: Path) -> None:

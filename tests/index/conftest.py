@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from kernel_cache import KERNELS
 from penchant.index import engine
 from penchant.live.compiling import load_kernels
 
@@ -12,8 +13,8 @@ KINDS = (*engine.KINDS, ("h", "H"), ("i", "H"), ("d", "H"))
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    compiled = load_kernels(tmp_path_factory.getbasetemp() / "kernels")
+def kernels() -> Iterator[ModuleType]:
+    compiled = load_kernels(KERNELS)
     engine.use(compiled, set(KINDS))
     yield compiled
     engine.use(None, set())

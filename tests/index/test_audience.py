@@ -1,19 +1,21 @@
-"""Is the audience, whatever steps it was counted in, that of the definition by full scan?"""
+"""Who likes what, whatever steps it was counted in, is what the definition by full scan says."""
 
 import math
-from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import audience_reference
 import oracle
 from answers import snapshot_of
-from penchant.index import Audience, Tally, engine, tally
-from penchant.index.likes import Likes, Scope
-from penchant.model import DAY_MS, Seed
+from penchant.index import Audience, AudienceWeights, Tally, build_weights, tally
+from penchant.index.likes import Likes
+from penchant.index.popularity import PieceCounts
+from penchant.index.strings import Strings
+from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, GradedLike, InteractionType, SourceSettings
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
 PIECES = [f"p{number}" for number in range(6)]
@@ -27,19 +29,14 @@ EVENTS = st.lists(
     ),
     max_size=40,
 )
-SEEDS = st.lists(st.sampled_from(PIECES), max_size=4, unique=True)
-POSITIVE = [name for name, weight in oracle.WEIGHTS.items() if weight > 0]
+SETTINGS = st.sampled_from(
+    [
+        {},
+        {"interactionWeights": {"Click": -1, "Watch": 2.55}},
+        {"interactionWeights": {"RateDislike": 3, "RateLike": -2, "Play": 0.1}},
+    ]
+)
 TODAY = 70
-
-
-@pytest.fixture(params=["numpy", "compiled"])
-def searching(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "compiled":
-        request.getfixturevalue("kernels")
-        yield
-        return
-    engine.use(None, frozenset())
-    yield
 
 
 @pytest.fixture(autouse=True)
@@ -47,36 +44,45 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally, "LEAST_MORE", 5)
 
 
+def settings_of(told: dict[str, Any], oldest: int) -> SourceSettings:
+    weights = {InteractionType(kind): weight for kind, weight in told.get("interactionWeights", {}).items()}
+    return SourceSettings(interaction_weights={**DEFAULT_INTERACTION_WEIGHTS, **weights}, retention_days=TODAY - oldest)
+
+
 class Counting:
     """A tally, and beside it what the definition needs."""
 
     def __init__(self) -> None:
         self.oldest = 0
-        self.tally = Tally.empty(POSITIVE, 0)
+        self.version = 0
+        self.tally = Tally.empty(0)
         self.everyone: dict[str, list[dict[str, Any]]] = {}
 
     def apply(self, event: tuple[Any, ...]) -> None:
+        self.version += 1
         match event:
             case "record", person, piece_id, kind, day:
-                rating = kind == "RateLike" if kind.startswith("Rate") else None
-                self.everyone.setdefault(person, []).append({"type": kind, "contentId": piece_id, "day": day})
-                moment, positive = day * DAY_MS, kind in POSITIVE
-                self.tally.record(key_of(person), piece_id, moment, positive=positive, rating=rating)
+                own = {"type": kind, "contentId": piece_id, "day": day, "version": self.version, "userId": person}
+                self.everyone.setdefault(person, []).append(own)
+                self.tally.record(key_of(person), piece_id, InteractionType(kind), day * DAY_MS, self.version)
             case "erase", person:
                 self.everyone.pop(person, None)
                 self.tally.erase(key_of(person))
             case "look", day:
                 self.oldest = max(self.oldest, day - 40)
-                self.tally.audience(day, self.oldest)
+                self.tally.popularity(settings_of({}, TODAY - day + self.oldest), day)
             case _:
-                arrays = self.tally.compacted().arrays()
-                self.tally = Tally(Likes.of_arrays(arrays))
+                self.tally = Tally(Likes.of_arrays(self.tally.compacted().arrays()))
 
     def kept(self) -> dict[str, list[dict[str, Any]]]:
         return {person: [each for each in own if each["day"] >= self.oldest] for person, own in self.everyone.items()}
 
-    def audience(self) -> Audience:
-        return self.tally.audience(TODAY, self.oldest)
+
+def counting_of(events: list[tuple[Any, ...]]) -> Counting:
+    counting = Counting()
+    for event in events:
+        counting.apply(event)
+    return counting
 
 
 def key_of(person: str) -> bytes:
@@ -84,123 +90,130 @@ def key_of(person: str) -> bytes:
     return (b"%d" % (int(person[1]) % 2)).ljust(8, b"\0") + person.encode().ljust(8, b"\0")
 
 
-@pytest.mark.usefixtures("searching")
-@settings(max_examples=150, deadline=None)
-@given(events=EVENTS, seeds=SEEDS)
-def test_the_audience_is_that_of_the_definition(events: list[tuple[Any, ...]], seeds: list[str]) -> None:
-    counting = Counting()
-    for event in events:
-        counting.apply(event)
+@settings(max_examples=200, deadline=None)
+@given(events=EVENTS, told=SETTINGS, missing=st.sets(st.sampled_from(PIECES), max_size=2))
+def test_likes_and_grades_are_those_of_the_definition(
+    events: list[tuple[Any, ...]], told: dict[str, Any], missing: set[str]
+) -> None:
+    counting = counting_of(events)
+    catalogue = [piece_id for piece_id in PIECES if piece_id not in missing]
+
+    chosen = settings_of(told, counting.oldest)
+    found = counting.tally.compacted(counting.oldest).matrix(Strings.of(catalogue), chosen, counting.oldest)
+
+    weights: Any = oracle.WEIGHTS | told.get("interactionWeights", {})
+    expected = [audience_reference.grades_of(own, set(catalogue), weights, 1_000) for own in counting.kept().values()]
+    assert sorted(sorted(liked.items()) for liked in expected if liked) == sorted(
+        sorted(
+            zip(
+                [catalogue[row] for row in found.pieces[begin:end].tolist()],
+                found.grades[begin:end].tolist(),
+                strict=True,
+            )
+        )
+        for begin, end in zip(found.person_starts[:-1].tolist(), found.person_starts[1:].tolist(), strict=True)
+    )
+    by_piece = [
+        {catalogue[row]: found.piece_grades[found.piece_starts[row] : found.piece_starts[row + 1]].tolist()}
+        for row in range(len(catalogue))
+    ]
+    assert [sorted(*each.values()) for each in by_piece] == [
+        sorted(liked[piece_id] for liked in expected if piece_id in liked) for piece_id in catalogue
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(events=EVENTS, told=SETTINGS)
+def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], told: dict[str, Any]) -> None:
+    counting = counting_of(events)
     snapshot = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES])
-    chosen = [Seed(piece_id, float(place + 1)) for place, piece_id in enumerate(seeds)]
-
-    (found,) = counting.audience().liked_alike(snapshot.parts, chosen)
-
-    expected = oracle.audience(oracle.likes(counting.kept()), [(each.id, each.weight) for each in chosen])
-    for piece_id, share in zip(PIECES, found.tolist(), strict=True):
-        assert share == pytest.approx(expected.get(piece_id, 0.0), abs=1e-10)
-        assert math.fsum(each.share for each in counting.audience().owed(chosen, piece_id)) == pytest.approx(share)
-
-
-@settings(max_examples=150, deadline=None)
-@given(events=EVENTS)
-def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]]) -> None:
-    counting = Counting()
-    for event in events:
-        counting.apply(event)
-    snapshot = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES])
+    weights = oracle.WEIGHTS | told.get("interactionWeights", {})
     people = []
     for piece_id in PIECES:
         latest = [
-            max((e["day"] for e in own if e["contentId"] == piece_id and e["type"] in POSITIVE), default=None)
+            max((e["day"] for e in own if e["contentId"] == piece_id and weights[e["type"]] > 0), default=None)
             for own in counting.kept().values()
         ]
         people.append(math.fsum(2 ** (-(TODAY - day) / 30) for day in latest if day is not None))
 
-    (found,) = counting.audience().popular(snapshot.parts).shares
+    counts = counting.tally.popularity(settings_of(told, counting.oldest), TODAY)
 
+    assert counts.by_part(snapshot.parts)[0].tolist() == pytest.approx(people)
+    audience = Audience(counts, AudienceWeights.none())
     most = math.log1p(max(people)) or 1.0
-    assert found.tolist() == pytest.approx([math.log1p(number) / most for number in people])
+    shares = audience.popular(snapshot.parts, (TODAY, 0.0), lambda: np.zeros(1)).shares[0]
+    assert shares.tolist() == pytest.approx([math.log1p(number) / most for number in people])
 
 
-@pytest.mark.usefixtures("searching")
 @settings(max_examples=100, deadline=None)
-@given(events=EVENTS, seeds=SEEDS)
-def test_steps_and_a_rebuild_give_the_same_bits(events: list[tuple[Any, ...]], seeds: list[str]) -> None:
-    counting = Counting()
-    for event in events:
-        counting.apply(event)
-    rebuilt = Tally.empty(POSITIVE, counting.oldest)
-    for person, own in reversed(counting.kept().items()):
+@given(events=EVENTS)
+def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) -> None:
+    counting = counting_of(events)
+    rebuilt = Tally.empty(counting.oldest)
+    for own in counting.kept().values():
         for each in own:
-            rating = each["type"] == "RateLike" if each["type"].startswith("Rate") else None
-            moment, positive = each["day"] * DAY_MS, each["type"] in POSITIVE
-            rebuilt.record(key_of(person), each["contentId"], moment, positive=positive, rating=rating)
-    snapshot = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES])
-    chosen = [Seed(piece_id, 3.0) for piece_id in seeds]
+            kind = InteractionType(each["type"])
+            rebuilt.record(key_of(each["userId"]), each["contentId"], kind, each["day"] * DAY_MS, each["version"])
 
-    answers = [
-        [
-            each.tolist()
-            for each in (*audience.liked_alike(snapshot.parts, chosen), *audience.popular(snapshot.parts).shares)
-        ]
-        for audience in (counting.audience(), rebuilt.audience(TODAY, counting.oldest))
+    arrays = [each.compacted(counting.oldest).arrays() for each in (counting.tally, rebuilt)]
+
+    assert {name: array.tolist() for name, array in arrays[0].items()} == {
+        name: array.tolist() for name, array in arrays[1].items()
+    }
+
+
+def test_an_earlier_day_needs_another_count() -> None:
+    counting = Tally.empty(10)
+
+    assert counting.counts(10)
+    assert counting.counts(11)
+    assert not counting.counts(9)
+
+
+def test_of_ratings_of_one_moment_the_later_recorded_counts_across_a_base() -> None:
+    counting = counting_of(
+        [("record", "u1", "p0", "RateDislike", 3), ("compact",), ("record", "u1", "p0", "RateLike", 3)]
+    )
+    other = counting_of([("record", "u1", "p0", "RateLike", 3), ("compact",), ("record", "u1", "p0", "RateDislike", 3)])
+
+    counts = [
+        len(each.tally.compacted().matrix(Strings.of(PIECES), SourceSettings(), 0).pieces) for each in (counting, other)
     ]
 
-    assert answers[0] == answers[1]
+    assert counts == [1, 0]
 
 
-def test_pieces_past_the_cap_of_a_person_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "MAX_PIECES", 2)
-    counting = Counting()
-    for piece_id in ("p0", "p1", "p2", "p1"):
-        counting.apply(("record", "u1", piece_id, "Play", 1))
-    snapshot = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES])
-
-    assert [share > 0 for share in counting.audience().popular(snapshot.parts).shares[0]] == [True, True] + [False] * 4
-    assert not counting.tally.counts(POSITIVE, 1)
-
-
-def test_people_past_the_cap_of_a_piece_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "MAX_PEOPLE", 1)
-    counting = Counting()
-    for person, piece_id in (("u1", "p0"), ("u2", "p0"), ("u2", "p1")):
-        counting.apply(("record", person, piece_id, "Play", TODAY))
-    snapshot = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES])
-
-    assert counting.audience().popular(snapshot.parts).shares[0].tolist() == [1, 1, 0, 0, 0, 0]
-
-
-def test_other_types_or_an_earlier_day_need_another_count() -> None:
-    counting = Tally.empty(["Play"], 10)
-
-    assert counting.counts(["Play"], 10)
-    assert counting.counts(["Play"], 11)
-    assert not counting.counts(["Play"], 9)
-    assert not counting.counts(["Play", "Watch"], 10)
-
-
-def test_no_people_make_no_audience(kernels: ModuleType) -> None:
-    assert kernels
+def test_no_people_make_no_audience() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
-    audience = Tally.empty(["Play"], 0).audience(1, 0)
+    audience = Audience(Tally.empty(0).popularity(SourceSettings(), 1), AudienceWeights.none())
 
-    assert audience.liked_alike(snapshot.parts, [Seed("a", 1.0)])[0].tolist() == [0.0]
-    assert audience.owed([Seed("a", 1.0)], "a") == []
-    assert audience.popular(snapshot.parts).median == 0
+    assert audience.liked_alike(snapshot.parts, [GradedLike("a", 1)])[0].tolist() == [0.0]
+    assert audience.owing([GradedLike("a", 1)])("a") == []
+    assert audience.popular(snapshot.parts, (1, 30.0), lambda: np.ones(1)).median == 0
 
 
-def test_likes_that_a_cap_was_met_in_are_not_counted_on_where_days_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "MAX_PIECES", 2)
-    counting = Counting()
-    for piece_id in PIECES[:2]:
-        counting.apply(("record", "u1", piece_id, "Click", 5))
-    assert not counting.tally.compacted().scope.capped
-    counting.apply(("record", "u1", PIECES[2], "Click", 5))
+def test_an_audience_without_counts_has_no_popularity() -> None:
+    snapshot = snapshot_of([{"id": "a", "categories": {}}])
 
-    again = Tally(Likes.of_arrays(counting.tally.compacted().arrays()))
+    popular = Audience(None, AudienceWeights.none()).popular(snapshot.parts, (1, 30.0), lambda: np.ones(1))
 
-    assert again.base.scope == Scope(tuple(sorted(POSITIVE)), 0, 5, capped=True)
-    assert again.counts(POSITIVE, 0)
-    assert not again.counts(POSITIVE, 1)
-    assert not again.counts(POSITIVE[1:], 0)
+    assert (popular.shares[0].tolist(), popular.median) == ([0.0], 0.0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(events=EVENTS, own=st.lists(st.sampled_from(PIECES), max_size=4, unique=True))
+def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: list[str]) -> None:
+    counting = counting_of([event for event in events if event[0] == "record"])
+    snapshot = snapshot_of([{"id": each, "categories": {"t": [each[1], "x"]}} for each in PIECES])
+    likes = counting.tally.compacted().matrix(Strings.of(PIECES), SourceSettings(), 0)
+    counts = PieceCounts(counting.tally.base, (), np.zeros(len(counting.tally.base.ids), dtype=np.int64))
+    audience = Audience(counts, build_weights(likes, snapshot.merged(), {}))
+    chosen = [GradedLike(piece_id, 4 + number) for number, piece_id in enumerate(own)]
+
+    (found,) = audience.liked_alike(snapshot.parts, chosen)
+
+    owed = audience.owing(chosen)
+    for piece_id, share in zip(PIECES, found.tolist(), strict=True):
+        shares = owed(piece_id)
+        assert math.fsum(each.share for each in shares) == pytest.approx(share, abs=1e-12)
+        assert all(each.share and each.id in own for each in shares)

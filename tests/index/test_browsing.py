@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from index.test_snapshot import snapshot_of, stored
 from penchant.index import CategoryCount, Snapshot, TermCount, categories, pieces_having, terms_beginning
-from penchant.model import Piece, Term
+from penchant.model import IndexedPiece, Term
 from strategies import CATALOGUES, KEYWORDS, PIECE_IDS, PIECES
 
 BEGINNINGS = st.frozensets(st.sampled_from(["", "a", "b", "ab", "é", "A"]), min_size=1, max_size=3)
 
 
-def counted(pieces: list[Piece]) -> Counter[Term]:
+def counted(pieces: list[IndexedPiece]) -> Counter[Term]:
     return Counter(term for piece in pieces for term in piece.weights)
 
 
 @st.composite
-def changed(draw: st.DrawFn) -> tuple[Snapshot, list[Piece]]:
+def changed(draw: st.DrawFn) -> tuple[Snapshot, list[IndexedPiece]]:
     """Return a snapshot of several parts, some of whose pieces were replaced or deleted, and what it holds."""
     first = draw(CATALOGUES)
     snapshot = snapshot_of(first)
@@ -35,7 +35,7 @@ def changed(draw: st.DrawFn) -> tuple[Snapshot, list[Piece]]:
 
 @given(changed(), BEGINNINGS)
 def test_terms_are_found_by_their_beginning_the_most_frequent_first(
-    state: tuple[Snapshot, list[Piece]], beginnings: frozenset[str]
+    state: tuple[Snapshot, list[IndexedPiece]], beginnings: frozenset[str]
 ) -> None:
     snapshot, pieces = state
 
@@ -55,7 +55,7 @@ def test_of_many_terms_the_most_frequent_are_kept() -> None:
 
 @given(changed(), st.sampled_from(["genre", "tag", "deep/er"]), KEYWORDS, st.none() | PIECE_IDS, st.integers(1, 4))
 def test_pieces_of_a_term_come_by_id_a_page_at_a_time(
-    state: tuple[Snapshot, list[Piece]], category: str, keyword: str, after: str | None, limit: int
+    state: tuple[Snapshot, list[IndexedPiece]], category: str, keyword: str, after: str | None, limit: int
 ) -> None:
     snapshot, pieces = state
     term = Term(category, keyword)

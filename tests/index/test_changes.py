@@ -44,6 +44,7 @@ def rebased(snapshot: Snapshot, base: str) -> Snapshot:
     return Snapshot.of_segment(merged if base == "memory" else mapped(merged))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=250)
 @given(st.lists(st.tuples(CHANGES, BASES), max_size=3), MAX_MERGED, CATEGORY_WEIGHTS)
 def test_any_changes_upon_any_bases_are_a_rebuild(

@@ -9,7 +9,7 @@ from index.test_browsing import changed, counted
 from index.test_snapshot import snapshot_of
 from penchant.index import Filter, FlatCategory, Reach, Snapshot, TermCount, vocabulary
 from penchant.index.health import normal_form
-from penchant.model import MAX_TAKE, Piece, Term
+from penchant.model import MAX_TAKE, IndexedPiece, Term
 
 EVERYTHING = Filter(moment=1)
 
@@ -25,7 +25,7 @@ def weights(piece_id: str, **categories: dict[str, int] | list[str]) -> dict[str
 
 
 @given(changed())
-def test_keywords_used_once_and_lonely_pieces_are_found(state: tuple[Snapshot, list[Piece]]) -> None:
+def test_keywords_used_once_and_lonely_pieces_are_found(state: tuple[Snapshot, list[IndexedPiece]]) -> None:
     snapshot, pieces = state
     counts = counted(pieces)
 
@@ -85,8 +85,8 @@ def test_categories_with_one_weight_are_found_where_there_are_weights() -> None:
     assert vocabulary(split).flat == [FlatCategory(name="c", weight=5, pairs=2)]
 
 
-def stored_piece(piece: dict[str, Any]) -> Piece:
-    return Piece(
+def stored_piece(piece: dict[str, Any]) -> IndexedPiece:
+    return IndexedPiece(
         id=piece["id"],
         weights={
             Term(category, word["key"]): word["weight"]
@@ -98,9 +98,9 @@ def stored_piece(piece: dict[str, Any]) -> Piece:
 
 
 @given(changed())
-def test_pieces_in_no_list_are_those_that_none_has(state: tuple[Snapshot, list[Piece]]) -> None:
+def test_pieces_in_no_list_are_those_that_none_has(state: tuple[Snapshot, list[IndexedPiece]]) -> None:
     snapshot, pieces = state
-    shown = Filter(moment=1, hidden=frozenset({"p1"}))
+    shown = Filter(moment=1, blacklisted=frozenset({"p1"}))
     reach = Reach(snapshot=snapshot, shown=shown, category_weights={}, most=1000)
 
     while reach.look(2):

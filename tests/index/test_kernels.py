@@ -11,10 +11,21 @@ from hypothesis import strategies as st
 
 from penchant.index import engine, exact
 from penchant.index.building import build_segment
-from penchant.index.layout import COUNT, DOT, FARTHEST, NOWHERE, SIZE, Blending, Choice, Figures, Query, Taste
+from penchant.index.layout import (
+    COUNT,
+    DOT,
+    FARTHEST,
+    NOWHERE,
+    SIZE,
+    BlendFactors,
+    Choice,
+    KernelQuery,
+    PieceFigures,
+    Taste,
+)
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
-from penchant.model import Piece, Term
+from penchant.model import IndexedPiece, Term
 
 
 @functools.lru_cache(maxsize=200)
@@ -25,15 +36,17 @@ def made(n: int, seed: int, greatest: int, n_terms: int = 12) -> Segment:
     for place in range(n):
         terms = random.choice(n_terms, random.integers(0, min(9, n_terms)), replace=False)
         weights = {Term("t", f"{term:02}"): int(random.integers(0, greatest + 1)) for term in terms.tolist()}
-        pieces.append(Piece(id=f"{place:06}", weights=weights, available_from=int(random.integers(0, 9)) * 86_400_000))
+        pieces.append(
+            IndexedPiece(id=f"{place:06}", weights=weights, available_from=int(random.integers(0, 9)) * 86_400_000)
+        )
     return build_segment(pieces)
 
 
 def chosen(n: int, seed: int, selectivity: float, limit: int) -> Choice:
     random = np.random.default_rng(seed)
     mask = (random.random(n) < selectivity).astype(np.uint8)
-    skipped = np.sort(random.choice(n, min(n, 5), replace=False)).astype(np.int64)
-    return Choice(mask, skipped, 30, limit)
+    excluded = np.sort(random.choice(n, min(n, 5), replace=False)).astype(np.int64)
+    return Choice(mask, excluded, 30, limit)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -63,7 +76,7 @@ def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies a
             if mode == DOT and int(values.sum(dtype=np.int64)) * segment.greatest_weight > np.iinfo(kind).max:
                 continue
             norm = {COUNT: norms.count, DOT: norms.dot, SIZE: norms.size}[mode]
-            query = Query(mode, terms.astype(np.int64), values, float(norm.exact[place]))
+            query = KernelQuery(mode, terms.astype(np.int64), values, float(norm.exact[place]))
 
             found = engine.nearest(query, segment.postings, segment.frequent, norm, choice)
 
@@ -83,11 +96,10 @@ def test_recommendations_are_the_same_bits(
     norm = float(random.choice([0.0, 0.5, 2.0]))
     values = random.normal(size=len(terms)) if norm else np.zeros(len(terms))
     taste = Taste(terms, values, np.sqrt(np.arange(10_001.0)), norm, 1.5)
-    credit = (2.0 ** -np.arange(random.integers(1, 12))).astype(np.float64)
     content, audience, popularity = random.choice([0.0, 0.1, 0.8, 3.0], 3).tolist()
     total = content + audience + popularity or 1.0
-    blending = Blending(content, audience, popularity, total, random.random(), credit, 5)
-    figures = Figures(segment.roots, segment.days, random.choice([0.0, 0.5, 1.0], n), random.choice([0.0, 0.3, 1.0], n))
+    blending = BlendFactors(content, audience, popularity, total)
+    figures = PieceFigures(segment.roots, random.choice([0.0, 0.5, 1.0], n), random.choice([-0.4, 0.0, 0.3, 1.6], n))
     choice = chosen(n, seed, selectivity, limit)
 
     found = engine.best(taste, blending, segment.postings, figures, choice)

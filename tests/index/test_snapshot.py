@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import oracle
 from penchant.errors import UnknownPiece
 from penchant.index import Filter, Snapshot
-from penchant.model import Algorithm, Piece
+from penchant.index.segment import MAX_NORMS
+from penchant.model import Algorithm, IndexedPiece
 from penchant.wire import decode_stored_piece
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
 
@@ -18,7 +19,7 @@ EVERYTHING = Filter(moment=1)
 ALGORITHMS = st.sampled_from([None, "jaccard", "cosine"])
 
 
-def stored(piece: dict[str, Any]) -> Piece:
+def stored(piece: dict[str, Any]) -> IndexedPiece:
     return decode_stored_piece(json.dumps(piece).encode(), 0)
 
 
@@ -70,7 +71,9 @@ def test_any_sequence_of_changes_is_a_rebuild(
 
 
 @given(CATALOGUES, st.sets(st.sampled_from(["p0", "p1", "p2", "p3"])), st.integers(0, 3))
-def test_filters_give_the_full_scan_of_what_passes(pieces: list[dict[str, Any]], hidden: set[str], moment: int) -> None:
+def test_filters_give_the_full_scan_of_what_passes(
+    pieces: list[dict[str, Any]], blacklisted: set[str], moment: int
+) -> None:
     for place, piece in enumerate(pieces):
         begins, ends = place % 3, place % 3 + 2
         piece["filters"] = {
@@ -78,11 +81,11 @@ def test_filters_give_the_full_scan_of_what_passes(pieces: list[dict[str, Any]],
             "availableFrom": f"1970-01-01T00:00:00.00{begins}Z",
             "availableUntil": f"1970-01-01T00:00:00.00{ends}Z",
         }
-    shown = Filter(moment=moment, catalogs=frozenset({"even", "no"}), hidden=frozenset(hidden))
+    shown = Filter(moment=moment, catalogs=frozenset({"even", "no"}), blacklisted=frozenset(blacklisted))
     passing = {
         piece["id"]
         for place, piece in enumerate(pieces)
-        if place % 2 == 0 and place % 3 <= moment < place % 3 + 2 and piece["id"] not in hidden
+        if place % 2 == 0 and place % 3 <= moment < place % 3 + 2 and piece["id"] not in blacklisted
     }
 
     for piece in pieces:
@@ -115,3 +118,12 @@ def test_large_weights_stay_exact() -> None:
     ]
 
     assert answered(snapshot_of(pieces), "a", "cosine", {"tag": 99.99}) == [("b", 0.0)]
+
+
+def test_means_are_remembered_for_a_few_settings() -> None:
+    snapshot = snapshot_of([{"id": "a", "categories": {"c": ["x"]}}])
+
+    for weight in range(1, 40):
+        assert snapshot.mean_norm({"c": weight}) == pytest.approx(weight)
+
+    assert len(snapshot._mean_norms) <= MAX_NORMS

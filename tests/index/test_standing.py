@@ -2,19 +2,20 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import TERMS, snapshot_of, stored
 from penchant.index import (
-    Asked,
-    Blending,
+    AudienceShares,
+    BlendFactors,
     Filter,
-    Liked,
-    Person,
+    ListSpec,
+    PersonVector,
+    SimilarityQuery,
     Snapshot,
-    Wanted,
     blended_parts,
     count_ahead,
     key_of,
@@ -22,12 +23,11 @@ from penchant.index import (
     recommended,
     scan_of,
 )
-from penchant.index.audience import Popular
+from penchant.index.popularity import Popularity
 from penchant.model import Algorithm
-from penchant.ranking import start_credits
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
 
-SHOWN = Filter(moment=1, hidden=frozenset({"p3", "p5"}))
+SHOWN = Filter(moment=1, blacklisted=frozenset({"p3", "p5"}))
 ALGORITHMS = st.sampled_from([None, *Algorithm])
 
 
@@ -45,7 +45,7 @@ def test_as_many_are_ahead_as_come_before_in_the_list(
 ) -> None:
     snapshot = scattered(pieces)
     asked = snapshot.asked(pieces[0]["id"], algorithm, weights)
-    others = Filter(moment=1, hidden=SHOWN.hidden, seen=frozenset({pieces[0]["id"]}))
+    others = Filter(moment=1, blacklisted=SHOWN.blacklisted, omitted=frozenset({pieces[0]["id"]}))
 
     for place, (piece_id, distance) in enumerate(snapshot.nearest_to(asked, SHOWN, 30)):
         key = key_of(snapshot, piece_id, asked.scan)
@@ -58,11 +58,11 @@ def test_as_many_suit_better_as_come_before_in_the_list(
     pieces: list[dict[str, Any]], weights: dict[str, float]
 ) -> None:
     snapshot = scattered(pieces)
-    person = Person(values={term: place - 9.5 for place, term in enumerate(TERMS)}, norm=7.0)
-    blending = Blending(2.0, 1.0, 1.0, total=4.0, median=0.5, credits=start_credits({0: 1, 9: 1}, 9, 5), today=9)
-    wanted = Wanted(shown=SHOWN, blending=blending, category_weights=weights, take=30, fill=True)
+    person = PersonVector(values={term: place - 9.5 for place, term in enumerate(TERMS)}, norm=7.0)
+    blending = BlendFactors(2.0, 1.0, 1.0, total=4.0)
+    wanted = ListSpec(shown=SHOWN, blending=blending, category_weights=weights, take=30, fill=True)
     arrays = tuple(part.segment.roots / 9 for part in snapshot.parts)
-    popular = Popular(shares=arrays, median=0.5)
+    popular = Popularity(shares=arrays, lifted=tuple(np.maximum(share, 0.3) for share in arrays), median=0.5)
     scan = scan_of(snapshot, person, popular, arrays, wanted)
 
     for place, (units, piece_id) in enumerate(recommended(snapshot, person, popular, arrays, wanted)):
@@ -70,7 +70,7 @@ def test_as_many_suit_better_as_come_before_in_the_list(
         assert count_ahead(snapshot, piece_id, -units, SHOWN, scan) == place
         part, own = snapshot.find(piece_id) or (snapshot.parts[0], 0)
         alike = float(arrays[snapshot.parts.index(part)][own])
-        parts = blended_parts(snapshot, person, popular, wanted, piece_id, liked=Liked(value=alike))
+        parts = blended_parts(snapshot, person, popular, wanted, piece_id, liked=AudienceShares(value=alike))
         total = parts.content + parts.audience + parts.popularity + parts.new
         assert total == pytest.approx(units / 10**9, abs=1e-9)
 
@@ -82,7 +82,7 @@ def test_a_draft_is_as_near_as_it_is_once_stored(
     before = scattered([piece for piece in pieces if piece["id"] != draft["id"]])
     after = before.apply({draft["id"]: stored(draft)}, max_merged=0)
 
-    asked = Asked.of_draft(stored(draft), algorithm, weights)
+    asked = SimilarityQuery.of_draft(stored(draft), algorithm, weights)
 
     assert before.nearest_to(asked, SHOWN, 30) == after.nearest_to(
         after.asked(draft["id"], algorithm, weights), SHOWN, 30
@@ -103,10 +103,10 @@ def test_a_snapshot_apart_answers_alike(pieces: list[dict[str, Any]], weights: d
 def test_what_is_not_there_stands_nowhere() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
     asked = snapshot.asked("a", None, {})
-    person = Person(values={}, norm=0.0)
-    wanted = Wanted(
+    person = PersonVector(values={}, norm=0.0)
+    wanted = ListSpec(
         shown=SHOWN,
-        blending=Blending(1.0, 0.0, 0.0, total=1.0, median=0.0, credits=start_credits({}, 0, 0), today=0),
+        blending=BlendFactors(1.0, 0.0, 0.0, total=1.0),
         category_weights={},
         take=1,
         fill=True,
@@ -115,4 +115,6 @@ def test_what_is_not_there_stands_nowhere() -> None:
     assert offer_of(snapshot, "no") is None
     assert key_of(snapshot, "no", asked.scan) is None
     with pytest.raises(KeyError):
-        blended_parts(snapshot, person, Popular(shares=(), median=0.0), wanted, "no", liked=Liked())
+        blended_parts(
+            snapshot, person, Popularity(shares=(), lifted=(), median=0.0), wanted, "no", liked=AudienceShares()
+        )

@@ -40,7 +40,7 @@ class Sources:
     def __init__(self, folder: Path, *, database_url: str | None = None) -> None:
         self.folder = folder
         self.storage: Storage = open_storage(folder=folder, database_url=database_url)
-        self.account = self.storage.account_id("one")
+        self.account = self.storage.accounts.ensure("one")
 
     def submit(self, *numbers: int, source: str = "s", **members: Any) -> None:
         """Store numbered pieces, with these members in place of theirs."""
@@ -71,18 +71,18 @@ class Sources:
 
     def head(self, source: str = "s") -> SourceHead:
         """Return where a source stands."""
-        found = self.storage.head(self.account, source)
+        found = self.storage.sources.read_head(self.account, source)
         assert found is not None
         return found
 
     def rebuilt(self, source: str = "s") -> Snapshot:
         """Return the snapshot of a source out of SQL alone."""
-        with self.storage.content_feed(self.account, source, None) as feed:
+        with self.storage.sources.follow_content(self.account, source, None) as feed:
             return apply_feed(Snapshot.empty(), feed)
 
     def purged(self) -> None:
         """Remove all rows that no answer needs, tombstones as after a year."""
-        while self.storage.purge(lambda _: 1, now=int(time.time() * 1000) + 400 * 86_400_000):
+        while self.storage.upkeep.purge(lambda _: 1, now=int(time.time() * 1000) + 400 * 86_400_000):
             continue
 
 

@@ -22,9 +22,10 @@ class Clock:
 
 async def arrive(admission: Admission, clock: Clock, work_s: float, begun: list[int], number: int) -> bool:
     """Come as a request does; return whether it was let in."""
-    if admission.is_full():
+    try:
+        await admission.enter()
+    except Overloaded:
         return False
-    await admission.turn()
     clock.now += work_s
     begun.append(number)
     return True
@@ -118,12 +119,12 @@ def test_what_can_wait_is_refused_while_there_is_a_crowd() -> None:
     admission = Admission(body_bytes=1, delay_s=0)
 
     async def scene() -> None:
-        admission.require_calm()
-        waiting = [asyncio.ensure_future(admission.turn()) for _ in range(TOGETHER + CROWD)]
+        await admission.enter(is_patient=False)
+        waiting = [asyncio.ensure_future(admission.enter()) for _ in range(TOGETHER + CROWD)]
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
-            admission.require_calm()
+            await admission.enter(is_patient=False)
         await asyncio.gather(*waiting)
-        admission.require_calm()
+        await admission.enter(is_patient=False)
 
     asyncio.run(scene())

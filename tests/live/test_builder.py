@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answers import stored
+from clocks import TickingClock
 from live.conftest import Sources
 from penchant.index import Snapshot
 from penchant.live import builder as building
-from penchant.live.array_files import Published, stamp_of
-from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, Builder, is_due
+from penchant.live.array_files import PublishedFile, stamp_of
+from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, QUIET_S, Builder, is_due
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList
@@ -70,7 +71,7 @@ def test_a_file_is_due_after_enough_changes(
     def is_due_after(changes: int, *, rested: bool = False) -> bool:
         stamp = stamp_of(head)._replace(version=10)
         now = head._replace(piece_count=pieces, version=10 + changes)
-        return is_due(now, Published(stamp=stamp, path=Path("any")), rested=rested)
+        return is_due(now, PublishedFile(stamp=stamp, path=Path("any")), rested=rested)
 
     assert [is_due_after(number) for number in (0, changes - 1, changes, -1)] == [False, False, True, True]
     assert [is_due_after(number, rested=True) for number in (LEAST_CHANGES - 1, LEAST_CHANGES)] == [False, True]
@@ -78,19 +79,20 @@ def test_a_file_is_due_after_enough_changes(
 
 
 def test_a_few_changes_are_built_once_their_source_is_quiet(
-    builder: Builder, sources: Sources, monkeypatch: pytest.MonkeyPatch
+    files: SegmentFiles, metrics: Metrics, sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building, "CHANGES_SHARE", 1)
     monkeypatch.setattr(building, "REST_RATIO", 10**9)
-    monkeypatch.setattr(building, "QUIET_S", 0.2)
+    clock = TickingClock()
+    builder = Builder(sources.storage, files, metrics, monotonic=clock)
     sources.submit(*range(20))
     assert builder.build_due() == 1
 
     for number in range(20, 26):
         sources.submit(number)
         assert builder.build_due() == 0
-        time.sleep(0.05)
-    time.sleep(0.2)
+        clock.now += QUIET_S / 2
+    clock.now += QUIET_S / 2
 
     assert [builder.build_due(), builder.build_due()] == [1, 0]
 

@@ -6,7 +6,7 @@ from answers import stored
 from live.conftest import Sources
 from penchant.live import builder as building
 from penchant.live import checking, likes_builder
-from penchant.live.array_files import Published, stamp_of
+from penchant.live.array_files import PublishedFile, stamp_of
 from penchant.live.builder import Builder
 from penchant.live.checking import index_problems
 from penchant.live.likes_builder import LikesBuilder
@@ -25,7 +25,7 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def published(builder: Builder, files: SegmentFiles, sources: Sources) -> Published:
+def published(builder: Builder, files: SegmentFiles, sources: Sources) -> PublishedFile:
     sources.submit(*range(9))
     builder.build_due()
     newest = files.newest(sources.head())
@@ -52,7 +52,7 @@ def test_a_file_that_differs_is_named(files: SegmentFiles, sources: Sources) -> 
     assert "piece_terms" in problem
 
 
-def test_a_damaged_file_is_named_and_stays(sources: Sources, published: Published) -> None:
+def test_a_damaged_file_is_named_and_stays(sources: Sources, published: PublishedFile) -> None:
     content = bytearray(published.path.read_bytes())
     content[len(content) // 2] ^= 1
     published.path.write_bytes(content)
@@ -63,7 +63,7 @@ def test_a_damaged_file_is_named_and_stays(sources: Sources, published: Publishe
     assert published.path.exists()
 
 
-def test_sources_without_a_file_are_no_problem(sources: Sources, published: Published) -> None:
+def test_sources_without_a_file_are_no_problem(sources: Sources, published: PublishedFile) -> None:
     sources.submit(*range(9), source="another")
     published.path.unlink()
 
@@ -100,7 +100,7 @@ def test_a_likes_file_that_differs_is_named(likes: LikesFiles, sources: Sources)
     (problem,) = index_problems(sources.storage, sources.folder / "index")
 
     assert problem.startswith("Source s: ")
-    assert "piece_people" in problem
+    assert "moments" in problem
 
 
 def test_a_likes_file_that_is_of_no_use_any_more_is_no_problem(likes: LikesFiles, sources: Sources) -> None:

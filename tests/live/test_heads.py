@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from databases import new_database
 from live.conftest import Sources
 from penchant.errors import StorageUnavailable
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.heads import Heads
 from penchant.storage import SourceHead, Storage, open_storage
 from penchant.telemetry import Metrics
-from storage.conftest import new_database
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def sources(postgresql: str, tmp_path: Path) -> Any:
 def watched(storage: Storage, before: Callable[[], None]) -> list[int]:
     """Note how many sources each query asks for, and do something before it."""
     asked: list[int] = []
-    heads = storage.heads
+    heads = storage.sources.read_heads
 
     def noting(names: Sequence[tuple[int, str]]) -> list[SourceHead | None]:
         asked.append(len(names))
         before()
         return heads(names)
 
-    storage.heads = noting  # type: ignore[method-assign]
+    storage.sources.read_heads = noting  # type: ignore[method-assign]
     return asked
 
 
@@ -42,7 +42,7 @@ def test_those_who_wait_share_a_query(sources: Sources) -> None:
     for name in "abc":
         sources.submit(1, source=name)
     asked = watched(sources.storage, lambda: None)
-    heads = Heads(Database(sources.storage, Metrics()))
+    heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
     async def many() -> list[SourceHead | None]:
         return await asyncio.gather(*(heads.read((sources.account, name)) for name in "abcx" * 25))
@@ -62,7 +62,7 @@ def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Source
         go_on.wait(10)
 
     asked = watched(sources.storage, hold)
-    heads = Heads(Database(sources.storage, Metrics()))
+    heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
     async def scene() -> tuple[SourceHead | None, SourceHead | None]:
         first = asyncio.create_task(heads.read((sources.account, "s")))
@@ -82,7 +82,7 @@ def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Source
 
 def test_a_cancelled_read_takes_none_of_the_others_along(sources: Sources) -> None:
     sources.submit(1)
-    heads = Heads(Database(sources.storage, Metrics()))
+    heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
     async def scene() -> SourceHead | None:
         given_up = asyncio.create_task(heads.read((sources.account, "s")))
@@ -107,7 +107,7 @@ def test_a_failure_reaches_all_who_wait_and_nobody_after(sources: Sources) -> No
             raise StorageUnavailable("away")
 
     watched(sources.storage, fail)
-    heads = Heads(Database(sources.storage, Metrics()))
+    heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
     async def scene() -> tuple[list[Any], SourceHead | None]:
         reads = (heads.read((sources.account, "s")) for _ in range(3))
@@ -122,9 +122,9 @@ def test_a_failure_reaches_all_who_wait_and_nobody_after(sources: Sources) -> No
 
 def test_a_file_is_read_at_once(tmp_path: Path) -> None:
     storage = open_storage(folder=tmp_path / "data")
-    account = storage.account_id("one")
+    account = storage.accounts.ensure("one")
     asked = watched(storage, lambda: None)
 
-    assert asyncio.run(Heads(Database(storage, Metrics())).read((account, "none"))) is None
+    assert asyncio.run(Heads(AsyncStorage(storage, Metrics())).read((account, "none"))) is None
     assert asked == []
     storage.close()

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from answers import all_answers, snapshot_of, stored
-from penchant.index import Scope, Segment, Snapshot, Tally
+from penchant.index import Segment, Snapshot, Tally
 from penchant.index.building import build_segment
 from penchant.live.array_files import (
     ALIGNMENT,
     PREFIX,
     DamagedFile,
-    Published,
+    PublishedFile,
     Stamp,
     read_file,
     write_file,
 )
-from penchant.live.likes_files import LikesFiles
+from penchant.live.likes_files import KeptDays, LikesFiles
 from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead
 from strategies import CATALOGUES
@@ -61,7 +61,7 @@ def files(tmp_path: Path) -> SegmentFiles:
 
 
 @pytest.fixture
-def published(files: SegmentFiles) -> Published:
+def published(files: SegmentFiles) -> PublishedFile:
     return files.publish(STAMP, segment_of(PIECES))
 
 
@@ -92,7 +92,7 @@ def test_a_segment_without_pieces_can_be_written_and_read(tmp_path: Path) -> Non
     assert same(read_file(SEGMENT, tmp_path / "empty.segment", STAMP), segment_of([]))
 
 
-def test_a_mapped_segment_can_be_written_again(published: Published, tmp_path: Path) -> None:
+def test_a_mapped_segment_can_be_written_again(published: PublishedFile, tmp_path: Path) -> None:
     mapped = read_file(SEGMENT, published.path, STAMP)
 
     write_file(SEGMENT, tmp_path / "again.segment", STAMP, Snapshot.of_segment(mapped).merged())
@@ -100,7 +100,8 @@ def test_a_mapped_segment_can_be_written_again(published: Published, tmp_path: P
     assert (tmp_path / "again.segment").read_bytes() == published.path.read_bytes()
 
 
-def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: Published) -> None:
+@pytest.mark.slow
+def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: PublishedFile) -> None:
     sound, segment = published.path.read_bytes(), segment_of(PIECES)
     unseen = 0
     for place in range(len(sound)):
@@ -122,7 +123,7 @@ def padding_of(segment: Segment, encoded: bytes) -> int:
     return len(encoded) - header - sum(array.nbytes for array in segment.arrays().values())
 
 
-def test_a_file_that_is_cut_short_anywhere_is_seen(published: Published) -> None:
+def test_a_file_that_is_cut_short_anywhere_is_seen(published: PublishedFile) -> None:
     sound = published.path.read_bytes()
     last = len(sound) - ALIGNMENT
 
@@ -133,12 +134,12 @@ def test_a_file_that_is_cut_short_anywhere_is_seen(published: Published) -> None
 
 
 @pytest.mark.parametrize("other", [STAMP._replace(**{name: 9}) for name in Stamp._fields], ids=Stamp._fields)
-def test_a_file_of_another_source_or_version_is_seen(published: Published, other: Stamp) -> None:
+def test_a_file_of_another_source_or_version_is_seen(published: PublishedFile, other: Stamp) -> None:
     with pytest.raises(DamagedFile):
         read_file(SEGMENT, published.path, other)
 
 
-def test_a_file_of_another_format_is_built_anew(files: SegmentFiles, published: Published) -> None:
+def test_a_file_of_another_format_is_built_anew(files: SegmentFiles, published: PublishedFile) -> None:
     files.kind = replace(SEGMENT, format=SEGMENT.format + 1)
 
     assert files.read(published) is None
@@ -147,7 +148,7 @@ def test_a_file_of_another_format_is_built_anew(files: SegmentFiles, published: 
 
 @pytest.mark.parametrize("content", (b"", b"x", b"x" * 10_000), ids=("empty", "short", "foreign"))
 def test_a_file_that_cannot_be_used_is_removed_and_logged(
-    files: SegmentFiles, published: Published, caplog: pytest.LogCaptureFixture, content: bytes
+    files: SegmentFiles, published: PublishedFile, caplog: pytest.LogCaptureFixture, content: bytes
 ) -> None:
     published.path.write_bytes(content)
 
@@ -160,7 +161,7 @@ def test_a_file_that_cannot_be_used_is_removed_and_logged(
 
 
 def test_a_file_that_is_gone_is_no_error(
-    files: SegmentFiles, published: Published, caplog: pytest.LogCaptureFixture
+    files: SegmentFiles, published: PublishedFile, caplog: pytest.LogCaptureFixture
 ) -> None:
     files.forget(7)
 
@@ -170,7 +171,7 @@ def test_a_file_that_is_gone_is_no_error(
     assert "a segment file cannot be read" in caplog.text
 
 
-def test_the_newest_file_of_the_incarnation_and_epoch_counts(files: SegmentFiles, published: Published) -> None:
+def test_the_newest_file_of_the_incarnation_and_epoch_counts(files: SegmentFiles, published: PublishedFile) -> None:
     for version in (9, 10):
         write_file(SEGMENT, published.path.with_name(f"5-1-2-{version}.segment"), STAMP, segment_of([]))
 
@@ -183,7 +184,7 @@ def test_the_newest_file_of_the_incarnation_and_epoch_counts(files: SegmentFiles
 
 
 def test_a_file_that_was_not_finished_is_ignored_and_removed_by_the_next(
-    files: SegmentFiles, published: Published
+    files: SegmentFiles, published: PublishedFile
 ) -> None:
     left = published.path.with_name("5-1-2-9.4711.tmp")
     left.write_bytes(published.path.read_bytes()[:1000])
@@ -195,7 +196,9 @@ def test_a_file_that_was_not_finished_is_ignored_and_removed_by_the_next(
     assert not left.exists()
 
 
-def test_publishing_replaces_older_files_under_those_who_read_them(files: SegmentFiles, published: Published) -> None:
+def test_publishing_replaces_older_files_under_those_who_read_them(
+    files: SegmentFiles, published: PublishedFile
+) -> None:
     mapped = files.read(published)
     assert mapped is not None
 
@@ -215,7 +218,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_nothing_of_a_forgotten_source_stays(files: SegmentFiles, published: Published) -> None:
+def test_nothing_of_a_forgotten_source_stays(files: SegmentFiles, published: PublishedFile) -> None:
     published.path.with_name("5-1-2-9.4711.tmp").touch()
     other = files.publish(STAMP._replace(source_id=2**40), segment_of([]))
     assert sorted(files.sources()) == [7, 2**40]
@@ -235,18 +238,20 @@ def test_a_folder_that_is_missing_holds_no_sources(tmp_path: Path) -> None:
     assert files.newest(head()) is None
 
 
-def test_files_are_for_their_owner_only(published: Published) -> None:
+def test_files_are_for_their_owner_only(published: PublishedFile) -> None:
     assert published.path.parent.stat().st_mode & 0o77 == 0
 
 
-def test_kinds_of_files_share_a_folder_and_leave_each_other_alone(files: SegmentFiles, published: Published) -> None:
+def test_kinds_of_files_share_a_folder_and_leave_each_other_alone(
+    files: SegmentFiles, published: PublishedFile
+) -> None:
     likes = LikesFiles(published.path.parent.parent)
-    counted = likes.publish(STAMP._replace(version=9), Tally.empty(["Click"], 7).compacted())
+    counted = likes.publish(STAMP._replace(version=9), Tally.empty(7).compacted())
     segment = files.publish(STAMP._replace(version=4), segment_of(PIECES))
 
     assert (files.newest(head()), likes.newest(head())) == (segment, counted)
-    assert likes.scope(counted) == Scope(("Click",), 7, 2**31 - 1, capped=False)
+    assert likes.kept_days(counted) == KeptDays(7, 2**31 - 1)
     likes.forget(7)
     assert likes.newest(head()) is None
-    assert likes.scope(counted) is None
+    assert likes.kept_days(counted) is None
     assert files.newest(head()) == segment

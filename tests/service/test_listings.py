@@ -13,7 +13,7 @@ from penchant.errors import StorageUnavailable
 from penchant.model import FULL_PLAN, EncodedPiece
 from penchant.service import Services, content
 from penchant.service.access import Access
-from penchant.settings import CurrentSettings, Settings
+from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import SubmitPieces
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def proxy(cluster: Cluster) -> Iterator[Proxy]:
 
 async def filled(services: Services) -> Access:
     database = services.database
-    account = await database.in_thread(database.storage.account_id, "one")
+    account = await database.in_thread(database.storage.accounts.ensure, "one")
     pieces = [EncodedPiece(id=f"p{number}", body=b"{}") for number in range(PIECES)]
     await database.change(SubmitPieces(account_id=account, source="s", pieces=pieces))
     return Access(key_id="k", account_id=account, plan=FULL_PLAN, admin=False)
@@ -60,7 +60,7 @@ def test_a_listing_whose_network_is_cut_silently_fails_in_time_and_leaves_room_f
     monkeypatch.setattr(content, "BATCH_TIMEOUT_S", 0.3)
     monkeypatch.setattr(content, "MAX_LISTINGS", 1)
     address = f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"
-    settings = Settings(data=str(tmp_path), database=address)
+    settings = NodeSettings(data=str(tmp_path), database=address)
 
     async def scene() -> int:
         async with open_services(CurrentSettings(settings)) as services:

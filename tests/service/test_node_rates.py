@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from acceptance.servers import Server, command, free_port
+from databases import new_database
 from penchant.errors import InvalidSettings
-from penchant.service.node_rates import PAUSE_S, NodeRates
+from penchant.service.node_rates import PAUSE_S, PREFIX, NodeRates
 from penchant.telemetry import Metrics
-from storage.conftest import new_database
 
 RATE = 10
 
@@ -69,6 +69,22 @@ def test_nodes_count_together(redis: Redis) -> None:
     found = counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10)
 
     assert found == list(range(1, 21))
+
+
+def test_a_count_ends_after_a_second_whatever_came_meanwhile(redis: Redis) -> None:
+    rates = NodeRates(redis.address, Metrics())
+
+    async def scene() -> list[int]:
+        await rates.count("key")
+        lives = [int(await rates._redis.pttl(PREFIX + "key"))]
+        await rates.count("key")
+        lives.append(int(await rates._redis.pttl(PREFIX + "key")))
+        await rates.close()
+        return lives
+
+    first, second = asyncio.run(scene())
+
+    assert 0 < second <= first <= 1000
 
 
 def test_without_redis_nobody_is_counted_and_it_is_left_alone_for_a_while(redis: Redis) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from penchant.cli.keys import make_key
 from penchant.errors import Unauthenticated
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.service.access import AccessControl
 from penchant.service.rates import SharedRates
-from penchant.service.sessions import SESSION_S, Session, Sessions
-from penchant.settings import CurrentSettings, Settings
+from penchant.service.sessions import IDLE_S, RENEWED_AFTER_S, SESSION_S, Session, Sessions
+from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import Storage, open_storage
 from penchant.telemetry import Metrics
 
@@ -29,8 +29,8 @@ class Clock:
 
 @contextmanager
 def sessions(storage: Storage, folder: Path, clock: Clock) -> Iterator[Sessions]:
-    with closing(Database(storage, Metrics())) as database, closing(SharedRates(folder / "rates.map")) as rates:
-        yield Sessions(AccessControl(database, CurrentSettings(Settings()), rates), clock=clock)
+    with closing(AsyncStorage(storage, Metrics())) as database, closing(SharedRates(folder / "rates.map")) as rates:
+        yield Sessions(AccessControl(database, CurrentSettings(NodeSettings()), rates), clock=clock)
 
 
 @pytest.fixture
@@ -62,28 +62,64 @@ def test_two_sessions_of_a_key_have_nothing_in_common(storage: Storage, tmp_path
     one, other = (begun(storage, tmp_path, key, Clock()) for _ in range(2))
 
     assert one.proof != other.proof
-    assert one.token.split(".")[3] != other.token.split(".")[3]
+    assert one.token.split(".")[4] != other.token.split(".")[4]
 
 
-def test_a_session_is_over_after_a_working_day(storage: Storage, tmp_path: Path) -> None:
+def test_a_session_is_over_after_a_working_day_however_busy(storage: Storage, tmp_path: Path) -> None:
+    _, key = make_key(storage, account="a", plan="full", admin=False)
+    clock = Clock()
+    token = begun(storage, tmp_path, key, clock).token
+
+    async def scene() -> None:
+        nonlocal token
+        with sessions(storage, tmp_path, clock) as made:
+            for _ in range(SESSION_S // IDLE_S * 2 - 1):
+                clock.now += IDLE_S / 2
+                token = (await made.read(token)).renewed or token
+            clock.now += IDLE_S / 2
+            with pytest.raises(Unauthenticated, match="over"):
+                await made.read(token)
+
+    asyncio.run(scene())
+
+
+def test_a_session_is_over_after_an_idle_hour(storage: Storage, tmp_path: Path) -> None:
     _, key = make_key(storage, account="a", plan="full", admin=False)
     clock = Clock()
     session = begun(storage, tmp_path, key, clock)
 
     with sessions(storage, tmp_path, clock) as made:
-        clock.now += SESSION_S - 1
-        assert asyncio.run(made.read(session.token)) == session
+        clock.now += IDLE_S - 1
+        assert asyncio.run(made.read(session.token)).access == session.access
         clock.now += 1
         with pytest.raises(Unauthenticated, match="over"):
             asyncio.run(made.read(session.token))
 
 
+def test_a_renewed_token_keeps_forms_good_and_ends_with_its_session(storage: Storage, tmp_path: Path) -> None:
+    _, key = make_key(storage, account="a", plan="full", admin=False)
+    clock = Clock()
+    first = begun(storage, tmp_path, key, clock)
+    clock.now += RENEWED_AFTER_S
+
+    with sessions(storage, tmp_path, clock) as made:
+        renewed = asyncio.run(made.read(first.token)).renewed
+        assert renewed is not None
+        second = asyncio.run(made.read(renewed))
+        assert (second.proof, second.renewed) == (first.proof, None)
+        asyncio.run(made.end(second))
+
+    for token in (first.token, second.token):
+        with sessions(storage, tmp_path, clock) as another, pytest.raises(Unauthenticated, match="ended"):
+            asyncio.run(another.read(token))
+
+
 def test_who_reads_the_database_can_make_no_token(storage: Storage, tmp_path: Path) -> None:
     record, key = make_key(storage, account="a", plan="full", admin=False)
     clock = Clock()
-    salt, until = begun(storage, tmp_path, key, clock).token.split(".")[1:3]
+    salt, until, seen = begun(storage, tmp_path, key, clock).token.split(".")[1:4]
 
     with sessions(storage, tmp_path, clock) as made:
         for hidden in (record.secret_hash.hex(), bytes(32).hex()):
             with pytest.raises(Unauthenticated):
-                asyncio.run(made.read(f"{record.key_id}.{salt}.{until}.{hidden}"))
+                asyncio.run(made.read(f"{record.key_id}.{salt}.{until}.{seen}.{hidden}"))

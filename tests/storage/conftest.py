@@ -1,25 +1,14 @@
 """Both databases, real: a SQLite file, and a PostgreSQL that the development dependencies bring along."""
 
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from databases import new_database
 from penchant.storage import Storage, open_storage
 
 Opening = Callable[[], Storage]
-
-
-def new_database(postgresql: str) -> str:
-    """Return the address of a fresh database."""
-    import psycopg  # noqa: PLC0415  # only where a server could be started
-
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    address, _, options = postgresql.partition("?")
-    return f"{address.rpartition('/')[0]}/{name}?{options}"
 
 
 @pytest.fixture(params=("sqlite", "postgresql", "system_postgresql"))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
-from penchant.storage import Contents, SourceContents, Storage, back_up, open_storage, restore
+from penchant.storage import BackupContents, SourceContents, Storage, back_up, open_storage, restore
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import changes, cursor, done, head, listed, submitting, watching
 from storage.test_sqlite import start_writer
@@ -34,7 +34,7 @@ from penchant.storage import SubmitPieces, open_storage
 storage = open_storage(folder=pathlib.Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.readline()
-new = SubmitPieces(account_id=storage.account_id("one"), source="s", pieces=[EncodedPiece(id="c", body=b"{}")])
+new = SubmitPieces(account_id=storage.accounts.ensure("one"), source="s", pieces=[EncodedPiece(id="c", body=b"{}")])
 storage.submit(new).result()
 storage.close()
 """
@@ -43,7 +43,7 @@ storage.close()
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Storage, int]]:
     with closing(open_storage(folder=folder)) as storage:
-        yield storage, storage.account_id("one")
+        yield storage, storage.accounts.ensure("one")
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_copy_says_what_it_holds_and_is_its_owner_s_alone(folder: Path, tmp_pa
     held = back_up(folder, file, replace=False)
 
     source = SourceContents(account="one", name="s", pieces=2, interactions=1)
-    assert held == Contents(sources=(source,), keys=0, size_bytes=file.stat().st_size)
+    assert held == BackupContents(sources=(source,), keys=0, size_bytes=file.stat().st_size)
     assert file.stat().st_mode & 0o777 == 0o600
     assert names(tmp_path) == {"backup", "data"}
 
@@ -81,7 +81,7 @@ def test_what_was_copied_is_restored(backup: Path, tmp_path: Path) -> None:
 
     with opened(tmp_path / "new" / "folder") as (storage, account):
         assert listed(storage, account) == ["a", "b"]
-        assert storage.check() == []
+        assert storage.upkeep.check() == []
     assert [(source.pieces, source.interactions) for source in held.sources] == [(2, 1)]
     assert (tmp_path / "new" / "folder" / "penchant.db").stat().st_mode & 0o777 == 0o600
 
@@ -103,7 +103,7 @@ def test_a_copy_of_a_database_that_is_written_to_is_what_it_was_at_one_moment(tm
     restore(tmp_path / "backup", tmp_path / "new", replace=False)
     with opened(tmp_path / "new") as (storage, account):
         written = {name for name in listed(storage, account) if name.startswith("w-")}
-        assert storage.check() == []
+        assert storage.upkeep.check() == []
     assert acknowledged in written
     assert written == {f"w-{number}" for number in range(len(written))}
     assert len(later) > len(written)
@@ -193,6 +193,38 @@ def test_a_copy_with_other_tables_is_not_restored(folder: Path, backup: Path, st
 
     with pytest.raises(StorageIncompatible, match=message):
         restore(backup, folder, replace=True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    (
+        ("CREATE TRIGGER t AFTER INSERT ON audit BEGIN UPDATE keys SET admin = 1; END", "the trigger t"),
+        ("CREATE VIEW v AS SELECT * FROM keys", "the view v"),
+        ("CREATE TABLE other (x)", "the table other"),
+        ("CREATE INDEX other ON keys (abs(admin))", "the index other"),
+        ("CREATE VIRTUAL TABLE other USING fts5(x)", "the table other"),
+        ("ALTER TABLE keys ADD COLUMN x GENERATED ALWAYS AS (admin + 1)", r"the column keys\.x"),
+        ("ALTER TABLE keys ADD COLUMN y", r"the column keys\.y"),
+    ),
+)
+def test_a_copy_with_objects_of_others_is_not_restored(
+    folder: Path, backup: Path, statement: str, message: str
+) -> None:
+    with closing(sqlite3.connect(backup)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+    with pytest.raises(StorageIncompatible, match=message):
+        restore(backup, folder, replace=True)
+    with opened(folder) as (storage, account):
+        assert listed(storage, account) == ["a", "b"]
+
+
+def test_a_schema_is_not_trusted_by_any_connection(folder: Path) -> None:
+    with opened(folder) as (storage, _):
+        for engine in storage._database.engines:
+            with engine.connect() as connection:
+                assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar_one() == 0
 
 
 @pytest.mark.parametrize("content", (b"something else" * 1000, b""))
@@ -299,7 +331,7 @@ def test_what_a_killed_process_left_behind_does_not_come_back(folder: Path, back
     assert names(folder) == {"penchant.db", "penchant.db.lock"}
     with opened(folder) as (storage, account):
         assert listed(storage, account) == ["a", "b"]
-        assert storage.check() == []
+        assert storage.upkeep.check() == []
 
 
 @pytest.mark.slow
@@ -319,7 +351,7 @@ def test_a_log_without_its_database_is_not_applied_to_another(folder: Path, back
     assert not backup.with_name("other-wal").exists()
     with opened(folder) as (storage, account):
         assert listed(storage, account) == ["a", "b"]
-        assert storage.check() == []
+        assert storage.upkeep.check() == []
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def submit(storage: Storage, account: int, new: dict[str, bytes], source: str = 
 
 
 def read(storage: Storage, account: int, source: str = "s") -> dict[str, bytes]:
-    with storage.open_listing(account, source) as listing:
+    with storage.pieces.open_page(account, source) as listing:
         return {piece.id: piece.body for batch in listing.batches for piece in batch}
 
 
@@ -45,21 +45,21 @@ def codecs(storage: Storage) -> dict[int, int]:
 def test_a_large_source_is_compressed_and_reads_the_same(opening: Opening) -> None:
     first, second = bodies(TRAINED_FROM - 1), bodies(TRAINED_FROM, TRAINED_FROM - 1)
     with closing(opening()) as storage:
-        account = storage.account_id("a")
+        account = storage.accounts.ensure("a")
         submit(storage, account, first)
         submit(storage, account, second)
         assert codecs(storage) == {0: len(first), 1: len(second)}
 
     with closing(opening()) as storage:
         assert read(storage, account) == first | second
-        assert storage.read_piece(account, "s", "piece-01500")[1] == second["piece-01500"]
-        with storage.content_feed(account, "s", None) as feed:
+        assert storage.pieces.read(account, "s", "piece-01500")[1] == second["piece-01500"]
+        with storage.sources.follow_content(account, "s", None) as feed:
             assert {row.id: row.body for batch in feed.batches for row in batch} == first | second
-        assert storage.check() == []
+        assert storage.upkeep.check() == []
 
 
 def test_small_submissions_lead_to_a_dictionary_too(storage: Storage) -> None:
-    account = storage.account_id("a")
+    account = storage.accounts.ensure("a")
     submit(storage, account, bodies(TRAINED_FROM))
     before = codecs(storage)
 
@@ -70,7 +70,7 @@ def test_small_submissions_lead_to_a_dictionary_too(storage: Storage) -> None:
 
 
 def test_bodies_too_much_alike_for_a_dictionary_are_stored_all_the_same(storage: Storage) -> None:
-    account = storage.account_id("a")
+    account = storage.accounts.ensure("a")
     alike = {f"p{number}": b"{}" for number in range(TRAINED_FROM + 1)}
 
     submit(storage, account, alike)
@@ -81,9 +81,9 @@ def test_bodies_too_much_alike_for_a_dictionary_are_stored_all_the_same(storage:
 def test_a_dictionary_goes_when_its_source_is_cleared(opening: Opening) -> None:
     for command in (ClearPieces, DeleteSource):
         with closing(opening()) as storage:
-            account = storage.account_id("a")
+            account = storage.accounts.ensure("a")
             submit(storage, account, bodies(TRAINED_FROM + 1))
-            other = storage.account_id("b")
+            other = storage.accounts.ensure("b")
             submit(storage, other, bodies(TRAINED_FROM + 1))
 
             done(storage, command(account_id=account, source="s"))
@@ -92,22 +92,22 @@ def test_a_dictionary_goes_when_its_source_is_cleared(opening: Opening) -> None:
         with closing(opening()) as storage:
             assert read(storage, account) == bodies(TRAINED_FROM + 5, 7)
             assert read(storage, other) == bodies(TRAINED_FROM + 1)
-            assert storage.check() == []
+            assert storage.upkeep.check() == []
 
 
 def test_a_missing_dictionary_is_found_by_the_check(opening: Opening) -> None:
 
     with closing(opening()) as storage:
-        account = storage.account_id("a")
+        account = storage.accounts.ensure("a")
         submit(storage, account, bodies(TRAINED_FROM))
         with storage._database.writing_engine.begin() as connection:
             connection.execute(delete(dictionaries))
-        assert any("cannot be read" in problem for problem in storage.check())
+        assert any("cannot be read" in problem for problem in storage.upkeep.check())
 
 
 def test_compressed_bodies_take_less_room(opening: Opening) -> None:
     with closing(opening()) as storage:
-        account = storage.account_id("a")
+        account = storage.accounts.ensure("a")
         submit(storage, account, bodies(2 * TRAINED_FROM))
         assert head(storage, account).piece_count == 2 * TRAINED_FROM
 

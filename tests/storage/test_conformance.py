@@ -16,10 +16,12 @@ from penchant.storage import (
     AddUsage,
     ClearPieces,
     Command,
-    Cursor,
     DeletePieces,
     DeleteSource,
     EraseUser,
+    Erasure,
+    FeedCursor,
+    InteractionChange,
     InteractionQuery,
     KeyRecord,
     Outcome,
@@ -30,6 +32,7 @@ from penchant.storage import (
     Storage,
     SubmitPieces,
 )
+from penchant.storage.hashing import user_key
 from penchant.storage.schema import SHARED_TABLES, metadata
 from storage.conftest import Opening
 
@@ -57,51 +60,51 @@ def done(storage: Storage, command: Command) -> Outcome:
 
 
 def head(storage: Storage, account: int, source: str = "s") -> SourceHead:
-    found = storage.head(account, source)
+    found = storage.sources.read_head(account, source)
     assert found is not None
     return found
 
 
-def cursor(of: SourceHead, version: int | None = None) -> Cursor:
+def cursor(of: SourceHead, version: int | None = None) -> FeedCursor:
     at = of.version if version is None else version
-    return Cursor(incarnation=of.incarnation, epoch=of.epoch, version=at)
+    return FeedCursor(incarnation=of.incarnation, epoch=of.epoch, version=at)
 
 
-def changes(storage: Storage, account: int, after: Cursor | None) -> tuple[bool, dict[str, bool]]:
+def changes(storage: Storage, account: int, after: FeedCursor | None) -> tuple[bool, dict[str, bool]]:
     """Return whether the feed is complete, and for each row whether it is a deletion."""
-    with storage.content_feed(account, "s", after) as feed:
+    with storage.sources.follow_content(account, "s", after) as feed:
         return feed.complete, {row.id: row.deleted for batch in feed.batches for row in batch}
 
 
 def listed(storage: Storage, account: int, **page: Any) -> list[str]:
-    with storage.open_ids(account, "s", **page) as listing:
+    with storage.pieces.open_ids(account, "s", **page) as listing:
         return [piece.id for batch in listing.batches for piece in batch]
 
 
 def of_user(storage: Storage, account: int, user: str, **query: Any) -> list[str]:
     asked = InteractionQuery(user_id=user, since=0, **({"limit": 100} | query))
-    return [each.piece_id for each in storage.user_interactions(head(storage, account).source_id, asked)]
+    return [each.piece_id for each in storage.people.list_interactions(head(storage, account).source_id, asked)]
 
 
 @pytest.fixture
 def account(storage: Storage) -> int:
-    return storage.account_id("one")
+    return storage.accounts.ensure("one")
 
 
 def test_a_source_begins_with_its_first_submission(storage: Storage, account: int) -> None:
-    assert storage.head(account, "s") is None
+    assert storage.sources.read_head(account, "s") is None
 
     outcome = done(storage, submitting(account, "b", "a"))
 
     assert (outcome.created, outcome.replaced, outcome.version) == (2, 0, 2)
     assert (head(storage, account).piece_count, head(storage, account).version) == (2, 2)
-    assert storage.head(storage.account_id("two"), "s") is None
-    assert [source.name for source in storage.list_sources(account)] == ["s"]
+    assert storage.sources.read_head(storage.accounts.ensure("two"), "s") is None
+    assert [source.name for source in storage.sources.list_of(account)] == ["s"]
 
 
 def test_replacing_keeps_the_first_submission_and_deleting_forgets_it(storage: Storage, account: int) -> None:
     def first_submission() -> int:
-        with storage.content_feed(account, "s", None) as feed:
+        with storage.sources.follow_content(account, "s", None) as feed:
             return next(row.first_submitted_at for batch in feed.batches for row in batch)
 
     done(storage, submitting(account, "a"))
@@ -130,7 +133,7 @@ def test_a_cursor_past_what_the_database_holds_makes_followers_rebuild(storage: 
     now = head(storage, account)
 
     assert changes(storage, account, cursor(now, now.version + 1)) == (True, {"a": False, "b": False})
-    with storage.interactions_feed(account, "s", cursor(now, now.interactions_version + 1)) as feed:
+    with storage.sources.follow_interactions(account, "s", cursor(now, now.interactions_version + 1)) as feed:
         assert feed.complete
         assert sum(len(batch) for batch in feed.batches) == 1
 
@@ -148,10 +151,10 @@ def test_clearing_is_right_at_once_and_makes_cursors_rebuild(
     assert now.version > before.version
     assert (now.incarnation > before.incarnation) == (command is DeleteSource)
     assert listed(storage, account) == ["b"]
-    assert storage.read_piece(account, "s", "a")[1] is None
+    assert storage.pieces.read(account, "s", "a")[1] is None
     assert changes(storage, account, cursor(before)) == (True, {"b": False})
-    storage.purge(lambda _: 396)
-    assert storage.check() == []
+    storage.upkeep.purge(lambda _: 396)
+    assert storage.upkeep.check() == []
     assert changes(storage, account, None) == (True, {"b": False})
 
 
@@ -171,7 +174,7 @@ def test_a_deleted_source_is_unknown_and_comes_back_empty(storage: Storage, acco
         with pytest.raises(UnknownSource):
             done(storage, command)
     done(storage, submitting(account))
-    _, curation = storage.read_curation(account, "s")
+    _, curation = storage.sources.read_curation(account, "s")
     assert (curation.whitelist, curation.settings) == ((), b"")
     assert of_user(storage, account, "u") == []
     assert done(storage, watching(account, "u", event="e")).duplicates == 0
@@ -212,7 +215,7 @@ def test_limits_are_decided_inside_the_transaction(storage: Storage, account: in
     with pytest.raises(TooManySources):
         done(storage, submitting(account, "a", source="t", max_sources=1))
     assert done(storage, submitting(account, "a", "b", max_pieces=1)).replaced == 2
-    assert storage.head(account, "t") is None
+    assert storage.sources.read_head(account, "t") is None
 
 
 def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: int) -> None:
@@ -228,7 +231,7 @@ def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -
     futures = [storage.submit(submitting(account, "a", body=str(number).encode())) for number in range(200)]
 
     assert [future.result(timeout=30).version for future in futures] == list(range(1, 201))
-    assert storage.read_piece(account, "s", "a")[1] == b"199"
+    assert storage.pieces.read(account, "s", "a")[1] == b"199"
 
 
 def test_an_event_id_is_stored_once(storage: Storage, account: int) -> None:
@@ -256,22 +259,25 @@ def test_a_person_s_interactions_are_read_newest_first(storage: Storage, account
     assert of_user(storage, account, "u", type=InteractionType.CLICK) == []
 
 
-def test_an_erased_person_leaves_a_row_without_an_id(storage: Storage, account: int) -> None:
+def test_an_erasure_is_a_record_of_the_feed_without_an_id(storage: Storage, account: int) -> None:
     done(storage, submitting(account))
     done(storage, watching(account, "u", "v", event=None))
     done(storage, watching(account, "u", event="e"))
     done(storage, EraseUser(account_id=account, source="s", user_id="u"))
 
-    with storage.interactions_feed(account, "s", None) as feed:
+    with storage.sources.follow_interactions(account, "s", None) as feed:
         rows = [row for batch in feed.batches for row in batch]
-    assert [(row.type, row.piece_id) for row in rows] == [(InteractionType.WATCH, "a"), (None, "")]
+    others, erasure = rows
+    assert isinstance(others, InteractionChange)
+    assert (others.type, others.piece_id) == (InteractionType.WATCH, "a")
+    assert erasure == Erasure(version=4, user_key=user_key(head(storage, account).source_id, "u"))
     assert of_user(storage, account, "u") == []
     assert done(storage, watching(account, "w", event="e")).duplicates == 0
 
 
 def test_sources_are_busy_by_what_was_recorded_whatever_became_of_it(storage: Storage, account: int) -> None:
     def busy(minimum: int) -> list[SourceHead]:
-        return [found for found in storage.busy_sources(minimum) if found.account_id == account]
+        return [found for found in storage.sources.list_busy(minimum) if found.account_id == account]
 
     done(storage, submitting(account))
     assert busy(1) == []
@@ -295,12 +301,12 @@ def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: i
     far = before.changed_at + 30 * DAY_MS
 
     days = far // DAY_MS - 12
-    assert storage.purge(lambda _: days, now=far) == 2
+    assert storage.upkeep.purge(lambda _: days, now=far) == 2
     assert of_user(storage, account, "u") == ["a"]
     assert done(storage, watching(account, "u", event="old")).duplicates == 0
     assert done(storage, watching(account, "u", event="new")).duplicates == 1
     assert changes(storage, account, cursor(before, version=1)) == (True, {"b": False})
-    assert storage.check() == []
+    assert storage.upkeep.check() == []
 
 
 def test_lists_page_by_code_point(storage: Storage, account: int) -> None:
@@ -333,7 +339,7 @@ def test_a_reader_never_sees_half_a_submission(storage: Storage, account: int) -
     writer = threading.Thread(target=write)
     writer.start()
     while not ended.is_set():
-        with storage.content_feed(account, "s", None) as feed:
+        with storage.sources.follow_content(account, "s", None) as feed:
             bodies = {row.body for batch in feed.batches for row in batch}
         assert len(bodies) == 1
         assert feed.head.version % 50 == 0
@@ -344,27 +350,27 @@ def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> No
     record = KeyRecord(
         key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
     )
-    storage.create_key(record, actor="test")
+    storage.keys.create(record, actor="test")
 
-    assert storage.find_key("k") == record
-    assert storage.find_key("no") is None
-    assert storage.revoke_key("k", actor="test")
-    assert not storage.revoke_key("k", actor="test")
-    assert [key.revoked_at is not None for key in storage.list_keys()] == [True]
-    assert [entry.action for entry in storage.audit_log(account_id=account)] == ["key.revoke", "key.create"]
+    assert storage.keys.find("k") == record
+    assert storage.keys.find("no") is None
+    assert storage.keys.revoke("k", actor="test")
+    assert not storage.keys.revoke("k", actor="test")
+    assert [key.revoked_at is not None for key in storage.keys.list_all()] == [True]
+    assert [entry.action for entry in storage.accounts.list_audit(account_id=account)] == ["key.revoke", "key.create"]
 
 
 def test_a_key_goes_over_to_another_plan_once(storage: Storage, account: int) -> None:
     record = KeyRecord(
         key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
     )
-    storage.create_key(record, actor="test")
+    storage.keys.create(record, actor="test")
 
-    assert storage.set_plan("k", "basic", actor="other")
-    assert not storage.set_plan("k", "basic", actor="other")
-    assert not storage.set_plan("no", "basic", actor="other")
-    assert storage.find_key("k") == replace(record, plan="basic")
-    entries = [(entry.action, entry.actor, entry.subject) for entry in storage.audit_log(account_id=account)]
+    assert storage.keys.set_plan("k", "basic", actor="other")
+    assert not storage.keys.set_plan("k", "basic", actor="other")
+    assert not storage.keys.set_plan("no", "basic", actor="other")
+    assert storage.keys.find("k") == replace(record, plan="basic")
+    entries = [(entry.action, entry.actor, entry.subject) for entry in storage.accounts.list_audit(account_id=account)]
     assert entries == [("key.plan", "other", "k"), ("key.create", "test", "k")]
 
 
@@ -386,8 +392,8 @@ def test_usage_adds_up(storage: Storage, account: int) -> None:
     for answers in (2, 3):
         done(storage, AddUsage(account_id=account, month="2026-11", answers=answers))
 
-    assert storage.usage(account, "2026-11") == 5
-    assert storage.usage(account, "2026-12") == 0
+    assert storage.accounts.count_answers(account, "2026-11") == 5
+    assert storage.accounts.count_answers(account, "2026-12") == 0
 
 
 def test_usage_of_accounts_tells_what_each_has_now_by_name(storage: Storage, account: int) -> None:
@@ -396,35 +402,35 @@ def test_usage_of_accounts_tells_what_each_has_now_by_name(storage: Storage, acc
     done(storage, submitting(account, "c", source="t"))
     done(storage, submitting(account, "d", source="gone"))
     done(storage, DeleteSource(account_id=account, source="gone"))
-    storage.account_id("zz-idle")
+    storage.accounts.ensure("zz-idle")
 
-    rows = storage.accounts_usage("2026-11")
+    rows = storage.accounts.list_usage("2026-11")
 
     assert [(row.answers, row.sources, row.pieces) for row in rows] == [(2, 2, 3), (0, 0, 0)]
-    assert [row.account_id for row in rows] == [account, storage.find_account("zz-idle")]
-    assert [row.answers for row in storage.accounts_usage("2026-12", account_id=account)] == [0]
+    assert [row.account_id for row in rows] == [account, storage.accounts.find("zz-idle")]
+    assert [row.answers for row in storage.accounts.list_usage("2026-12", account_id=account)] == [0]
 
 
 def test_an_account_is_found_only_once_it_was_made(storage: Storage) -> None:
-    assert storage.find_account("later") is None
-    assert storage.account_id("later") == storage.find_account("later")
+    assert storage.accounts.find("later") is None
+    assert storage.accounts.ensure("later") == storage.accounts.find("later")
 
 
 def test_what_is_stored_survives_a_restart(opening: Opening) -> None:
     first = opening()
-    account = first.account_id("one")
+    account = first.accounts.ensure("one")
     done(first, submitting(account, "a", body=b'{"x":1}'))
     first.close()
 
     second = opening()
-    assert second.read_piece(account, "s", "a")[1] == b'{"x":1}'
-    assert second.check() == []
+    assert second.pieces.read(account, "s", "a")[1] == b'{"x":1}'
+    assert second.upkeep.check() == []
     second.close()
 
 
 def test_two_openings_see_each_other_s_commits(opening: Opening) -> None:
     first, second = opening(), opening()
-    account = first.account_id("one")
+    account = first.accounts.ensure("one")
     for number in range(20):
         done((first, second)[number % 2], submitting(account, str(number)))
         assert head((second, first)[number % 2], account).version == number + 1
@@ -446,15 +452,15 @@ COMMANDS = st.lists(
 @given(COMMANDS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_sequence_of_commands_is_a_dictionary(storage: Storage, commands: list[tuple[str, set[str]]]) -> None:
-    account = storage.account_id("one")
+    account = storage.accounts.ensure("one")
     done(storage, submitting(account))
     done(storage, ClearPieces(account_id=account, source="s"))
     held: dict[str, bytes] = {}
     followed: dict[str, bytes] = {}
-    at: Cursor | None = None
+    at: FeedCursor | None = None
     for number, (kind, ids) in enumerate(commands):
         body = str(number).encode()
-        before = storage.head(account, "s")
+        before = storage.sources.read_head(account, "s")
         try:
             if kind == "submit":
                 outcome = done(storage, submitting(account, *sorted(ids), body=body))
@@ -469,9 +475,9 @@ def test_any_sequence_of_commands_is_a_dictionary(storage: Storage, commands: li
                 held = {}
         except PenchantError:
             assert before is None
-        if storage.head(account, "s") is None:
+        if storage.sources.read_head(account, "s") is None:
             continue
-        with storage.content_feed(account, "s", at) as feed:
+        with storage.sources.follow_content(account, "s", at) as feed:
             followed = {} if feed.complete else followed
             for row in (row for batch in feed.batches for row in batch):
                 followed.pop(row.id, None)
@@ -480,11 +486,11 @@ def test_any_sequence_of_commands_is_a_dictionary(storage: Storage, commands: li
         at = cursor(feed.head)
         assert followed == held
         assert feed.head.piece_count == len(held)
-    assert storage.check() == []
+    assert storage.upkeep.check() == []
 
 
 def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> None:
-    assert storage.check() == []
+    assert storage.upkeep.check() == []
     for table in metadata.tables.values():
         if table.name in SHARED_TABLES:
             continue
@@ -495,7 +501,7 @@ def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> Non
 
 def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) -> None:
     first = opening()
-    account = first.account_id("one")
+    account = first.accounts.ensure("one")
     done(first, submitting(account, "a"))
     with first._database.writing_engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE lineage")

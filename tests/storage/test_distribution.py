@@ -14,9 +14,9 @@ from sqlalchemy import (
     text,
 )
 
+from databases import new_database
 from penchant.storage import open_storage
 from penchant.storage.schema import SHARED_TABLES, metadata
-from storage.conftest import new_database
 
 PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 DISTRIBUTED = [table for table in metadata.sorted_tables if table.name not in SHARED_TABLES]

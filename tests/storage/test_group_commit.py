@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from penchant.errors import ConnectionLost, PenchantError, StorageUnavailable
-from penchant.storage.group_commit import Grouping, Lane
+from penchant.storage.group_commit import GroupCommit, Lane
 from penchant.storage.records import AddUsage, Command, Outcome
 
 COMMANDS = [AddUsage(account_id=number, month="2026-11", answers=1) for number in (1, 2, 3)]
@@ -30,13 +30,13 @@ class Transactions:
 def test_a_group_that_was_refused_is_tried_one_by_one() -> None:
     transactions = Transactions(StorageUnavailable("refused"))
 
-    assert Grouping(transactions).carry_out(COMMANDS) == [Outcome(), Outcome(), Outcome()]
+    assert GroupCommit(transactions).carry_out(COMMANDS) == [Outcome(), Outcome(), Outcome()]
     assert transactions.taken == [COMMANDS, *([command] for command in COMMANDS)]
 
 
 def test_a_group_whose_connection_was_lost_is_not_tried_again_since_it_may_be_stored() -> None:
     transactions = Transactions(ConnectionLost("gone"))
-    outcomes = Grouping(transactions).carry_out(COMMANDS)
+    outcomes = GroupCommit(transactions).carry_out(COMMANDS)
 
     assert all(isinstance(outcome, ConnectionLost) for outcome in outcomes)
     assert transactions.taken == [COMMANDS]
@@ -53,9 +53,9 @@ def test_a_command_that_nobody_waits_for_any_more_is_not_carried_out() -> None:
         return [Outcome() for _ in commands]
 
     lane = Lane("test", carry_out)
-    first = lane.submit(COMMANDS[0])
+    first = lane.enqueue(COMMANDS[0])
     assert began.wait(10)
-    given_up, last = lane.submit(COMMANDS[1]), lane.submit(COMMANDS[2])
+    given_up, last = lane.enqueue(COMMANDS[1]), lane.enqueue(COMMANDS[2])
     assert given_up.cancel()
     held.set()
 

@@ -14,7 +14,7 @@ def done(storage: Storage, command: Command) -> None:
 
 def account_with(storage: Storage, *ids: str) -> int:
     """Return an account whose source has these pieces, each with its id as body."""
-    account = storage.account_id("one")
+    account = storage.accounts.ensure("one")
     pieces = [EncodedPiece(id=each, body=each.encode()) for each in ids]
     done(storage, SubmitPieces(account_id=account, source="s", pieces=pieces))
     return account
@@ -29,7 +29,7 @@ def watching(account: int, user: str, *days: int) -> RecordInteractions:
 
 
 def read(storage: Storage, account: int, *, start: str = "", after: str | None = None, limit: int = 10) -> list[str]:
-    with storage.open_following(account, "s", start=start, after=after, limit=limit) as batches:
+    with storage.pieces.open_from(account, "s", start=start, after=after, limit=limit) as batches:
         rows = [row for batch in batches for row in batch]
     assert all(row.body == row.id.encode() for row in rows)
     return [row.id for row in rows]
@@ -50,13 +50,13 @@ def test_some_pieces_are_read_together(storage: Storage) -> None:
     account = account_with(storage, "a", "b", "c")
     done(storage, DeletePieces(account_id=account, source="s", ids=["c"]))
 
-    assert storage.read_pieces(account, "s", ["a", "c", "nothing"]) == {"a": b"a"}
+    assert storage.pieces.read_some(account, "s", ["a", "c", "nothing"]) == {"a": b"a"}
 
 
 def days(storage: Storage, account: int, *, since: int = DAY, limit: int = 100) -> Sequence[tuple[int, int]]:
-    head = storage.head(account, "s")
+    head = storage.sources.read_head(account, "s")
     assert head is not None
-    return storage.interactions_by_day(head.source_id, since=since * DAY_MS, limit=limit)
+    return storage.people.count_by_day(head.source_id, since=since * DAY_MS, limit=limit)
 
 
 def test_interactions_are_counted_by_utc_day_without_erasures(storage: Storage) -> None:

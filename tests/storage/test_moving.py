@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
+from databases import new_database
 from penchant.errors import PenchantError, Refused, StorageIncompatible
-from penchant.model import ListKind
+from penchant.model import DAY_MS, ListKind
 from penchant.storage import (
     AddUsage,
     ClearPieces,
@@ -25,9 +26,9 @@ from penchant.storage import (
     EraseUser,
     InteractionQuery,
     KeyRecord,
+    MoveSide,
     ReplaceList,
     ReplaceSettings,
-    Side,
     Storage,
     compare_sides,
     move,
@@ -38,20 +39,19 @@ from penchant.storage.copying import SHARED, SOURCE_TABLES, copy_source, standin
 from penchant.storage.moving import PASSES
 from penchant.storage.opening import open_database
 from penchant.storage.schema import SHARED_TABLES, interactions, metadata, pieces
-from storage.conftest import new_database
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import done, submitting, watching
 
-Sides = tuple[Side, Side]
+Sides = tuple[MoveSide, MoveSide]
 SOURCES = 4
 """Those that `fill` makes."""
 
 
-def opened(side: Side) -> Storage:
+def opened(side: MoveSide) -> Storage:
     return open_storage(folder=side.folder, database_url=side.url)
 
 
-def moved(old: Side, new: Side, *, served: bool = False) -> list[str]:
+def moved(old: MoveSide, new: MoveSide, *, served: bool = False) -> list[str]:
     """Move, and return the lines that were told."""
     told: list[str] = []
     compared = move(old, new, served=served, tell=told.append)
@@ -59,7 +59,7 @@ def moved(old: Side, new: Side, *, served: bool = False) -> list[str]:
     return told
 
 
-def moved_so_far(old: Side, new: Side) -> list[str]:
+def moved_so_far(old: MoveSide, new: MoveSide) -> list[str]:
     """Move as far as it goes while a server runs on the old side, and return the lines that were told."""
     told: list[str] = []
     with pytest.raises(Refused, match="still runs"):
@@ -67,27 +67,27 @@ def moved_so_far(old: Side, new: Side) -> list[str]:
     return told
 
 
-def different(old: Side, new: Side) -> list[tuple[str, str]]:
+def different(old: MoveSide, new: MoveSide) -> list[tuple[str, str]]:
     return [(each.name, each.table) for each in compare_sides(old, new) if each.differs]
 
 
 @pytest.fixture(params=("to PostgreSQL", "to SQLite"))
 def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
     """An old and a new side, of different kinds."""
-    file = Side(folder=tmp_path / "file")
-    server = Side(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
+    file = MoveSide(folder=tmp_path / "file")
+    server = MoveSide(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
     return (file, server) if request.param == "to PostgreSQL" else (server, file)
 
 
 def fill(storage: Storage) -> int:
     """Store something of every kind, and return the account."""
-    account = storage.account_id("one")
+    account = storage.accounts.ensure("one")
     for place, name in enumerate("kl"):
         record = KeyRecord(
             key_id=name, account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=place
         )
-        storage.create_key(record, actor="test")
-    storage.revoke_key("l", actor="test")
+        storage.keys.create(record, actor="test")
+    storage.keys.revoke("l", actor="test")
     submit(storage, account, bodies(TRAINED_FROM + 5))
     submit(storage, account, bodies(20, TRAINED_FROM))
     commands: list[Command] = [
@@ -114,37 +114,37 @@ def fill(storage: Storage) -> int:
 
 def everything(storage: Storage) -> dict[str, Any]:
     """Return what a database answers, to every question but that for epochs."""
-    account = storage.account_id("one")
+    account = storage.accounts.ensure("one")
     answers: dict[str, Any] = {
-        "keys": storage.list_keys(),
-        "usage": storage.usage(account, "2026-11"),
-        "audit": storage.audit_log(),
-        "problems": storage.check(),
+        "keys": storage.keys.list_all(),
+        "usage": storage.accounts.count_answers(account, "2026-11"),
+        "audit": storage.accounts.list_audit(),
+        "problems": storage.upkeep.check(),
     }
-    for head in storage.list_sources(account):
+    for head in storage.sources.list_of(account):
         name = head.name
-        with storage.open_listing(account, name) as listing:
+        with storage.pieces.open_page(account, name) as listing:
             answers[f"{name} pieces"] = [piece for batch in listing.batches for piece in batch]
-        with storage.content_feed(account, name, None) as feed:
+        with storage.sources.follow_content(account, name, None) as feed:
             rows = [row for batch in feed.batches for row in batch]
             answers[f"{name} content"] = sorted(rows, key=lambda row: row.id)
-        with storage.interactions_feed(account, name, None) as recorded:
+        with storage.sources.follow_interactions(account, name, None) as recorded:
             answers[f"{name} interactions"] = [row for batch in recorded.batches for row in batch]
         answers[f"{name} head"] = head._replace(epoch=0)
-        answers[f"{name} curation"] = storage.read_curation(account, name)[1]
+        answers[f"{name} curation"] = storage.sources.read_curation(account, name)[1]
         for user in ("u", "v", "w"):
             query = InteractionQuery(user_id=user, since=0, limit=100)
-            answers[f"{name} {user}"] = storage.user_interactions(head.source_id, query)
+            answers[f"{name} {user}"] = storage.people.list_interactions(head.source_id, query)
     return answers
 
 
 def epochs(storage: Storage) -> dict[str, int]:
-    return {head.name: head.epoch for head in storage.list_sources(storage.account_id("one"))}
+    return {head.name: head.epoch for head in storage.sources.list_of(storage.accounts.ensure("one"))}
 
 
 def test_there_and_back_the_answers_and_feeds_are_the_same(tmp_path: Path, postgresql: str) -> None:
-    first, last = Side(folder=tmp_path / "first"), Side(folder=tmp_path / "last")
-    middle = Side(folder=tmp_path, url=new_database(postgresql))
+    first, last = MoveSide(folder=tmp_path / "first"), MoveSide(folder=tmp_path / "last")
+    middle = MoveSide(folder=tmp_path, url=new_database(postgresql))
     with closing(opened(first)) as storage:
         fill(storage)
         before, first_epochs = everything(storage), epochs(storage)
@@ -173,9 +173,9 @@ def test_the_new_side_goes_on_with_changes(sides: Sides) -> None:
         assert done(storage, submitting(account, "B", "new")).version == submitted.version + 2
         assert done(storage, watching(account, "v", event="e")).duplicates == 1
         done(storage, submitting(account, source="deleted"))
-        assert storage.revoke_key("k", actor="later")
-        assert [entry.action for entry in storage.audit_log()][:2] == ["key.revoke", "source.create"]
-        assert storage.check() == []
+        assert storage.keys.revoke("k", actor="later")
+        assert [entry.action for entry in storage.accounts.list_audit()][:2] == ["key.revoke", "source.create"]
+        assert storage.upkeep.check() == []
 
 
 def test_every_table_is_copied() -> None:
@@ -245,7 +245,7 @@ def test_of_a_source_that_was_copied_only_what_is_newer_is_copied_again(sides: S
 
 def test_a_side_that_never_rests_is_not_moved(sides: Sides) -> None:
     with closing(opened(sides[0])) as storage:
-        account = storage.account_id("one")
+        account = storage.accounts.ensure("one")
         done(storage, submitting(account))
         told: list[str] = []
 
@@ -282,7 +282,7 @@ def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(sides: Side
         fill(storage)
     moved_so_far(*sides)
     with closing(opened(sides[0])) as storage:
-        assert storage.purge(lambda _: 396)
+        assert storage.upkeep.purge(lambda _: 396)
         now = everything(storage)
 
     assert "one/s: differed, copied anew" in moved(*sides)
@@ -290,7 +290,24 @@ def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(sides: Side
         assert everything(storage) == now
 
 
-def edit(side: Side, statement: Any) -> None:
+def test_a_deleted_source_that_was_purged_since_is_gone_on_the_new_side(sides: Sides) -> None:
+    old, new = sides
+    with closing(opened(old)) as storage:
+        account = fill(storage)
+        moved_so_far(old, new)
+        now = max(head.changed_at for head in storage.sources.list_of(account)) + 8 * DAY_MS
+        while storage.upkeep.purge(lambda _: 36_500, now=now):
+            pass
+        expected = everything(storage)
+    moved(old, new)
+
+    assert different(old, new) == []
+    with closing(opened(new)) as storage:
+        assert everything(storage) == expected
+        assert done(storage, submitting(account, "x", source="deleted")).version > 2
+
+
+def edit(side: MoveSide, statement: Any) -> None:
     """Change what is stored behind everybody's back."""
     database = open_database(side.folder, side.url, moving=True)
     with database.writing_engine.begin() as connection:
@@ -322,7 +339,7 @@ def test_a_change_while_both_are_compared_is_seen(sides: Sides) -> None:
     with closing(opened(sides[0])) as storage:
         account = fill(storage)
         moved_so_far(*sides)
-        assert storage.purge(lambda _: 396)
+        assert storage.upkeep.purge(lambda _: 396)
 
         def tell(line: str) -> None:
             if "differed" in line:
@@ -364,12 +381,12 @@ def test_a_side_that_stays_different_is_not_released(sides: Sides) -> None:
 def test_a_side_that_holds_something_is_no_target(sides: Sides) -> None:
     for side in sides:
         with closing(opened(side)) as storage:
-            storage.account_id("somebody")
+            storage.accounts.ensure("somebody")
 
     with pytest.raises(Refused, match="not empty"):
         moved(*sides)
     with closing(opened(sides[1])) as storage:
-        assert storage.check() == []
+        assert storage.upkeep.check() == []
 
 
 def test_a_move_is_not_done_twice(sides: Sides) -> None:
@@ -382,10 +399,10 @@ def test_a_move_is_not_done_twice(sides: Sides) -> None:
 
 
 def test_two_databases_are_not_moved_into_one(sides: Sides, tmp_path: Path) -> None:
-    other = Side(folder=tmp_path / "other")
+    other = MoveSide(folder=tmp_path / "other")
     for side in (sides[0], other):
         with closing(opened(side)) as storage:
-            storage.account_id("somebody")
+            storage.accounts.ensure("somebody")
     moved_so_far(*sides)
 
     with pytest.raises(Refused, match="from another database"):
@@ -402,10 +419,10 @@ def test_the_target_of_an_unfinished_move_is_not_moved_on(sides: Sides, tmp_path
     moved_so_far(*sides)
 
     with pytest.raises(StorageIncompatible, match="not finished"):
-        moved(sides[1], Side(folder=tmp_path / "third"))
+        moved(sides[1], MoveSide(folder=tmp_path / "third"))
 
 
-def words(*sides: Side) -> list[str]:
+def words(*sides: MoveSide) -> list[str]:
     """Return the command line of a move."""
     old, new = sides
     database = [] if old.url is None else ["--database", old.url]
@@ -427,7 +444,7 @@ def full_pipe() -> tuple[int, int]:
     return reading, writing
 
 
-def wait_for_a_source(side: Side) -> None:
+def wait_for_a_source(side: MoveSide) -> None:
     """Wait until a source has been copied."""
     deadline = time.monotonic() + 60
     with closing(open_database(side.folder, side.url, moving=True)) as database:
@@ -440,7 +457,7 @@ def wait_for_a_source(side: Side) -> None:
 def test_a_move_that_is_killed_goes_on_where_it_was(sides: Sides) -> None:
     names = [f"s{number}" for number in range(5)]
     with closing(opened(sides[0])) as storage:
-        account = storage.account_id("one")
+        account = storage.accounts.ensure("one")
         for name in names:
             submit(storage, account, bodies(1_500), source=name)
         before = everything(storage)
@@ -495,9 +512,9 @@ def test_whatever_happens_between_two_runs_the_second_copies_just_that(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
     home = tmp_path_factory.mktemp("sides")
-    old, new = Side(folder=home / "old"), Side(folder=home / "new")
+    old, new = MoveSide(folder=home / "old"), MoveSide(folder=home / "new")
     with closing(opened(old)) as storage:
-        account = storage.account_id("one")
+        account = storage.accounts.ensure("one")
         for kind, what in steps:
             if kind == "move":
                 assert not [line for line in moved_so_far(old, new) if "differed" in line]

@@ -1,18 +1,20 @@
 """What only PostgreSQL has: connections that are limited, cut, and made again with pauses."""
 
 import contextlib
+import logging
 import threading
-import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from databases import new_database
+from faults.cluster import new_cluster
 from penchant.errors import StorageUnavailable
 from penchant.model import EncodedPiece
-from penchant.storage import Pooling, Storage, SubmitPieces, open_storage
+from penchant.storage import ServerOptions, Storage, SubmitPieces, open_storage
 from penchant.storage.postgresql import FIRST_PAUSE_S, LONGEST_PAUSE_S, Attempts
-from storage.conftest import new_database
 
 CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -36,7 +38,7 @@ def address(postgresql: str) -> str:
 
 @pytest.fixture
 def storage(address: str, tmp_path: Path) -> Iterator[Storage]:
-    opened = open_storage(folder=tmp_path, database_url=address, pooling=Pooling(connections=2, timeout_s=0.5))
+    opened = open_storage(folder=tmp_path, database_url=address, options=ServerOptions(connections=2, timeout_s=0.5))
     yield opened
     opened.close()
 
@@ -103,29 +105,26 @@ def test_one_attempt_at_a_time_while_they_fail() -> None:
     assert made == ["connected"]
 
 
-def test_who_finds_no_free_connection_is_told_so_in_time(storage: Storage) -> None:
-    account = storage.account_id("one")
+def test_who_finds_no_free_connection_is_told_so(storage: Storage) -> None:
+    account = storage.accounts.ensure("one")
     engine = storage._database.writing_engine
-    with engine.connect(), engine.connect():
-        started = time.monotonic()
-        with pytest.raises(StorageUnavailable):
-            storage.head(account, "s")
-        assert time.monotonic() - started < 5
+    with engine.connect(), engine.connect(), pytest.raises(StorageUnavailable):
+        storage.sources.read_head(account, "s")
 
-    assert storage.head(account, "s") is None
+    assert storage.sources.read_head(account, "s") is None
 
 
 def test_a_connection_that_was_cut_is_made_again_by_the_read_that_finds_out(
     storage: Storage, address: str, tmp_path: Path
 ) -> None:
-    account = storage.account_id("one")
-    assert storage.head(account, "s") is None
+    account = storage.accounts.ensure("one")
+    assert storage.sources.read_head(account, "s") is None
     other = open_storage(folder=tmp_path, database_url=address)
     with other._database.reading_engine.connect() as connection:
         connection.exec_driver_sql(CUT)
     other.close()
 
-    assert storage.head(account, "s") is None
+    assert storage.sources.read_head(account, "s") is None
 
 
 def test_sessions_have_time_limits(storage: Storage) -> None:
@@ -138,22 +137,91 @@ def test_sessions_have_time_limits(storage: Storage) -> None:
     assert limits == {"statement_timeout": "2min", "idle_in_transaction_session_timeout": "3min"}
 
 
+def set_for_new_sessions(address: str, name: str, value: str) -> None:
+    """Set something for all sessions of a database that begin from now on."""
+    import psycopg  # noqa: PLC0415  # only where a server could be started
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        database = connection.execute("SELECT current_database()").fetchone()
+        assert database is not None
+        connection.execute(f"ALTER DATABASE {database[0]} SET {name} = {value}")
+
+
+def test_a_server_that_does_not_sync_commits_is_refused(address: str, tmp_path: Path) -> None:
+    set_for_new_sessions(address, "synchronous_commit", "off")
+
+    with pytest.raises(StorageUnavailable, match=r"synchronous_commit = off.*allow-unsynced-commits"):
+        open_storage(folder=tmp_path, database_url=address)
+
+
+def test_a_server_that_does_not_sync_commits_is_used_with_a_warning_where_that_is_allowed(
+    address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    set_for_new_sessions(address, "synchronous_commit", "off")
+    caplog.set_level(logging.WARNING, logger="penchant")
+    with closing(
+        open_storage(folder=tmp_path, database_url=address, options=ServerOptions(allow_unsynced_commits=True))
+    ) as opened:
+        account = opened.accounts.ensure("one")
+        pieces = [EncodedPiece(id="p", body=b"{}")]
+        opened.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(10)
+
+        [warning] = opened.upkeep.ping()
+
+    assert "synchronous_commit = off" in warning
+    assert caplog.messages.count(warning) == 1
+
+
+@pytest.mark.parametrize("value", ("local", "remote_write", "remote_apply"))
+def test_what_syncs_here_or_farther_away_is_taken_and_kept(address: str, tmp_path: Path, value: str) -> None:
+    set_for_new_sessions(address, "synchronous_commit", value)
+    with closing(open_storage(folder=tmp_path, database_url=address)) as opened:
+        assert opened.upkeep.ping() == []
+        set_for_new_sessions(address, "synchronous_commit", "off")
+
+        assert opened.upkeep.ping() == []
+        with opened._database.writing_engine.connect() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == value
+
+
+def test_a_server_that_stops_syncing_while_it_is_used_is_noticed(tmp_path: Path) -> None:
+    cluster = new_cluster()
+    try:
+        with closing(open_storage(folder=tmp_path, database_url=cluster.url)) as opened:
+            assert opened.upkeep.ping() == []
+            for name in ("full_page_writes", "fsync"):
+                cluster.ask(f"ALTER SYSTEM SET {name} = off")
+            cluster.ask("SELECT pg_reload_conf()")
+            cluster.wait_for("SHOW fsync", "off")
+
+            with pytest.raises(StorageUnavailable, match="fsync = off"):
+                opened.upkeep.ping()
+        lenient = ServerOptions(allow_unsynced_commits=True)
+        with closing(open_storage(folder=tmp_path, database_url=cluster.url, options=lenient)) as opened:
+            assert [warning.split(":")[0] for warning in opened.upkeep.ping()] == [
+                "PostgreSQL runs with fsync = off",
+                "PostgreSQL runs with full_page_writes = off",
+            ]
+    finally:
+        cluster.remove()
+
+
 def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_path: Path) -> None:
     first = open_storage(folder=tmp_path, database_url=address)
-    account = first.account_id("one")
+    account = first.accounts.ensure("one")
     for name in ("a", "b"):
         pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
         first.submit(SubmitPieces(account_id=account, source=name, pieces=pieces)).result(10)
-    before = [first.head(account, name) for name in ("a", "b")]
+    before = [first.sources.read_head(account, name) for name in ("a", "b")]
     first.close()
     again = open_storage(folder=tmp_path, database_url=address)
-    assert [again.head(account, name) for name in ("a", "b")] == before
+    assert [again.sources.read_head(account, name) for name in ("a", "b")] == before
     with again._database.writing_engine.begin() as connection:
         connection.exec_driver_sql("UPDATE lineage SET name = 'another'")
     again.close()
 
     nodes = [open_storage(folder=tmp_path, database_url=address) for _ in range(2)]
-    after = [[node.head(account, name) for name in ("a", "b")] for node in nodes]
+    after = [[node.sources.read_head(account, name) for name in ("a", "b")] for node in nodes]
 
     assert after[0] == after[1]
     for old, new in zip(before, after[0], strict=True):
@@ -163,3 +231,23 @@ def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_pa
         assert new == old._replace(epoch=new.epoch)
     for node in nodes:
         node.close()
+
+
+def test_two_processes_that_make_the_same_source_count_each_piece_once(address: str, tmp_path: Path) -> None:
+    names = [f"s{number}" for number in range(30)]
+    body = EncodedPiece(id="p", body=b"{}")
+    with (
+        closing(open_storage(folder=tmp_path, database_url=address)) as one,
+        closing(open_storage(folder=tmp_path, database_url=address)) as other,
+    ):
+        account = one.accounts.ensure("a")
+        outcomes = [
+            storage.submit(SubmitPieces(account_id=account, source=name, pieces=[body]))
+            for name in names
+            for storage in (one, other)
+        ]
+        created = sum(outcome.result(timeout=60).created for outcome in outcomes)
+        counts = [head.piece_count for head in one.sources.list_of(account)]
+        made = [entry for entry in one.accounts.list_audit(limit=1_000) if entry.action == "source.create"]
+
+    assert (created, counts, len(made)) == (len(names), [1] * len(names), len(names))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conftest import Service
 from factories import piece, weighted
+from serving import Service
 from visitors import Visitor
 
 HOSTILE = "<script>alert(1)</script> \"'&amp; \u202eabc " + "😀" * 500
@@ -28,3 +28,10 @@ def filled(service: Service) -> Service:
 @pytest.fixture
 def visitor(filled: Service) -> Visitor:
     return Visitor(filled, filled.key)
+
+
+@pytest.fixture
+def alone(request: pytest.FixtureRequest) -> None:
+    """Skip on nodes, which all tests share: for what one process limits, or shows of all accounts."""
+    if request.config.getoption("--on") == "nodes":
+        pytest.skip("the nodes that all tests share do not show it")

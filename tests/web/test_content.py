@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from conftest import Service
-from factories import piece, weighted
+from factories import piece
+from serving import Service
 
 
 def test_a_receipt_counts_created_replaced_and_superseded_pieces(service: Service) -> None:
@@ -41,6 +41,40 @@ def test_what_was_submitted_comes_back_as_the_same_values(service: Service) -> N
     service.submit("s", submitted)
 
     assert service.get("/s/content/p%2F1%20%C3%A9%F0%9F%98%80%25").json() == submitted
+
+
+@pytest.mark.parametrize("weight", ("85.0", "8.5e1", "85"))
+def test_an_integer_is_one_however_it_is_written(service: Service, weight: str) -> None:
+    body = '[{"id":"a","categories":{"g":[{"key":"k","weight":WEIGHT},{"key":"l","weight":0.0}]}}]'
+    body = body.replace("WEIGHT", weight)
+    answer = service.post("/s/content", content=body, headers={"content-type": "application/json"})
+
+    assert answer.status_code == 202
+    keywords = service.get("/s/content/a").json()["categories"]["g"]
+    assert keywords == [{"key": "k", "weight": 85}, {"key": "l", "weight": 0}]
+
+
+def test_a_fraction_is_named_in_its_fault(service: Service) -> None:
+    answer = service.post("/s/content", json=[{"id": "a", "categories": {"g": [{"key": "k", "weight": 85.5}]}}])
+
+    assert answer.json()["errors"][0]["detail"].startswith("Found 85.5;")
+
+
+@pytest.mark.parametrize("others", ([0, 5], [5, 0], [0, 0], ["plain", 5], [5, "plain", 0]))
+def test_a_keyword_with_one_weight_and_none_counts_once(service: Service, others: list[Any]) -> None:
+    items = ["k" if other == "plain" else {"key": "k", "weight": other} for other in others]
+    service.submit("s", {"id": "a", "categories": {"g": [*items, {"key": "l", "weight": 5}]}})
+    service.submit("s", {"id": "b", "categories": {"g": [{"key": "k", "weight": 5}, {"key": "l", "weight": 5}]}})
+
+    assert service.get("/s/content/a/similar").json()["content"] == [{"id": "b", "score": 0.0}]
+    assert service.get("/s/content/a").json()["categories"]["g"][:-1] == items
+
+
+@pytest.mark.parametrize("label", ("two\nlines", "caf\u00e9 \u0099", "bell \u0007", "\u007f\u0080", ""))
+def test_a_label_holds_any_character_but_nul(service: Service, label: str) -> None:
+    service.submit("s", piece("a", "x", label=label))
+
+    assert service.get("/s/content/a").json()["label"] == label
 
 
 def test_absent_and_null_members_return_as_the_interface_says(service: Service) -> None:
@@ -89,7 +123,10 @@ def test_an_empty_submission_makes_the_source(service: Service) -> None:
         ('[{"id":"a","categories":{"g":[1]}}]', 422, "/0/categories/g/0"),
         ('[{"id":"a","categories":{"g":[""]}}]', 422, "/0/categories/g/0"),
         ('[{"id":"a","categories":{"g":[{"key":"k","weight":true}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1.0}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1.5}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":-1.0}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1e300}]}}]', 422, "/0/categories/g/0/weight"),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":false}]}}]', 422, "/0/categories/g/0/weight"),
         ('[{"id":"a","categories":{"g":[{"key":"k","weight":"1"}]}}]', 422, "/0/categories/g/0/weight"),
         ('[{"id":"a","categories":{"g":[{"key":"k","weight":-1}]}}]', 422, "/0/categories/g/0/weight"),
         ('[{"id":"a","categories":{"g":[{"key":"k","weight":10001}]}}]', 422, "/0/categories/g/0/weight"),
@@ -106,7 +143,7 @@ def test_an_empty_submission_makes_the_source(service: Service) -> None:
             "/0/categories/n~1g/0/weight",
         ),
         ('[{"id":"a","categories":{},"label":1}]', 422, "/0/label"),
-        ('[{"id":"a","categories":{},"label":"\\u0007"}]', 422, "/0/label"),
+        ('[{"id":"a","categories":{},"label":"x\\u0000"}]', 422, "/0/label"),
         ('[{"id":"a","categories":{},"filters":[]}]', 422, "/0/filters"),
         ('[{"id":"a","categories":{},"filters":{"catalogs":"x"}}]', 422, "/0/filters/catalogs"),
         ('[{"id":"a","categories":{},"filters":{"catalogs":[1]}}]', 422, "/0/filters/catalogs/0"),
@@ -301,6 +338,7 @@ def test_a_slip_in_a_deletion_never_empties_the_source(
 @pytest.mark.parametrize("path", ("/s/content/", "/s//content", "//content", "/s/", "/s/content//similar"))
 def test_an_empty_segment_is_no_address(service: Service, path: str) -> None:
     service.submit("s", piece("a"))
+    path = f"{str(service.client.base_url).rstrip('/')}{path}"  # alone a // would begin with a host
 
     assert service.delete(path).status_code == 404
     assert service.get("/s/ids").json()["count"] == 1
@@ -328,68 +366,3 @@ def test_a_source_made_again_has_nothing_of_the_old_one(service: Service) -> Non
     assert service.get("/s/blacklist").json() == []
     assert service.get("/s/users/u/interactions").json() == []
     assert len(service.get("/s/content/a/similar").json()["content"]) == 1
-
-
-def test_a_read_waits_for_its_version_and_gives_up_in_time(service: Service) -> None:
-    version = service.submit("s", piece("a"))["version"]
-
-    assert service.get(f"/s/ids?min-version={version}").status_code == 200
-    answer = service.get("/s/ids", headers={"x-penchant-min-version": str(version + 1)})
-    assert (answer.status_code, answer.json()["code"]) == (503, "not-yet-visible")
-    assert int(answer.headers["retry-after"]) >= 1
-    assert service.get("/s/ids?min-version=x").status_code == 422
-    assert service.get("/s/ids", headers={"x-penchant-min-version": "-1"}).status_code == 422
-
-
-@pytest.mark.parametrize("path", ("/s/ids", "/s/content", "/s/content/a", "/s/content/a/similar"))
-def test_an_unchanged_answer_is_not_sent_again(service: Service, path: str) -> None:
-    service.submit("s", piece("a", "x"), piece("b", "x"))
-    tag = service.get(path).headers["etag"]
-
-    again = service.get(path, headers={"if-none-match": tag})
-    service.submit("s", piece("a", "x", "y"), piece("b", "x", label="B"), piece("c", "x"))
-    changed = service.get(path, headers={"if-none-match": tag})
-
-    assert (again.status_code, again.content) == (304, b"")
-    assert changed.status_code == 200
-    assert changed.headers["etag"] != tag
-    assert changed.headers["cache-control"] == "private, no-cache"
-    assert "x-api-key" in changed.headers["vary"]
-
-
-def test_accounts_never_share_an_etag(service: Service) -> None:
-    other = service.new_key(account="other")
-    for key in (service.key, other):
-        service.submit("s", piece("a", "x"), piece("b", "x"), key=key)
-
-    for path in ("/s/ids", "/s/content/a", "/s/content/a/similar"):
-        assert service.get(path).headers["etag"] != service.get(path, key=other).headers["etag"]
-
-
-@pytest.mark.parametrize("path", ("/s/ids", "/s/content", "/s/content/a", "/s", "/s/content/a/similar", "/s/settings"))
-def test_head_answers_as_get_without_a_body(service: Service, path: str) -> None:
-    service.submit("s", piece("a", "x"), weighted("b", x=3))
-
-    head, get = service.request("HEAD", path), service.get(path)
-
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers.get("etag") == get.headers.get("etag")
-    assert head.headers.get("content-length", get.headers.get("content-length")) == get.headers.get("content-length")
-
-
-def test_large_answers_are_compressed_where_that_is_accepted(service: Service) -> None:
-    service.submit("s", *(piece(f"piece-{number}") for number in range(500)))
-
-    for coding in ("gzip", "zstd"):
-        answer = service.client.send(
-            service.client.build_request(
-                "GET", "/s/ids", headers={"x-api-key": service.key, "accept-encoding": coding}
-            ),
-            stream=True,
-        )
-        assert answer.headers["content-encoding"] == coding
-        assert "accept-encoding" in answer.headers["vary"].lower()
-        answer.close()
-    plain = service.get("/s/ids", headers={"accept-encoding": "identity"})
-    assert "content-encoding" not in plain.headers
-    assert plain.json()["count"] == 500

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from conftest import Service
 from factories import piece
+from serving import Service
 
 
 def film(name: str, genre: str, director: str) -> dict[str, Any]:

@@ -2,18 +2,18 @@
 
 import pytest
 
-from conftest import Service
-from penchant.settings import PlanSettings, Settings
+from penchant.settings import NodeSettings, PlanSettings
+from serving import Service
 from visitors import HOME, Visitor, found_neighbours, text_of
 
 
 @pytest.fixture
-def settings(settings: Settings) -> Settings:
+def settings(settings: NodeSettings) -> NodeSettings:
     plans = {
         "slow": PlanSettings(requests_per_second=1),
         "metered": PlanSettings(features=("personalized",), recommendations_per_month=1),  # type: ignore[arg-type]
     }
-    return Settings(data=settings.data, plans=plans, min_version_timeout_s=settings.min_version_timeout_s)
+    return NodeSettings(data=settings.data, plans=plans, min_version_timeout_s=settings.min_version_timeout_s)
 
 
 def test_requests_count_by_the_route_and_against_the_rate(filled: Service) -> None:

@@ -6,7 +6,7 @@ import pytest
 from starlette.types import Message, Receive
 
 from penchant.web import bodies
-from penchant.web.bodies import Receiving, announces_body
+from penchant.web.bodies import BodyReceiver, announces_body
 
 
 def parts_of(*sizes: int) -> tuple[Receive, list[int]]:
@@ -25,7 +25,7 @@ def parts_of(*sizes: int) -> tuple[Receive, list[int]]:
 def test_a_body_that_was_not_read_is_taken_in_to_its_end() -> None:
     receive, given = parts_of(10, 20, 30)
 
-    asyncio.run(Receiving(receive).linger())
+    asyncio.run(BodyReceiver(receive).linger())
 
     assert given == [10, 20, 30]
 
@@ -34,7 +34,7 @@ def test_nothing_is_waited_for_where_the_body_has_ended() -> None:
     receive, given = parts_of(10)
 
     async def read_before() -> None:
-        receiving = Receiving(receive)
+        receiving = BodyReceiver(receive)
         await receiving()
         await receiving.linger()
 
@@ -61,7 +61,7 @@ def test_no_more_is_taken_in_than_is_bearable(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(bodies, "LINGERING_BYTES", 25)
     receive, given = parts_of(10, 10, 10, 10)
 
-    asyncio.run(Receiving(receive).linger())
+    asyncio.run(BodyReceiver(receive).linger())
 
     assert given == [10, 10, 10]
 
@@ -75,6 +75,6 @@ def test_a_client_that_pauses_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
             await asyncio.Event().wait()
         return await receive()
 
-    asyncio.run(asyncio.wait_for(Receiving(stalled).linger(), 1))
+    asyncio.run(asyncio.wait_for(BodyReceiver(stalled).linger(), 1))
 
     assert given == [10]

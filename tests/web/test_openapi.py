@@ -1,14 +1,15 @@
 """The OpenAPI document says what the service does."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from conftest import Service
 from factories import piece, weighted
 from penchant.web.routes import OPERATIONS
+from serving import Service
 
 
 @pytest.fixture
@@ -87,3 +88,158 @@ def test_every_error_that_an_operation_names_has_a_status(document: dict[str, An
         for described in methods.values():
             assert described["responses"]
             assert all("description" in answer for answer in described["responses"].values())
+
+
+@pytest.fixture
+def generators(service: Service) -> dict[str, Any]:
+    return dict(service.client.get("/-/openapi.json?for=generators").json())
+
+
+def parts(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a document but its samples."""
+    if isinstance(value, dict):
+        yield value
+        for name, item in value.items():
+            if name not in {"example", "default"}:
+                yield from parts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from parts(item)
+
+
+def described_operations(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [described for methods in document["paths"].values() for described in methods.values()]
+
+
+def test_the_form_for_generators_is_valid_and_has_the_same_operations(
+    document: dict[str, Any], generators: dict[str, Any]
+) -> None:
+    validate(generators)
+
+    assert generators["openapi"] == "3.0.3"
+    assert {path: list(methods) for path, methods in generators["paths"].items()} == {
+        path: list(methods) for path, methods in document["paths"].items()
+    }
+    assert generators["components"]["schemas"].keys() == document["components"]["schemas"].keys() - {"Keyword"}
+    value = generators["components"]["schemas"]["Categories"]["additionalProperties"]
+    assert list(value) == ["description"]
+
+
+def test_the_form_for_generators_has_no_word_of_3_1(generators: dict[str, Any]) -> None:
+    for part in parts(generators):
+        assert not isinstance(part.get("type"), list)
+        assert part.get("type") != "null"
+        assert "const" not in part
+        assert "application/x-ndjson" not in part or list(part) == ["application/x-ndjson"]
+        assert "propertyNames" not in part
+
+
+def test_another_form_is_refused(service: Service) -> None:
+    assert service.client.get("/-/openapi.json?for=people").status_code == 422
+
+
+def test_every_array_and_object_and_number_is_said_in_full(
+    document: dict[str, Any], generators: dict[str, Any]
+) -> None:
+    for part in (*parts(document["components"]["schemas"]), *parts(generators["components"]["schemas"])):
+        kind = part.get("type", ())
+        kinds = [kind] if isinstance(kind, str) else kind
+        assert "array" not in kinds or "items" in part, part
+        assert "object" not in kinds or "additionalProperties" in part or "allOf" in part, part
+        assert not {"number", "integer"} & set(kinds) or part["format"] in {"double", "int32", "int64"}, part
+
+
+def test_what_may_grow_is_open_and_what_is_checked_is_closed(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+
+    assert all(schemas[name]["additionalProperties"] is True for name in ("Filters", "Piece", "Receipt", "Problem"))
+    assert schemas["SubmittedPiece"]["properties"]["extras"]["additionalProperties"] is True
+    assert all(schemas[name]["additionalProperties"] is False for name in ("Settings", "KeyWish", "Likings"))
+
+
+def test_times_have_their_format(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+
+    assert schemas["InteractionAnswer"]["properties"]["timestamp"]["format"] == "date-time"
+    assert schemas["SourceStatus"]["properties"]["createdAt"]["format"] == "date-time"
+    assert {"type": "string", "format": "date-time"} in schemas["KeyAnswer"]["properties"]["expiresAt"]["anyOf"]
+    assert schemas["InteractionInput"]["properties"]["timestamp"]["format"] == "date-time"
+
+
+def test_no_two_names_collide_in_generated_code(document: dict[str, Any]) -> None:
+    names = set(document["components"]["schemas"])
+    assert not {f"New{name}" for name in names} & names  # Go's constructors are called so
+
+    ids = [described["operationId"] for described in described_operations(document)]
+    assert len({name.lower() for name in ids}) == len(ids)
+
+
+def test_every_operation_is_described_with_a_tag_that_is_described_too(document: dict[str, Any]) -> None:
+    tags = {tag["name"] for tag in document["tags"] if tag["description"]}
+
+    for described in described_operations(document):
+        assert len(described["description"]) > 15, described["operationId"]
+        assert "](" not in described["description"]
+        assert set(described["tags"]) <= tags
+    assert {tag for described in described_operations(document) for tag in described["tags"]} == tags
+
+
+def test_every_body_and_answer_has_a_sample_of_its_schema(document: dict[str, Any]) -> None:
+    for described in described_operations(document):
+        bodies = [described.get("requestBody", {}), *described["responses"].values()]
+        for media_type, content in (pair for body in bodies for pair in body.get("content", {}).items()):
+            if media_type not in {"application/x-ndjson", "application/ndjson", "application/jsonl"}:
+                schema = content["schema"] | {"components": document["components"]}
+                checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+                jsonschema.Draft202012Validator(schema, format_checker=checker).validate(content["example"])
+
+
+def test_list_parameters_are_repeated(document: dict[str, Any], generators: dict[str, Any]) -> None:
+    for form in (document, generators):
+        lists = [
+            parameter
+            for described in described_operations(form)
+            for parameter in described["parameters"]
+            if parameter["schema"].get("type") == "array"
+        ]
+        assert {parameter["name"] for parameter in lists} == {"catalogs", "exclude", "id"}
+        assert all(parameter["explode"] is True for parameter in lists)
+
+
+def test_types_and_algorithms_are_listed_wherever_they_are_parameters(document: dict[str, Any]) -> None:
+    named = [parameter for described in described_operations(document) for parameter in described["parameters"]]
+
+    types = [parameter["schema"]["enum"] for parameter in named if parameter["name"] == "type"]
+    assert len(types) == 2
+    assert types[0] == types[1] == document["components"]["schemas"]["InteractionInput"]["properties"]["type"]["enum"]
+    algorithms = [parameter["schema"]["enum"] for parameter in named if parameter["name"] == "algo"]
+    assert all(each == ["jaccard", "jaccard index", "cosine", "cosine similarity"] for each in algorithms)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "template", "options"),
+    (
+        ("GET", "/s/content/a/similar?x=1", "/{source}/content/{contentID}/similar", {}),
+        ("GET", "/s/ids", "/{source}/ids", {"headers": {"accept": "application/x-ndjson"}}),
+        ("DELETE", "/s/content/a", "/{source}/content/{contentID}", {}),
+        ("GET", "/s/content/a", "/{source}/content/{contentID}", {"headers": {"if-none-match": "*"}}),
+        ("GET", "/s/content/a", "/{source}/content/{contentID}", {"key": "pk_no"}),
+        ("GET", "/s/users/u/recommendation", "/{source}/users/{userID}/recommendation", {}),
+        ("GET", "/s", "/{source}", {"headers": {"x-penchant-min-version": "999"}}),
+        ("GET", "/-/health/live", "/-/health/live", {}),
+    ),
+)
+def test_headers_and_media_types_of_answers_are_described(
+    service: Service, document: dict[str, Any], method: str, path: str, template: str, options: dict[str, Any]
+) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    usual = {"content-length", "content-type", "cache-control", "vary", "content-encoding"}
+    # What every HTTP server adds, and the tests in process have not.
+    usual |= {"date", "server", "transfer-encoding"}
+
+    answer = service.request(method, path, **options)
+
+    promised = document["paths"][template][method.lower()]["responses"][str(answer.status_code)]
+    assert {name.lower() for name in answer.headers} - usual <= {name.lower() for name in promised["headers"]}
+    if answer.status_code != 304:
+        assert answer.headers["content-type"].partition(";")[0] in promised["content"]

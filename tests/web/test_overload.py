@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Service
+from acceptance.processes import wait_until
 from factories import piece
 from penchant.live.admission import CROWD
 from penchant.service import content
-from penchant.settings import Settings
+from penchant.settings import NodeSettings
+from penchant.storage.hashing import account_id
+from serving import Service
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data=str(tmp_path / "data"), body_memory_bytes=10_000)
+def settings(tmp_path: Path) -> NodeSettings:
+    return NodeSettings(data=str(tmp_path / "data"), body_memory_bytes=40_000)
 
 
 def test_a_body_that_finds_no_room_is_503_and_the_next_one_is_taken(service: Service) -> None:
@@ -31,24 +33,38 @@ def test_a_body_that_finds_no_room_is_503_and_the_next_one_is_taken(service: Ser
     assert service.get("/s/ids").json()["count"] == 20
 
 
-def test_listings_wait_their_turn_and_are_refused_after_a_while(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(content, "LISTING_WAIT_S", 0.1)
+def test_listings_of_an_account_wait_their_turn_and_are_refused_after_a_while(service: Service) -> None:
     service.submit("s", piece("a", "x"))
-    listings = service.client.app.services.content._listings  # type: ignore[attr-defined]
-    held = content.MAX_LISTINGS
-    listings._value -= held
+    listings = service.client.app.services.content.listings  # type: ignore[attr-defined]
+    listings.wait_s = 0.1
+    account = account_id(service.account)
+    held = [asyncio.run(listings.take(account)) for _ in range(content.LISTINGS_OF_ACCOUNT)]
 
     refused = service.get("/s/content")
     assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    other = service.new_key(account="other")
+    assert service.post("/t/content", key=other, json=[piece("a")]).status_code == 202
+    assert service.get("/t/content", key=other).status_code == 200
 
-    listings._value += held
-    for _ in range(3 * held):
+    for give_back in held:
+        give_back()
+    for _ in range(3 * content.MAX_LISTINGS):
         assert service.get("/s/content").status_code == 200
         assert service.get("/s/ids").status_code == 200
         assert service.get("/none/ids").status_code == 404
-    assert listings._value == held
+    assert listings.is_idle
+
+
+def test_a_listing_whose_client_leaves_gives_its_turn_back(service: Service) -> None:
+    service.submit("s", *(piece(f"p{number}") for number in range(200)))
+    listings = service.client.app.services.content.listings  # type: ignore[attr-defined]
+
+    for path in ("/s/content", "/s/ids") * content.LISTINGS_OF_ACCOUNT:
+        asked = service.client.build_request("GET", path, headers={"x-api-key": service.key})
+        service.client.send(asked, stream=True).close()
+
+    assert service.get("/s/content").status_code == 200
+    wait_until(lambda: listings.is_idle)
 
 
 @contextlib.contextmanager

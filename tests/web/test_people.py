@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import audience_reference
 import oracle
-from conftest import Service
+from clocks import DAY_CLOCK
 from factories import piece, weighted
+from serving import Service
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS
 
 DEFAULTS = {
@@ -29,12 +31,12 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def utc_today() -> date:
-    return datetime.now(UTC).date()
+BY_DAYS = pytest.mark.parametrize("clock", (DAY_CLOCK,), ids=("noon",))
+"""Marks a test that counts in days from now: it must not run over midnight."""
 
 
 def moment(days_ago: int) -> str:
-    return f"{utc_today() - timedelta(days=days_ago)}T00:00:00.000Z"
+    return f"{datetime.now(UTC).date() - timedelta(days=days_ago)}T00:00:00.000Z"
 
 
 def interact(service: Service, user: str, kind: str, piece_id: str, query: str = "") -> dict[str, Any]:
@@ -119,10 +121,11 @@ def test_many_interactions_are_stored_all_or_none(service: Service) -> None:
     assert service.post("/s/interactions", json=[good] * 10_001).status_code == 413
 
 
-def test_interactions_come_as_lines_too(service: Service) -> None:
+@pytest.mark.parametrize("media_type", ("application/x-ndjson", "application/ndjson", "Application/JSONL"))
+def test_interactions_come_as_lines_too(service: Service, media_type: str) -> None:
     service.submit("s")
     lines = b'{"userId":"u","type":"Watch","contentId":"a"}\n\n{"userId":"u","type":"Click","contentId":"b"}\n'
-    headers = {"content-type": "application/x-ndjson"}
+    headers = {"content-type": media_type}
 
     assert service.post("/s/interactions", content=lines, headers=headers).json()["accepted"] == 2
     bad = service.post("/s/interactions", content=lines + b'{"userId":"u"}', headers=headers)
@@ -198,6 +201,7 @@ def test_a_person_s_own_interaction_counts_at_once(service: Service) -> None:
     CATEGORY_WEIGHTS,
     st.sampled_from([None, "cosine", "jaccard"]),
 )
+@BY_DAYS
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_recommendations_and_profiles_are_the_definition(
     service: Service,
@@ -206,9 +210,9 @@ def test_recommendations_and_profiles_are_the_definition(
     category_weights: dict[str, float],
     algorithm: str | None,
 ) -> None:
-    today = (utc_today() - date(1970, 1, 1)).days
+    today = (DAY_CLOCK.today() - date(1970, 1, 1)).days
     for place, each in enumerate(pieces):
-        each["filters"] = {"availableFrom": moment(place * 7)}
+        each["filters"] = {"availableFrom": DAY_CLOCK.midnight(place * 7)}
         each["day"] = today - place * 7
     service.delete("/s?confirm=s")
     service.submit("s", *({k: v for k, v in each.items() if k != "day"} for each in pieces))
@@ -220,7 +224,7 @@ def test_recommendations_and_profiles_are_the_definition(
     service.post(
         "/s/interactions",
         json=[
-            {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": moment(e["age"])}
+            {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": DAY_CLOCK.midnight(e["age"])}
             for user, own in everyone.items()
             for e in own
         ],
@@ -233,10 +237,10 @@ def test_recommendations_and_profiles_are_the_definition(
     listed_taste = {(c, k): v for p in taste for c, words in p["categories"].items() for k, v in words.items()}
     assert listed_taste.keys() == expected_taste.keys()
     assert all(abs(listed_taste[term] - expected_taste[term]) <= 0 for term in expected_taste)
-    expected = oracle.recommend(pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm)
+    expected = audience_reference.recommend(pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm)
     assert {each["id"] for each in found} == set(expected)
     for each in found:
-        assert each["score"] == pytest.approx(1 - max(0.0, expected[each["id"]]), abs=2e-9)
+        assert each["score"] == pytest.approx(1 - min(1.0, max(0.0, expected[each["id"]])), abs=2e-9)
     order = [(-round(expected[each["id"]], 7), each["id"]) for each in found]
     assert [each[0] for each in order] == sorted(each[0] for each in order)
 
@@ -270,20 +274,21 @@ def test_lists_windows_and_catalogs_hold_for_recommendations(service: Service) -
     assert "d" in recommended(service, "u", "?at=2999-01-01")
 
 
+@BY_DAYS
 def test_at_cuts_a_person_s_own_interactions(service: Service) -> None:
     old = {"availableFrom": "2020-01-01T00:00:00Z"}
     service.submit(
         "s", *(piece(name, keyword, filters=old) for name, keyword in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")))
     )
-    interact(service, "u", "Watch", "a", f"?timestamp={moment(9)}")
-    interact(service, "u", "Watch", "c", f"?timestamp={moment(2)}")
+    interact(service, "u", "Watch", "a", f"?timestamp={DAY_CLOCK.midnight(9)}")
+    interact(service, "u", "Watch", "c", f"?timestamp={DAY_CLOCK.midnight(2)}")
 
-    assert recommended(service, "u", f"?at={utc_today() - timedelta(days=5)}&algo=cosine")[0] == "b"
-    assert "c" in recommended(service, "u", f"?at={utc_today() - timedelta(days=5)}")
+    assert recommended(service, "u", f"?at={DAY_CLOCK.today() - timedelta(days=5)}&algo=cosine")[0] == "b"
+    assert "c" in recommended(service, "u", f"?at={DAY_CLOCK.today() - timedelta(days=5)}")
     assert recommended(service, "u", "?algo=cosine")[:1] == ["d"]
 
 
-@pytest.mark.parametrize("query", ("take=0", "include-seen=1", "fill=yes", "algo=best", "at=now", "catalogs="))
+@pytest.mark.parametrize("query", ("take=0", "include-seen=2", "fill=yes", "algo=best", "at=now", "catalogs="))
 def test_an_unacceptable_parameter_is_refused(service: Service, query: str) -> None:
     service.submit("s", piece("a"))
 
@@ -407,3 +412,67 @@ def test_recommendations_at_once_are_those_one_by_one(service: Service) -> None:
         at_once = list(threads.map(lambda user: recommended(service, user), users))
 
     assert at_once == one_by_one
+
+
+def test_what_records_or_erases_tells_the_version_of_the_interactions(service: Service) -> None:
+    def version(answer: Any) -> int:
+        return int(answer.headers["x-penchant-interactions-version"])
+
+    service.submit("s", {"id": "a", "categories": {}})
+    one = {"userId": "u", "type": "Watch", "contentId": "a", "eventId": "e"}
+    first = version(service.post("/s/users/u/interactions/Watch/content/a"))
+    bulk = version(service.post("/s/interactions", json=[one, one | {"eventId": "f"}]))
+    again = version(service.post("/s/interactions", json=[one]))
+    erased = version(service.delete("/s/users/u"))
+
+    assert (bulk, again) == (first + 2, first + 2)
+    assert erased > again
+
+
+def test_lists_tell_up_to_which_interaction_they_know_what_others_like(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "y"))
+    before = service.get("/s/users/u/recommendation").headers["x-penchant-audience-version"]
+    for user in ("1", "2", "3"):
+        recorded = [interact_version(service, user, liked) for liked in ("a", "b")]
+
+    headers = {"x-penchant-min-audience-version": recorded[-1]}
+    answers = [
+        service.get("/s/users/u/recommendation", headers=headers),
+        service.get("/s/users/u/why/a", headers=headers),
+        service.post("/s/preview/recommendation", json={"liked": ["a"]}, headers=headers),
+    ]
+
+    assert before == "0"
+    assert [answer.headers["x-penchant-audience-version"] for answer in answers] == [recorded[-1]] * 3
+    erased = service.delete("/s/users/1").headers["x-penchant-interactions-version"]
+    headers = {"x-penchant-min-audience-version": erased}
+    assert service.get("/s/users/u/recommendation", headers=headers).headers["x-penchant-audience-version"] == erased
+
+
+def interact_version(service: Service, user: str, piece_id: str) -> str:
+    """Record a like, and return the version of the interactions then."""
+    answer = service.post(f"/s/users/{user}/interactions/RateLike/content/{piece_id}")
+    return str(answer.headers["x-penchant-interactions-version"])
+
+
+def test_a_min_audience_version_that_is_no_number_is_not_taken(service: Service) -> None:
+    service.submit("s", piece("a", "x"))
+
+    assert service.get("/s/users/u/recommendation", headers={"x-penchant-min-audience-version": "x"}).status_code == 422
+
+
+def test_an_erased_person_was_never_there(service: Service) -> None:
+    pieces = [piece(name, "x", name) for name in "abcde"]
+    service.submit("s", *pieces)
+    service.submit("t", *pieces)
+    for user, liked in (("1", "ab"), ("2", "abc"), ("gone", "ade"), ("u", "a")):
+        for piece_id in liked:
+            interact_version(service, user, piece_id)
+            if user != "gone":
+                service.post(f"/t/users/{user}/interactions/RateLike/content/{piece_id}")
+
+    erased = service.delete("/s/users/gone").headers["x-penchant-interactions-version"]
+
+    headers = {"x-penchant-min-audience-version": erased}
+    answer = service.get("/s/users/u/recommendation", headers=headers)
+    assert answer.content == service.get("/t/users/u/recommendation").content

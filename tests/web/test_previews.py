@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import Service
 from factories import piece, weighted
+from serving import Service
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS, PIECES
 
 SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

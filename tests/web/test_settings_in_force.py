@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from conftest import Service
 from factories import piece
 from penchant.bootstrap import web_application
-from penchant.settings import Settings
+from penchant.settings import NodeSettings
+from serving import Service
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(
+def settings(tmp_path: Path) -> NodeSettings:
+    return NodeSettings(
         data=str(tmp_path / "data"),
         base_path="/below/here",
         cors_origins=("https://editor.example",),
@@ -25,7 +25,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def service(settings: Settings) -> Iterator[Service]:
+def service(settings: NodeSettings) -> Iterator[Service]:
     with TestClient(web_application(settings), base_url="http://testserver", raise_server_exceptions=False) as client:
         yield Service(client, settings)
 

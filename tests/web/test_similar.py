@@ -1,11 +1,18 @@
 """Similar content (interface, section 5)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from conftest import Service
+from clocks import DAY_CLOCK
 from factories import piece, weighted
+from serving import Service
+
+
+@pytest.fixture
+def clock() -> Callable[[], float]:
+    return DAY_CLOCK
 
 
 def similar(service: Service, piece_id: str, query: str = "") -> list[tuple[str, float]]:
@@ -36,11 +43,24 @@ def test_a_plain_keyword_has_the_mean_weight_of_its_piece(service: Service) -> N
     assert similar(service, "q", "?algo=cosine") == [("same", 0.0)]
 
 
-def test_sharing_only_keywords_of_weight_0_is_no_similarity_for_cosine(service: Service) -> None:
-    service.submit("s", weighted("q", x=0, y=1), weighted("a", x=5))
+def test_a_weight_of_0_says_the_same_as_none(service: Service) -> None:
+    zeros = {"id": "q", "categories": {"tag": [{"key": "x", "weight": 2}, {"key": "y", "weight": 0}]}}
+    service.submit("s", zeros, weighted("a", x=2, y=2), weighted("b", y=5))
 
-    assert similar(service, "q") == []
-    assert similar(service, "q", "?algo=jaccard") == [("a", 0.5)]
+    assert similar(service, "q") == [("a", 0.0), ("b", 0.292893218813)]
+    assert service.get("/s/content/q").json()["categories"] == zeros["categories"]
+
+
+def test_a_piece_with_weights_of_0_alone_is_compared_as_one_without(service: Service) -> None:
+    service.submit("s", weighted("q", x=0, y=0), weighted("a", x=0), piece("b", "x"))
+    service.post("/s/users/u/interactions/RateLike/content/q")
+
+    assert similar(service, "q") == [("a", 0.5)] == similar(service, "q", "?algo=jaccard")
+    assert similar(service, "q", "?algo=cosine") == [("a", 0.292893218813)]
+    profile = service.get("/s/users/u/recommendation/profile").json()[0]["categories"]
+    assert profile == {"tag": {"x": 1000, "y": 1000}}
+    listed = service.get("/s/users/u/recommendation?fill=false&algo=cosine").json()["content"]
+    assert [entry["id"] for entry in listed] == ["a"]
 
 
 def test_a_change_is_in_the_next_answer(service: Service) -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from conftest import Service
 from penchant.bootstrap import web_application
-from penchant.settings import Settings
+from penchant.settings import NodeSettings
 from penchant.web.problems import KINDS
 from penchant.web.routes import OPERATIONS
-from penchant.web.site import Site
+from penchant.web.site import DocumentSite
 from penchant.web.site.library import Library
 from penchant.web.site.reference import ADDRESS, curl
 from penchant.web.site.rendering import rendered
-from penchant.web.site.searching import Entry, search, words_of
+from penchant.web.site.searching import SearchEntry, search, words_of
+from serving import Service
 
 ROOT = Path(__file__).parents[2]
 MAX_PAGE_BYTES = 100_000
@@ -142,7 +142,7 @@ def test_an_unknown_page_is_404_and_no_path_leads_out(service: Service) -> None:
 
 
 def test_links_stay_below_the_base_path(tmp_path: Path) -> None:
-    settings = Settings(data=str(tmp_path / "data"), base_path="/under/here")
+    settings = NodeSettings(data=str(tmp_path / "data"), base_path="/under/here")
     with TestClient(web_application(settings)) as client:
         for name in ("", "/scoring", "/api-content", "/search?q=score"):
             page = Links(client.get(f"/under/here/-/docs{name}").text)
@@ -188,8 +188,8 @@ def test_code_of_a_language_that_nobody_knows_is_plain_text() -> None:
 # Search
 
 
-def entry(title: str, text: str = "", page: str = "Page") -> Entry:
-    return Entry(page=page, title=title, address="/x", text=text)
+def entry(title: str, text: str = "", page: str = "Page") -> SearchEntry:
+    return SearchEntry(page=page, title=title, address="/x", text=text)
 
 
 def test_all_words_must_be_found_and_headings_go_before_text() -> None:
@@ -210,7 +210,7 @@ def test_an_excerpt_shows_the_words_and_no_html() -> None:
 
 
 def test_a_long_query_is_cut() -> None:
-    assert len(words_of("a " * 500)) == 8
+    assert len(words_of("ab " * 500)) == 8
     assert len(words_of("x" * 9_000)[0]) == 200
 
 
@@ -262,7 +262,7 @@ def test_every_command_of_the_reference_is_one_that_a_test_runs(service: Service
     """Those of the interface's page are run as they are (tests/documents); the others only get an address."""
     page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
     run = [curl(request) for request in re.findall(r"```http\n(.*?)```", page, re.DOTALL)]
-    for operation in Site(service.client.get("/-/openapi.json").json(), "").operations():
+    for operation in DocumentSite(service.client.get("/-/openapi.json").json(), "").operations():
         if operation.example and operation.example not in run:
             address = operation.example.removeprefix(f"curl -s {ADDRESS}")
 

@@ -1,20 +1,24 @@
 """Facts of the wire layer: what is accepted, what is refused and where, what comes back."""
 
 import json
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.errors import InvalidInput, InvalidSyntax, PenchantError, TooManyEntries
-from penchant.model import SourceSettings, Term
+from penchant.errors import Fault, InvalidInput, InvalidSyntax, PenchantError, TooManyEntries
+from penchant.model import PieceLimits, SourceSettings, Term
 from penchant.wire import (
     components,
     decode_ids,
     decode_interaction_lines,
     decode_interactions,
+    decode_likings,
     decode_list,
+    decode_preview,
     decode_settings,
     decode_stored_piece,
     decode_submission,
@@ -24,6 +28,7 @@ from penchant.wire import (
     parse_interaction_timestamp,
     parse_timestamp,
 )
+from penchant.wire.syntax import require_syntax
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -51,6 +56,7 @@ def test_extras_come_back_as_equal_json(extras: dict[str, Any]) -> None:
     assert json.loads(submission.pieces[0].body)["extras"] == extras
 
 
+@settings(deadline=None)
 @given(JSON | st.lists(OBJECTS, max_size=3) | OBJECTS)
 def test_any_json_is_accepted_or_refused_in_our_words(value: Any) -> None:
     for decode in (decode_submission, decode_ids, decode_list, decode_settings):
@@ -136,12 +142,12 @@ def test_thirty_two_levels_of_categories_work() -> None:
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.none() | st.integers(0, 10_000))))
 def test_stored_weights_equal_the_definition(items: list[tuple[str, int | None]]) -> None:
     unique = dict(items)
-    known = [weight for weight in unique.values() if weight is not None]
+    known = [weight for weight in unique.values() if weight]
     mean = max(1, int(sum(known) / len(known) + 0.5)) if known else 1
     keywords = [{"key": key, "weight": weight} for key, weight in unique.items()]
     piece = decode_stored_piece(body({"id": "a", "categories": {"g": keywords}}), 7)
 
-    assert piece.weights == {Term("g", key): mean if weight is None else weight for key, weight in unique.items()}
+    assert piece.weights == {Term("g", key): weight or mean for key, weight in unique.items()}
     assert (piece.weighted, piece.available_from) == (bool(known), 7)
 
 
@@ -241,3 +247,131 @@ def test_an_interaction_is_read_with_time_and_event_id() -> None:
     read = decode_interactions(body([given_one]), 0)[0]
 
     assert (read.occurred_at, read.event_id) == (0, "e")
+
+
+def is_json(text: bytes) -> bool:
+    """Return whether Python's own reader takes a text as strict JSON."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(name)
+
+    try:
+        json.loads(text.decode(), parse_constant=refuse)
+    except ValueError:
+        return False
+    return True
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    JSON.map(body),
+    st.integers(0, 60),
+    st.binary(max_size=2) | st.sampled_from([b'"', b"\\ud800", b"\\", b"NaN", b"\xff", b"\xc3\xa9", b"\n", b"1e999"]),
+)
+def test_what_is_json_is_what_another_reader_takes(text: bytes, place: int, put: bytes) -> None:
+    changed = text[:place] + put + text[place:]
+
+    try:
+        require_syntax(changed)
+    except InvalidSyntax:
+        assert not is_json(changed)
+    else:
+        assert is_json(changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    (
+        (b"", "it ends before its end at line 1, column 1"),
+        (b'[\n "\xc3\xa9" 1]', "line 2, column 6"),
+        (b"[1,\n-Infinity]", "-Infinity is no JSON number, at line 2, column 1"),
+        (b'["a\xc3\xa9\xff"]', "line 1, column 5"),
+    ),
+)
+def test_a_syntax_error_tells_line_and_column(text: bytes, where: str) -> None:
+    with pytest.raises(InvalidSyntax) as caught:
+        decode_submission(text)
+
+    assert where in caught.value.detail
+
+
+def test_a_lone_surrogate_is_a_fault_of_its_own_entry() -> None:
+    good = b'{"id":"\\ud83d\\ude00","categories":{}}'
+
+    assert pointers(b"[" + good + b' ,{"id":"\\uDC00","categories":{}}, ' + good + b"]") == ["/1/id"]
+    assert pointers(b'[{"id":"a","categories":{},"extras":{"b":[1,{"\\ud800":2}]}}]') == ["/0/extras/b/1"]
+
+
+def test_a_number_past_doubles_is_a_fault_wherever_it_begins() -> None:
+    for digits in (309, 310, 400):
+        for spaces in range(3):
+            extras = b'{"a":[0,{"n":' + b" " * spaces + b"9" * digits + b"}]}"
+
+            assert pointers(b'[{"id":"a","categories":{},"extras":' + extras + b"}]") == ["/0/extras/a/1/n"]
+    stored = decode_submission(b'[{"id":"a","categories":{},"extras":{"n":1' + b"0" * 308 + b"}}]").pieces[0]
+    assert json.loads(stored.body)["extras"]["n"] == 10**308
+
+
+@pytest.mark.parametrize("decode", (decode_submission, decode_list, decode_settings, decode_likings, decode_preview))
+def test_a_body_of_a_wrong_shape_takes_no_more_memory_than_its_size(decode: Callable[[bytes], Any]) -> None:
+    text = b"[[" + b"0," * 100_000 + b"0]," + b"1" * 400 + b"]"
+
+    tracemalloc.start()
+    with pytest.raises(InvalidInput):
+        decode(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 3 * len(text) + 2_000_000
+
+
+def test_a_piece_has_a_limit_of_keywords_and_of_bytes() -> None:
+    few = PieceLimits(keywords=3, piece_bytes=200)
+    nested = {"a": ["k"], "b": {"c": [{"key": "l"}, "m"]}}
+    assert decode_submission(body([{"id": "a", "categories": nested}]), few).accepted == 1
+
+    with pytest.raises(InvalidInput) as many:
+        decode_submission(body([{"id": "a", "categories": nested | {"d": ["n"]}}]), few)
+    with pytest.raises(InvalidInput) as plain:
+        decode_submission(body([{"id": "a", "categories": {"a": ["k", "l", "m", "n"]}}]), few)
+    with pytest.raises(InvalidInput) as large:
+        decode_submission(body([{"id": "a", "categories": {}}, {"id": "x" * 201, "categories": {}}]), few)
+
+    assert many.value.faults == plain.value.faults
+    assert [*many.value.faults] == [
+        Fault(pointer="/0/categories", detail="Found 4 keywords; a piece may have up to 3.")
+    ]
+    assert [(fault.pointer, "up to 200" in fault.detail) for fault in large.value.faults] == [("/1", True)]
+
+
+def test_odd_interactions_are_faults_at_their_members() -> None:
+    entries = [
+        {"userId": ["u"], "type": 1, "contentId": None},
+        "Click",
+        {"userId": "u", "type": "Click", "contentId": "a", "timestamp": 3, "eventId": None, "more": [1]},
+    ]
+
+    with pytest.raises(InvalidInput) as caught:
+        decode_interactions(body(entries), 0)
+    assert [fault.pointer for fault in caught.value.faults] == [
+        "/0/userId",
+        "/0/type",
+        "/0/contentId",
+        "/1",
+        "/2/timestamp",
+    ]
+    lone = b'[{"userId":"u","type":"Click","contentId":"a","x":"\\ud800"}]'
+    with pytest.raises(InvalidInput) as half:
+        decode_interactions(lone, 0)
+    assert [fault.pointer for fault in half.value.faults] == ["/0/x"]
+
+
+def test_blank_lines_count_for_the_numbers_of_others() -> None:
+    good = b'{"userId":"u","type":"Click","contentId":"a"}'
+
+    assert len(decode_interaction_lines(b"\n \n" + good + b"\r\n\n  " + good, 0)) == 2
+    with pytest.raises(InvalidInput) as caught:
+        decode_interaction_lines(b"\n \n" + good + b"\n\n{}", 0)
+    assert caught.value.faults[0].pointer == "/5/userId"
+    with pytest.raises(InvalidSyntax, match="Line 2 is not JSON"):
+        decode_interaction_lines(good + b"\n{", 0)

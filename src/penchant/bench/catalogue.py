@@ -1,4 +1,4 @@
-"""Which catalogue is measured? One made from a seed, shaped like those of films, or one from a folder.
+"""Catalogues to measure: one made from a seed, shaped like those of films, or one from a folder.
 
 Made pieces have about 20 keywords in eight categories whose document frequencies fall as in a language (Zipf);
 three in ten resemble an earlier piece, as episodes and editions do.
@@ -22,7 +22,7 @@ GREATEST_WEIGHT = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
+class MadeCategory:
     """A category of made pieces: its keywords, how steeply their frequencies fall, and how many a piece has."""
 
     name: str
@@ -32,17 +32,17 @@ class Category:
     most: int
 
 
-def categories(pieces: int) -> tuple[Category, ...]:
+def categories(pieces: int) -> tuple[MadeCategory, ...]:
     """Return the categories of a made catalogue; people and tags grow in number with it."""
     return (
-        Category(name="genre", keywords=28, exponent=0.9, mean=3.0, most=7),
-        Category(name="country", keywords=60, exponent=1.2, mean=1.2, most=3),
-        Category(name="decade", keywords=12, exponent=1.0, mean=1.0, most=1),
-        Category(name="audience", keywords=6, exponent=0.8, mean=1.0, most=1),
-        Category(name="mood", keywords=70, exponent=0.8, mean=2.5, most=7),
-        Category(name="tag", keywords=max(2_000, min(40_000, pieces // 25)), exponent=1.0, mean=6.0, most=30),
-        Category(name="actor", keywords=max(3_000, pieces // 4), exponent=0.6, mean=4.5, most=18),
-        Category(name="director", keywords=max(1_500, pieces // 8), exponent=0.4, mean=1.0, most=3),
+        MadeCategory(name="genre", keywords=28, exponent=0.9, mean=3.0, most=7),
+        MadeCategory(name="country", keywords=60, exponent=1.2, mean=1.2, most=3),
+        MadeCategory(name="decade", keywords=12, exponent=1.0, mean=1.0, most=1),
+        MadeCategory(name="audience", keywords=6, exponent=0.8, mean=1.0, most=1),
+        MadeCategory(name="mood", keywords=70, exponent=0.8, mean=2.5, most=7),
+        MadeCategory(name="tag", keywords=max(2_000, min(40_000, pieces // 25)), exponent=1.0, mean=6.0, most=30),
+        MadeCategory(name="actor", keywords=max(3_000, pieces // 4), exponent=0.6, mean=4.5, most=18),
+        MadeCategory(name="director", keywords=max(1_500, pieces // 8), exponent=0.4, mean=1.0, most=3),
     )
 
 
@@ -58,6 +58,7 @@ def made(pieces: int) -> Iterator[list[bytes]]:
         terms = [[(c, t) for c, column in enumerate(drawn) for t in column[place]] for place in range(count)]
         siblings = np.flatnonzero(random.random(count) < SIBLINGS).tolist() if before else []
         for place in siblings:
+            # From the batch before alone, so that a catalogue of any size takes the memory of two batches.
             parent = before[int(random.integers(len(before)))]
             kept = [term for term, keep in zip(parent, random.random(len(parent)) < SHARED, strict=True) if keep]
             terms[place] = list(dict.fromkeys(kept + terms[place][: max(1, len(terms[place]) // 3)]))
@@ -85,13 +86,13 @@ def ids_of(batch: Sequence[bytes]) -> list[str]:
     return [json.loads(piece)["id"] for piece in batch]
 
 
-def _slope(kind: Category) -> NDArray[np.float64]:
+def _slope(kind: MadeCategory) -> NDArray[np.float64]:
     """Return the cumulative frequencies of a category's keywords, the most frequent first."""
     frequencies = (np.arange(kind.keywords) + 2.0) ** -kind.exponent
     return np.cumsum(frequencies / frequencies.sum())
 
 
-def _draw(random: np.random.Generator, kind: Category, slope: NDArray[np.float64], count: int) -> list[list[int]]:
+def _draw(random: np.random.Generator, kind: MadeCategory, slope: NDArray[np.float64], count: int) -> list[list[int]]:
     """Return distinct keywords for each of so many pieces."""
     many = np.clip(random.poisson(kind.mean - 1, count) + 1, 1, kind.most)
     keywords = np.minimum(np.searchsorted(slope, random.random(int(many.sum()))), kind.keywords - 1).tolist()
@@ -100,7 +101,7 @@ def _draw(random: np.random.Generator, kind: Category, slope: NDArray[np.float64
 
 
 def _encoded(
-    begin: int, terms: Sequence[Sequence[tuple[int, int]]], weights: NDArray[np.int64], kinds: Sequence[Category]
+    begin: int, terms: Sequence[Sequence[tuple[int, int]]], weights: NDArray[np.int64], kinds: Sequence[MadeCategory]
 ) -> list[bytes]:
     """Return pieces as JSON: every tenth in the catalog ``tenth``, every hundredth in ``hundredth``."""
     encoded = []

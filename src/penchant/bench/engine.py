@@ -1,6 +1,5 @@
-"""How fast is the index alone? One Python call a query, one thread, beside exact peers on the same pieces."""
+"""Engine figures: how fast the index is alone, one Python call a query and one thread, beside exact peers."""
 
-import importlib
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
@@ -8,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from penchant.bench.report import Report, alternated, median, p99
-from penchant.index import Blending, Filter, Person, Popular, Segment, Snapshot, Wanted, engine, recommended
-from penchant.model import MAX_TAKE, Algorithm, Piece, Term
-from penchant.ranking import start_credits
+from penchant.bench.report import BenchReport, alternated, median, p99
+from penchant.index import (
+    BlendFactors,
+    Filter,
+    ListSpec,
+    PersonVector,
+    Popularity,
+    Segment,
+    Snapshot,
+    engine,
+    recommended,
+)
+from penchant.model import MAX_TAKE, Algorithm, IndexedPiece, Term
 
 QUERIES = 300
 ROUNDS = 3
@@ -27,7 +35,7 @@ PROFILE_TERMS = 200
 DELTA_SHARE = 0.2
 
 
-def measure(report: Report, segment: Segment, kernels: Any, seconds: float) -> None:
+def measure(report: BenchReport, segment: Segment, kernels: Any, seconds: float) -> None:
     """Add the figures of the engine over a segment; ``kernels`` are the compiled ones, ready to use."""
     snapshot = Snapshot.of_segment(segment)
     places = np.random.default_rng(SEED).integers(0, len(segment), QUERIES).tolist()
@@ -37,8 +45,9 @@ def measure(report: Report, segment: Segment, kernels: Any, seconds: float) -> N
 
 
 def _measure_nearest(
-    report: Report, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, asked: tuple[Sequence[int], float]
+    report: BenchReport, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, asked: tuple[Sequence[int], float]
 ) -> None:
+    """Add the figures of one algorithm: beside peers, the kernel alone, under filters, and with a delta."""
     places, seconds = asked
     segment = snapshot.parts[0].segment
     ids = segment.ids.take(places)
@@ -46,6 +55,7 @@ def _measure_nearest(
     whole = _asking(snapshot, ids, algorithm, EVERYTHING)
     plain = {"numpy": _without(kernels, snapshot, ids, algorithm)}
     contenders = {"penchant": whole, "kernel": _kernel(snapshot, ids, algorithm)} | plain
+    # In turn, not one after the other: what else the machine does then slows all of them alike.
     times = alternated(contenders | _peers(segment, places, algorithm), ROUNDS, QUERIES, seconds)
     ours, kernel = times.pop("penchant"), times.pop("kernel")
     for peer, theirs in times.items():
@@ -63,10 +73,11 @@ def _measure_nearest(
 
 
 def _kernel(snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm) -> Callable[[int], object]:
-    """Return what asks the kernel alone, each query prepared: no look-up of ids, no list of the result."""
+    """Return the function that asks the kernel alone, each query prepared: no look-up of ids, no list of the result."""
     prepared: list[tuple[Any, ...]] = []
     nearest = engine.nearest
     try:
+        # For a moment the function notes what it is called with: so the arguments are those of a real query.
         engine.nearest = lambda *arguments: prepared.append(arguments) or nearest(*arguments)  # type: ignore[func-returns-value]
         ask = _asking(snapshot, ids, algorithm, EVERYTHING)
         prepared.clear()
@@ -86,6 +97,7 @@ def _asking(snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm, shown:
 
 
 def _without(kernels: Any, snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm) -> Callable[[int], object]:
+    """Return the function that asks without compiled kernels, which are in use again after each query."""
     ask = _asking(snapshot, ids, algorithm, Filter(moment=MOMENT))
 
     def plain(query: int) -> object:
@@ -101,26 +113,24 @@ def _without(kernels: Any, snapshot: Snapshot, ids: Sequence[str], algorithm: Al
 def _changed(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot after a fifth of its pieces were stored anew, as one delta."""
     segment = snapshot.parts[0].segment
-    changes: dict[str, Piece | None] = {}
+    changes: dict[str, IndexedPiece | None] = {}
     for place in range(int(len(segment) * DELTA_SHARE)):
         piece_id = segment.ids[place]
         weights = snapshot.terms_of(piece_id) or {}
-        changes[piece_id] = Piece(id=piece_id, weights=weights, weighted=True)
+        changes[piece_id] = IndexedPiece(id=piece_id, weights=weights, weighted=True)
     return snapshot.apply(changes, max_merged=len(changes))
 
 
-def _measure_personal(report: Report, snapshot: Snapshot, seconds: float) -> None:
+def _measure_personal(report: BenchReport, snapshot: Snapshot, seconds: float) -> None:
+    """Add the figure of recommendations for made people with large profiles."""
     random = np.random.default_rng(SEED)
     segment = snapshot.parts[0].segment
     people = [_person(snapshot, random) for _ in range(QUERIES // 10)]
-    popular = Popular(
-        shares=(np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),), median=0.4
-    )
+    shares = (np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),)
+    popular = Popularity(shares=shares, lifted=shares, median=0.4)
     alike = (np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),)
-    today = 20_000
-    credit = start_credits(snapshot.day_counts(), today, 30)
-    blending = Blending(0.1, 0.8, 0.1, total=1.0, median=0.4, credits=credit, today=today)
-    wanted = Wanted(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
+    blending = BlendFactors(0.1, 0.8, 0.1, total=1.0)
+    wanted = ListSpec(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
 
     def ask(query: int) -> object:
         return recommended(snapshot, people[query], popular, alike, wanted)
@@ -129,8 +139,8 @@ def _measure_personal(report: Report, snapshot: Snapshot, seconds: float) -> Non
     report.add(f"recommendation, profile of {PROFILE_TERMS} terms", median(times), "ms", p99=p99(times))
 
 
-def _person(snapshot: Snapshot, random: np.random.Generator) -> Person:
-    """Return somebody who likes some pieces, and dislikes a few."""
+def _person(snapshot: Snapshot, random: np.random.Generator) -> PersonVector:
+    """Return a person who likes some pieces, and dislikes a few."""
     segment = snapshot.parts[0].segment
     values: dict[Term, float] = {}
     while len(values) < PROFILE_TERMS and len(values) < len(segment.terms):
@@ -138,10 +148,10 @@ def _person(snapshot: Snapshot, random: np.random.Generator) -> Person:
         for term, weight in (snapshot.terms_of(segment.ids[int(random.integers(len(segment)))]) or {}).items():
             values[term] = values.get(term, 0.0) + liked * math.sqrt(weight)
     chosen = dict(sorted(sorted(values.items())[:PROFILE_TERMS]))
-    return Person(values=chosen, norm=math.sqrt(math.fsum(value * value for value in chosen.values())))
+    return PersonVector(values=chosen, norm=math.sqrt(math.fsum(value * value for value in chosen.values())))
 
 
-def _floor(report: Report, segment: Segment, places: Sequence[int], algorithm: Algorithm) -> float:
+def _floor(report: BenchReport, segment: Segment, places: Sequence[int], algorithm: Algorithm) -> float:
     """Return the milliseconds that it takes to read what a query has to read, at the memory's bandwidth."""
     frequent = segment.bits if algorithm is Algorithm.JACCARD else segment.slots
     frequencies = np.diff(segment.posting_starts)
@@ -161,7 +171,8 @@ def _peers(segment: Segment, places: Sequence[int], algorithm: Algorithm) -> dic
     """Return exact peers, where they are installed; they compute cosine, and no ties by id."""
     if algorithm is not Algorithm.COSINE or importlib.util.find_spec("scipy") is None:
         return {}
-    sparse = importlib.import_module("scipy.sparse")
+    from scipy import sparse  # noqa: PLC0415  # a peer to compare with, where it is installed
+
     norms = np.sqrt(segment.squares)
     scale = np.repeat(1 / np.where(norms > 0, norms, 1), np.diff(segment.starts))
     shape = (len(segment), len(segment.terms))
@@ -175,10 +186,10 @@ def _peers(segment: Segment, places: Sequence[int], algorithm: Algorithm) -> dic
 
     peers: dict[str, Callable[[int], object]] = {"scipy": by_scipy}
     if importlib.util.find_spec("sparse_dot_topn") is not None:
-        multiply = importlib.import_module("sparse_dot_topn").sp_matmul_topn
+        from sparse_dot_topn import sp_matmul_topn  # noqa: PLC0415  # as above
 
         def by_topn(query: int) -> object:
-            return multiply(rows[places[query]], columns, top_n=MAX_TAKE + 1, n_threads=1, sort=True)
+            return sp_matmul_topn(rows[places[query]], columns, top_n=MAX_TAKE + 1, n_threads=1, sort=True)
 
         peers["sparse_dot_topn"] = by_topn
     return peers

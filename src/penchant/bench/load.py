@@ -1,4 +1,4 @@
-"""How is a server put under load? By a client of raw sockets in a process of its own, as fast as it answers.
+"""Load: a client of raw sockets in a process of its own, which asks a server as fast as it answers.
 
 Requests are prepared bytes and answers are only looked at for their status and length, so that the client's own
 ceiling, which is measured first, lies far above what is measured.
@@ -19,7 +19,7 @@ _LENGTH = b"content-length: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class LoadPlan:
     """What to send: prepared requests, in turn, over so many connections, for so many seconds.
 
     With ``pairs`` two requests at a time belong together, a change and the read that shall see it, and latencies
@@ -35,7 +35,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class LoadResult:
     """What came back. Times in milliseconds; ``errors`` counts answers other than 2xx."""
 
     per_second: float
@@ -50,7 +50,7 @@ class Result:
         return 1e6 / self.per_second if self.per_second else 0.0
 
 
-def run(load: Load) -> Result:
+def run(load: LoadPlan) -> LoadResult:
     """Put a server under load from a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_run, (load,))
@@ -66,17 +66,17 @@ def request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
     return "\r\n".join(head).encode() + _HEAD_END + body
 
 
-def _run(load: Load) -> Result:
+def _run(load: LoadPlan) -> LoadResult:
     return uvloop.run(_drive(load))
 
 
-async def _drive(load: Load) -> Result:
+async def _drive(load: LoadPlan) -> LoadResult:
     state = _State(load)
     began = time.perf_counter()
     await asyncio.gather(*(state.talk() for _ in range(load.connections)))
     seconds = time.perf_counter() - began
     times = np.asarray(state.times or [0.0]) * 1000
-    return Result(
+    return LoadResult(
         per_second=len(state.times) / seconds,
         p50_ms=float(np.percentile(times, 50)),
         p99_ms=float(np.percentile(times, 99)),
@@ -88,7 +88,7 @@ async def _drive(load: Load) -> Result:
 class _State:
     """What the connections share: which request is next, and how long answers took."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: LoadPlan) -> None:
         self._load = load
         self._next = 0
         self._began = time.perf_counter()
@@ -101,9 +101,11 @@ class _State:
         _, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", load.port)
         step = 2 if load.pairs else 1
         while (now := time.perf_counter()) - self._began < load.seconds:
+            # No lock: all connections are tasks of one event loop, and nothing is awaited in between.
             place, self._next = self._next, self._next + step
             if load.rate is not None:
                 await asyncio.sleep(max(0.0, self._began + place / step / load.rate - now))
+            # Of a pair the time of the second counts: the clock starts anew for each.
             started = time.perf_counter()
             for offset in range(step):
                 started = time.perf_counter()
@@ -126,7 +128,7 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # the protocol's
-        """Tell whoever waits that nothing will come."""
+        """Tell the task that waits that nothing will come."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(0)
 
@@ -137,12 +139,13 @@ class _Connection(asyncio.Protocol):
         return self._waiting
 
     def data_received(self, data: bytes) -> None:
-        """Tell whoever waits, once the answer is complete."""
+        """Tell the task that waits, once the answer is complete."""
         buffer = self._buffer = self._buffer + data
         end = buffer.find(_HEAD_END)
         if end < 0:
             return
         at = buffer.lower().find(_LENGTH, 0, end)
+        # Answers that are measured name their length; one that does not is taken for an empty one.
         length = int(buffer[at + len(_LENGTH) : buffer.find(b"\r", at)]) if at >= 0 else 0
         if len(buffer) >= end + len(_HEAD_END) + length and self._waiting is not None:
             self._buffer = buffer[end + len(_HEAD_END) + length :]

@@ -1,4 +1,4 @@
-"""What came out? Figures with their baselines, as a table for people and as JSON for machines."""
+"""Reports of benchmarks: figures with their baselines, as a table for people and as JSON for machines."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ from penchant import __version__
 TABLE_WIDTH = 130
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class BenchFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One figure: lower is better for times and bytes, higher for rates. ``ratio`` is figure / baseline."""
 
     name: str
@@ -31,14 +31,14 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     note: str = ""
 
 
-class Report(msgspec.Struct, kw_only=True, rename="camel"):
+class BenchReport(msgspec.Struct, kw_only=True, rename="camel"):
     """All figures of a run, and where it ran."""
 
     catalogue: str
     pieces: int
     workers: int
     machine: Mapping[str, Any]
-    figures: list[Figure] = []
+    figures: list[BenchFigure] = []
 
     def add(
         self, name: str, value: float, unit: str, *, p99: float | None = None, against: tuple[str, float] | None = None
@@ -46,7 +46,7 @@ class Report(msgspec.Struct, kw_only=True, rename="camel"):
         """Add a figure, with the baseline measured beside it."""
         baseline, baseline_value = against or (None, None)
         self.figures.append(
-            Figure(
+            BenchFigure(
                 name=name,
                 value=round(value, 4),
                 unit=unit,
@@ -59,7 +59,7 @@ class Report(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures depend on: processor, cores, memory and its bandwidth for one core."""
+    """Return the machine that figures depend on: processor, cores, memory and its bandwidth for one core."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -72,6 +72,7 @@ def machine() -> dict[str, Any]:
 
 def read_bandwidth() -> float:
     """Return how many bytes one core reads from memory in a second: the greatest byte of 512 MiB, five times."""
+    # Far more than any cache holds, and written, so that its pages are real.
     data = np.ones(512 * 2**20, dtype=np.uint8)
     times = []
     for _ in range(5):
@@ -90,6 +91,7 @@ def alternated(
     """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
+        # Whatever slows the machine for a while then falls on all of them, since each has several rounds.
         for name, ask in contenders.items():
             share = time.perf_counter() + seconds / rounds / len(contenders)
             for query in range(queries):
@@ -111,7 +113,7 @@ def p99(values: Sequence[float]) -> float:
     return float(np.percentile(np.asarray(values), 99))
 
 
-def show(report: Report) -> None:
+def show(report: BenchReport) -> None:
     """Print a report for people."""
     console = Console(width=TABLE_WIDTH)
     where = ", ".join(f"{name} {value}" for name, value in report.machine.items())

@@ -1,4 +1,4 @@
-"""What is measured? ``penchant serve`` as a process of its own, on a temporary folder and a free port of loopback."""
+"""The server under test: ``penchant serve`` as a process of its own, on a temporary folder and a free port."""
 
 import contextlib
 import http.client
@@ -20,13 +20,13 @@ STOPPING_S = 15.0
 
 
 class BenchFailed(PenchantError):
-    """Something that is measured did not work."""
+    """A part of a benchmark failed."""
 
     code = "bench-failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class BenchTarget:
     """What is served: a data folder, with a PostgreSQL database where one is named; a key once there is one."""
 
     folder: Path
@@ -38,7 +38,7 @@ class Served:
 class Server:
     """A running server, with a key to ask it."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: BenchTarget) -> None:
         self.served = served
         self.port = _free_port()
         command = [sys.executable, "-m", "penchant"]
@@ -73,6 +73,7 @@ class Server:
 
     def processes(self) -> list[int]:
         """Return the numbers of the server's processes."""
+        # Workers and the builder are children, and children of threads: each thread lists those that it has started.
         found, pending = [], [self.process.pid]
         while pending:
             number = pending.pop()
@@ -88,6 +89,7 @@ class Server:
         for number in self.processes():
             with contextlib.suppress(OSError):
                 for line in Path(f"/proc/{number}/smaps_rollup").read_text().splitlines():
+                    # A page that n processes share counts as an n-th of it in each.
                     if line.startswith("Pss:"):
                         total += int(line.split()[1]) * 1024
         return total
@@ -103,6 +105,11 @@ class Server:
         self._log.close()
 
     def _wait(self) -> None:
+        """Wait until the server is ready.
+
+        Raises:
+            BenchFailed: it ended, or was not ready in time.
+        """
         deadline = time.monotonic() + STARTING_S
         while time.monotonic() < deadline:
             with (
@@ -119,7 +126,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(served: Served) -> Iterator[Server]:
+def running(served: BenchTarget) -> Iterator[Server]:
     """Run a server while the block lasts."""
     os.umask(0o077)
     server = Server(served)

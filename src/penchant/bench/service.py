@@ -1,4 +1,4 @@
-"""How fast is the service? Through HTTP, against a server as a process of its own."""
+"""Service figures: how fast the service is through HTTP, against a server as a process of its own."""
 
 import statistics
 import time
@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 
 from penchant.bench.catalogue import ids_of
-from penchant.bench.load import Load, request, run
+from penchant.bench.load import LoadPlan, request, run
 from penchant.bench.plain import interactions_a_second, seconds_of_pieces
-from penchant.bench.report import Report
-from penchant.bench.server import BenchFailed, Served, Server, running
+from penchant.bench.report import BenchReport
+from penchant.bench.server import BenchFailed, BenchTarget, Server, running
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
 from penchant.live.segment_files import SegmentFiles
 
@@ -34,7 +34,7 @@ SETTLING_S = 6.0
 SEED = 11
 
 
-def measure(report: Report, batches: Iterable[list[bytes]], served: Served, *, seconds: float) -> None:
+def measure(report: BenchReport, batches: Iterable[list[bytes]], served: BenchTarget, *, seconds: float) -> None:
     """Add the figures of the service; the data stays where it was served from."""
     workers = served.workers
     began = time.perf_counter()
@@ -42,8 +42,9 @@ def measure(report: Report, batches: Iterable[list[bytes]], served: Served, *, s
         report.add("first start to ready", time.perf_counter() - began, "s")
         _wait_for_kernels(server)
         report.add("first start to compiled kernels", time.perf_counter() - began, "s")
+        # After the kernels are loaded, so that pieces are not charged with them.
         empty = server.memory_bytes()
-        live = run(Load(port=server.port, requests=[request("GET", "/-/health/live")], seconds=seconds))
+        live = run(LoadPlan(port=server.port, requests=[request("GET", "/-/health/live")], seconds=seconds))
         report.add("ceiling of the client: health, 32 connections", live.per_second, "req/s", p99=live.p99_ms)
         ids = _ingest(report, server, batches)
         report.pieces = len(ids)
@@ -65,7 +66,7 @@ def _wait_for_kernels(server: Server) -> None:
     time.sleep(SETTLING_S)
 
 
-def _ingest(report: Report, server: Server, batches: Iterable[list[bytes]]) -> list[str]:
+def _ingest(report: BenchReport, server: Server, batches: Iterable[list[bytes]]) -> list[str]:
     """Submit the catalogue and return its ids."""
     ids: list[str] = []
     sent: list[bytes] = []
@@ -81,6 +82,7 @@ def _ingest(report: Report, server: Server, batches: Iterable[list[bytes]]) -> l
             list(pool.map(lambda body: server.ask("POST", f"/{SOURCE}/content", body), waiting))
             if len(sent) < MEASURED_BATCHES:
                 seconds += time.perf_counter() - began
+                # Kept for the baseline, which stores the same bodies: only of these batches, to save memory.
                 sent += waiting
                 counted = len(ids)
             waiting = []
@@ -96,9 +98,10 @@ def _then_none(batches: Iterable[list[bytes]]) -> Iterable[list[bytes] | None]:
     yield None
 
 
-def _wait_for_index(report: Report, server: Server, ids: Sequence[str], workers: int) -> None:
+def _wait_for_index(report: BenchReport, server: Server, ids: Sequence[str], workers: int) -> None:
     """Ask until every worker answers, and wait for the segment file."""
     began = time.perf_counter()
+    # Each connection may go to another worker, and none says which: several answers make it likely that all have one.
     for _ in range(4 * workers):
         while not _answers(server, ids[0]):
             _require(time.perf_counter() - began < INDEXING_S, "the index")
@@ -125,42 +128,45 @@ def _answers(server: Server, piece_id: str) -> bool:
     return True
 
 
-def _similar(report: Report, server: Server, ids: Sequence[str], seconds: float) -> None:
+def _similar(report: BenchReport, server: Server, ids: Sequence[str], seconds: float) -> None:
+    """Add the figures of similar pieces: throughput with 32 connections, latency with one."""
     random = np.random.default_rng(SEED)
     chosen = [ids[place] for place in random.permutation(len(ids))[:QUERIES]]
     for algorithm in ("jaccard", "cosine"):
         paths = [f"/{SOURCE}/content/{each}/similar?algo={algorithm}" for each in chosen]
         requests = [request("GET", path, server.key) for path in paths]
-        run(Load(port=server.port, requests=requests, seconds=1.0))
-        busy = run(Load(port=server.port, requests=requests, seconds=seconds))
-        alone = run(Load(port=server.port, requests=requests, connections=1, seconds=seconds))
+        # Warmed up for a second, which does not count.
+        run(LoadPlan(port=server.port, requests=requests, seconds=1.0))
+        busy = run(LoadPlan(port=server.port, requests=requests, seconds=seconds))
+        alone = run(LoadPlan(port=server.port, requests=requests, connections=1, seconds=seconds))
         _require(busy.errors + alone.errors == 0, "similar content")
         report.add(f"similar, {algorithm}, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
         report.add(f"similar, {algorithm}, time a request", busy.us_per_request, "us")
         report.add(f"similar, {algorithm}, one connection", alone.p50_ms, "ms", p99=alone.p99_ms)
 
 
-def _fresh(report: Report, server: Server, seconds: float) -> None:
+def _fresh(report: BenchReport, server: Server, seconds: float) -> None:
     """Submit one piece after the other, and ask for it in the next request over the same connection."""
     pairs = []
     for number in range(int(FRESH_RATE * seconds) + 32):
         piece = {"id": f"fresh-{number}", "categories": {"genre": ["genre 1", "genre 2"], "mood": ["mood 3"]}}
         pairs.append(request("POST", f"/{SOURCE}/content", server.key, msgspec.json.encode([piece])))
         pairs.append(request("GET", f"/{SOURCE}/content/fresh-{number}/similar?take=1", server.key))
-    seen = run(Load(port=server.port, requests=pairs, seconds=seconds, rate=FRESH_RATE, pairs=True))
+    seen = run(LoadPlan(port=server.port, requests=pairs, seconds=seconds, rate=FRESH_RATE, pairs=True))
     _require(seen.errors == 0, "what was submitted")
     report.add("202 to visible, under 200 submissions/s", seen.p50_ms, "ms", p99=seen.p99_ms)
     report.add("submissions of one piece during that", seen.per_second, "1/s")
 
 
-def _people(report: Report, server: Server, ids: Sequence[str], seconds: float) -> None:
+def _people(report: BenchReport, server: Server, ids: Sequence[str], seconds: float) -> None:
+    """Record interactions of people and ask for recommendations; add the figures of both."""
     random = np.random.default_rng(SEED)
     who, what = random.integers(0, PEOPLE, QUERIES).tolist(), random.integers(0, len(ids), QUERIES).tolist()
     told = [
         request("POST", f"/{SOURCE}/users/person-{person}/interactions/RateLike/content/{ids[place]}", server.key)
         for person, place in zip(who, what, strict=True)
     ]
-    stored = run(Load(port=server.port, requests=told, seconds=seconds))
+    stored = run(LoadPlan(port=server.port, requests=told, seconds=seconds))
     _require(stored.errors == 0, "interactions")
     bare = interactions_a_second(seconds, server.served.folder.parent, server.served.database)
     against = ("one connection, 32 rows a commit", bare)
@@ -168,13 +174,13 @@ def _people(report: Report, server: Server, ids: Sequence[str], seconds: float) 
         "interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms, against=against
     )
     asked = [request("GET", f"/{SOURCE}/users/person-{n}/recommendation", server.key) for n in range(PEOPLE)]
-    run(Load(port=server.port, requests=asked, connections=1, seconds=1.0))
-    answered = run(Load(port=server.port, requests=asked, connections=1, seconds=seconds))
+    run(LoadPlan(port=server.port, requests=asked, connections=1, seconds=1.0))
+    answered = run(LoadPlan(port=server.port, requests=asked, connections=1, seconds=seconds))
     _require(answered.errors == 0, "recommendations")
     report.add("recommendation, one connection", answered.p50_ms, "ms", p99=answered.p99_ms)
 
 
-def _restart(report: Report, served: Served, piece_id: str) -> None:
+def _restart(report: BenchReport, served: BenchTarget, piece_id: str) -> None:
     began = time.perf_counter()
     with running(served) as server:
         server.ask("GET", f"/{SOURCE}/content/{piece_id}/similar")

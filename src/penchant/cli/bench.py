@@ -1,4 +1,4 @@
-"""``penchant bench``: how fast is it on this machine?"""
+"""``penchant bench``: how fast the service and its index are on this machine."""
 
 import sys
 import tempfile
@@ -10,8 +10,8 @@ import msgspec
 
 from penchant.bench import catalogue, engine, service
 from penchant.bench.plain import require_empty
-from penchant.bench.report import Report, machine, show
-from penchant.bench.server import Served
+from penchant.bench.report import BenchReport, machine, show
+from penchant.bench.server import BenchTarget
 from penchant.index.engine import KINDS, compile_kind, use
 from penchant.live.compiling import load_kernels
 from penchant.live.segment_files import SegmentFiles
@@ -53,12 +53,12 @@ def bench(
     if database is not None:
         require_empty(database)
     batches: Iterable[list[bytes]] = catalogue.made(pieces) if source is None else catalogue.given(source)
-    report = Report(
+    report = BenchReport(
         catalogue="made" if source is None else source.name, pieces=pieces, workers=workers, machine=machine()
     )
     with tempfile.TemporaryDirectory(prefix="penchant-bench-") as home:
         folder = Path(home) / "data"
-        served = Served(folder=folder, workers=workers, database=database)
+        served = BenchTarget(folder=folder, workers=workers, database=database)
         service.measure(report, batches, served, seconds=seconds)
         measure_engine(report, folder, seconds)
     if str(json_file) == "-":
@@ -69,7 +69,7 @@ def bench(
         json_file.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
 
 
-def measure_engine(report: Report, folder: Path, seconds: float) -> None:
+def measure_engine(report: BenchReport, folder: Path, seconds: float) -> None:
     """Measure the index of the catalogue that the service has just built, if it is large enough for a file."""
     files = SegmentFiles(folder / "index")
     for source_id in files.sources():

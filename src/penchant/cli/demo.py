@@ -73,7 +73,7 @@ def demo(
 
 def _load_catalogues(storage: Storage) -> None:
     for source, (pieces, interactions) in CATALOGUES.items():
-        if storage.head(storage.account_id(DEFAULT_ACCOUNT), source) is not None:
+        if storage.sources.read_head(storage.accounts.ensure(DEFAULT_ACCOUNT), source) is not None:
             continue
         folder = Path(str(files("penchant.demo"))) / source
         load_ndjson(storage, DEFAULT_ACCOUNT, source, pieces=folder / pieces, interactions=folder / interactions)
@@ -83,7 +83,8 @@ def _demo_key(storage: Storage, key_file: Path) -> str:
     """Return the demo's key: the one in the file if it still works, otherwise a new one."""
     if key_file.exists():
         key = key_file.read_text(encoding="ascii").strip()
-        record = storage.find_key(key.split("_")[1]) if key.count("_") == 2 else None
+        # A key is "pk", its id and its secret; the id tells whether it was revoked.
+        record = storage.keys.find(key.split("_")[1]) if key.count("_") == 2 else None
         if record is not None and record.revoked_at is None:
             return key
         key_file.unlink()

@@ -1,4 +1,4 @@
-"""``penchant evaluate``: how good are recommendations, judged by what people did afterwards, and beside what?"""
+"""``penchant evaluate``: how good recommendations are, judged by what people did afterwards, beside baselines."""
 
 import sys
 from pathlib import Path
@@ -8,24 +8,17 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from penchant.cli.histories import history_options, kernels_for, origin_of, progress
-from penchant.evaluation import contest, plot, report, splits
-from penchant.evaluation.report import Evaluation, Figure, Group, MethodFigures
-from penchant.model import InteractionType
+from penchant.cli.histories import history_options, kernels_for, origin_of, progress, trial_of, trial_options
+from penchant.evaluation import contest, plot, report
+from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 
 WIDTH = 140
-METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE", "ALS")
+METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE")
 
 
 @click.command()
 @history_options
-@click.option(
-    "--split",
-    type=click.Choice(splits.KINDS),
-    default="time",
-    show_default=True,
-    help="Hold out the last fifth of each person's interactions, a random fifth, or all after one moment.",
-)
+@trial_options
 @click.option(
     "--cold",
     type=click.FloatRange(0, 0.9),
@@ -34,20 +27,12 @@ METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE",
     help="Share of pieces, and of people, of which everything is held out.",
 )
 @click.option(
-    "--relevant",
-    "relevant",
-    multiple=True,
-    type=click.Choice([kind.value for kind in InteractionType]),
-    help="Type of held-out interaction that counts as liked; repeat it (default Purchase, RateLike, Bookmark).",
-)
-@click.option(
     "--people",
     type=click.IntRange(1, 1_000_000),
     default=contest.PEOPLE,
     show_default=True,
     help="People to ask for at most, drawn by the seed; as many of whom nothing is known.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all draws.")
 @click.option(
     "--method", "methods", multiple=True, type=click.Choice(METHODS), help="Only this method; repeat it (default all)."
 )
@@ -69,34 +54,27 @@ METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE",
 )
 def evaluate(
     *,
-    split: str,
     cold: float,
-    relevant: tuple[str, ...],
     people: int,
-    seed: int,
     methods: tuple[str, ...],
     memory: float,
     json_file: Path | None,
     plot_file: Path | None,
-    **origin: Any,
+    **options: Any,
 ) -> None:
     """Hold out a part of what people did, recommend from the rest, and count what they would have been shown.
 
     Of a source (--source, with --data or --database), or of files in the shape that import takes (--folder, or
     --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed.
     """
-    wish = contest.Wish(
-        split=splits.SplitWish(kind=split, cold=cold, seed=seed),  # type: ignore[arg-type]  # click has checked it
-        relevant=tuple(map(InteractionType, relevant)) or contest.RELEVANT,
-        people=people,
-        memory_bytes=int(memory * 2**30),
-        methods=methods or None,
+    request, origin = trial_of(
+        options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
     found = origin_of(**origin)
     with progress() as tell:
         history = found.read()
         with kernels_for(history, min(people, history.person_count), found.settings):
-            evaluated = contest.evaluate(history, wish, tell)
+            evaluated = contest.evaluate(history, request, tell)
     if plot_file is not None:
         plot_file.write_text(plot.svg(evaluated), encoding="utf-8")
     if str(json_file) == "-":
@@ -119,7 +97,11 @@ def show(evaluated: Evaluation) -> None:
     )
     table = Table("method", "NDCG@10", "Recall@20", "penchant minus it", "coverage", "Gini", "novelty")
     for each in evaluated.methods:
-        ranks = (_told(each.warm_people.ndcg10), _told(each.warm_people.recall20), _told(each.penchant_minus))
+        ranks = (
+            _interval(each.warm_people.ndcg10),
+            _interval(each.warm_people.recall20),
+            _interval(each.penchant_minus),
+        )
         table.add_row(each.name, *ranks, f"{each.coverage10:.1%}", f"{each.gini10:.3f}", f"{each.novelty10:.1f}")
     console.print(table)
     apart = Table("Recall@20", "warm pieces", "cold pieces", "cold entries", "cold people", "seconds")
@@ -135,16 +117,16 @@ def show(evaluated: Evaluation) -> None:
 
 def _apart(method: MethodFigures) -> tuple[str, str, str, str]:
     return (
-        _of_group(method.warm_pieces),
-        _of_group(method.cold_pieces),
+        _group(method.warm_pieces),
+        _group(method.cold_pieces),
         f"{method.cold_shown:.1%}",
-        _of_group(method.cold_people),
+        _group(method.cold_people),
     )
 
 
-def _of_group(group: Group) -> str:
-    return "nobody" if not group.people else f"{_told(group.recall20)} of {group.people:,}"
+def _group(group: GroupFigures) -> str:
+    return "no people" if not group.people else f"{_interval(group.recall20)} of {group.people:,}"
 
 
-def _told(figure: Figure | None) -> str:
+def _interval(figure: MeanFigure | None) -> str:
     return "" if figure is None else f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"

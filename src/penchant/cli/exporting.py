@@ -11,7 +11,7 @@ import click
 
 from penchant.bootstrap import storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
-from penchant.importing import Parts, export_lines
+from penchant.importing import ExportParts, export_lines
 
 PARTS = ("interactions", "lists", "settings")
 
@@ -37,10 +37,10 @@ def export_source(
     Also while a server runs on the same data: what is written is the source as it is at one moment.
     """
     settings = read_settings(settings_file, data=data, database=database)
-    wanted = Parts(**{part: part in parts or "all" in parts for part in PARTS})
+    wanted = ExportParts(**{part: part in parts or "all" in parts for part in PARTS})
     with ExitStack() as stack:
         storage = stack.enter_context(closing(storage_of(settings)))
-        export = stack.enter_context(storage.open_export(storage.account_id(account), source))
+        export = stack.enter_context(storage.sources.open_export(storage.accounts.ensure(account), source))
         file: BinaryIO = sys.stdout.buffer
         if output is not None:
             file = stack.enter_context(output.open("wb"))

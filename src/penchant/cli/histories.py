@@ -1,23 +1,24 @@
-"""What is an evaluation made of? A source's history, or that of files, and kernels to search it with."""
+"""Histories for evaluation and tuning: those of a source or of files, their options, and kernels to search with."""
 
 import contextlib
 import itertools
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penchant.bootstrap import kernel_folder, storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, Command, database_options, read_settings
+from penchant.cli.progress import progress_bar
 from penchant.errors import InvalidInput, PenchantError, UnknownSource
+from penchant.evaluation import contest, splits
 from penchant.evaluation.contest import Tell
-from penchant.evaluation.histories import History, Row, history_of
+from penchant.evaluation.histories import Row, SourceHistory, history_of
 from penchant.importing import Files, InputFile
 from penchant.index import engine
 from penchant.live.compiling import compile_alone, load_kernels
@@ -25,11 +26,12 @@ from penchant.model import (
     DAY_MS,
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
-    Piece,
+    IndexedPiece,
+    InteractionType,
     SourceSettings,
 )
-from penchant.settings import Settings
-from penchant.storage import Storage
+from penchant.settings import NodeSettings
+from penchant.storage import Erasure, Storage
 from penchant.wire import decode_interaction_lines, decode_settings, decode_stored_piece, decode_submission
 
 UNDATED = 1 << 62
@@ -42,17 +44,17 @@ _existing = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class HistoryOrigin:
     """Where a history comes from: a source of a database, or files."""
 
-    settings: Settings
+    settings: NodeSettings
     account: str
     source: str | None = None
     pieces: Path | None = None
     interactions: Path | None = None
     source_settings: Path | None = None
 
-    def read(self) -> History:
+    def read(self) -> SourceHistory:
         """Return the history.
 
         Raises:
@@ -86,7 +88,41 @@ def history_options(function: Command) -> Command:
     return function
 
 
-def origin_of(*, settings_file: Path | None, data: str | None, database: str | None, **members: Any) -> Origin:
+def trial_options(function: Command) -> Command:
+    """Add the options that say what is held out and what counts as liked; `trial_of` takes them."""
+    for option in (
+        click.option(
+            "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all draws."
+        ),
+        click.option(
+            "--relevant",
+            multiple=True,
+            type=click.Choice([kind.value for kind in InteractionType]),
+            help="Type of held-out interaction that counts as liked; repeat it (default Purchase, RateLike, Bookmark).",
+        ),
+        click.option(
+            "--split",
+            type=click.Choice(splits.KINDS),
+            default="time",
+            show_default=True,
+            help="Hold out the last fifth of each person's interactions, a random fifth, or all after one moment.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def trial_of(
+    trial: Mapping[str, Any], *, people: int, cold: float = 0.0, **others: Any
+) -> tuple[contest.EvaluationRequest, dict[str, Any]]:
+    """Return the request that `trial_options` describe, and the options that are not among them."""
+    rest = dict(trial)
+    rule = splits.SplitRule(kind=rest.pop("split"), cold=cold, seed=rest.pop("seed"))
+    relevant = tuple(map(InteractionType, rest.pop("relevant"))) or contest.RELEVANT
+    return contest.EvaluationRequest(split=rule, relevant=relevant, people=people, **others), rest
+
+
+def origin_of(*, settings_file: Path | None, data: str | None, database: str | None, **members: Any) -> HistoryOrigin:
     """Return where a command's history comes from; ``folder`` stands for the two files in it."""
     folder = members.pop("folder")
     if folder is not None:
@@ -95,19 +131,19 @@ def origin_of(*, settings_file: Path | None, data: str | None, database: str | N
         members |= {name: _file(folder, name) for name in ("pieces", "interactions")}
     if (members["source"] is None) == (members["pieces"] is None or members["interactions"] is None):
         raise click.UsageError(_WHICH)
-    return Origin(settings=read_settings(settings_file, data=data, database=database), **members)
+    return HistoryOrigin(settings=read_settings(settings_file, data=data, database=database), **members)
 
 
-def read_source(storage: Storage, account: str, source: str, given: SourceSettings | None = None) -> History:
+def read_source(storage: Storage, account: str, source: str, given: SourceSettings | None = None) -> SourceHistory:
     """Return the history of a source, under its own settings unless others are given; what is past retention is none.
 
     Raises:
         UnknownSource: the account has none of this name.
     """
-    account_id = storage.find_account(account)
+    account_id = storage.accounts.find(account)
     if account_id is None:
         raise UnknownSource(f"No account is called {account!r}.")
-    with storage.content_feed(account_id, source, None) as feed:
+    with storage.sources.follow_content(account_id, source, None) as feed:
         stored = feed.curation.settings
         settings = given or (decode_settings(stored) if stored else SourceSettings())
         pieces = [
@@ -120,7 +156,7 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
 
 
 @contextlib.contextmanager
-def kernels_for(history: History, searches: int, settings: Settings) -> Iterator[None]:
+def kernels_for(history: SourceHistory, searches: int, settings: NodeSettings) -> Iterator[None]:
     """Search with compiled kernels, where so many searches are worth it: those of the data folder, if there is one."""
     if searches <= FEW:
         yield
@@ -130,7 +166,8 @@ def kernels_for(history: History, searches: int, settings: Settings) -> Iterator
         if settings.kernel_folder is None and not Path(settings.data).exists():
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-kernels-")))
         kernels = load_kernels(folder)
-        kinds = {engine.FINDING, engine.OVERLAPPING, ("d", "B")}
+        kinds = {engine.FINDING, engine.RIDGE, ("d", "B")}
+        # Weights above 255 take two bytes, for which there are kernels of their own.
         if any(max(piece.weights.values(), default=0) > 255 for piece in history.pieces):
             kinds |= {("d", "H")}
         for kind in sorted(kinds):
@@ -139,20 +176,15 @@ def kernels_for(history: History, searches: int, settings: Settings) -> Iterator
         try:
             yield
         finally:
+            # The kernels may lie in a temporary folder, which goes with the block.
             engine.use(None, frozenset())
 
 
 @contextlib.contextmanager
 def progress() -> Iterator[Tell]:
-    """Give what moves a progress bar on a terminal, and does nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _what, _done, _total: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=1)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+    """Give the function that moves a progress bar on a terminal, and does nothing elsewhere."""
+    with progress_bar(Console(stderr=True), "reading", otherwise=lambda *_: None) as move:
+        yield lambda what, done, total: move(what, done, total, f"{done}/{total}")
 
 
 def _file(folder: Path, name: str) -> Path:
@@ -164,24 +196,25 @@ def _file(folder: Path, name: str) -> Path:
 
 def _rows_of_source(storage: Storage, account_id: int, source: str, settings: SourceSettings) -> Iterator[Row]:
     oldest = (_now() // DAY_MS - settings.retention_days) * DAY_MS
-    with storage.interactions_feed(account_id, source, None) as feed:
+    with storage.sources.follow_interactions(account_id, source, None) as feed:
         for batch in feed.batches:
             for row in batch:
-                # An erasure took the person's rows with it.
-                if row.type is not None and row.occurred_at >= oldest:
+                # What an erasure took away is not in the feed any more.
+                if not isinstance(row, Erasure) and row.occurred_at >= oldest:
                     yield row.user_key, row.piece_id, row.type, row.occurred_at
 
 
-def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> History:
+def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> SourceHistory:
     name = pieces.resolve().parent.name
     return history_of(name, _pieces_of(pieces), _rows_of_file(interactions), settings)
 
 
-def _pieces_of(path: Path) -> list[Piece]:
-    found: dict[str, Piece] = {}
+def _pieces_of(path: Path) -> list[IndexedPiece]:
+    found: dict[str, IndexedPiece] = {}
     for first, lines in _batches(path, MAX_PIECES_PER_SUBMISSION):
         with _located(path, first):
             submission = decode_submission(b"[" + b",".join(lines) + b"]")
+        # Of two pieces with the same id the later counts, as in an import.
         found |= {each.id: decode_stored_piece(each.body, UNDATED) for each in submission.pieces}
     return list(found.values())
 
@@ -197,6 +230,7 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
 
 def _batches(path: Path, size: int) -> Iterator[tuple[int, list[bytes]]]:
     """Yield a file's lines but for blank ones, gzip or not, in batches with their first line's number."""
+    # The numbers are those of lines in the file, blank ones counted, for messages.
     numbered = Files(()).lines(InputFile(path))
     while batch := list(itertools.islice(numbered, size)):
         yield batch[0][0], [line for _, line in batch]

@@ -2,28 +2,30 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from penchant.bootstrap import storage_of
-from penchant.cli.import_options import Wishes, choice_options, read_wishes, source_options
+from penchant.cli.import_options import ImportArguments, format_options, read_arguments, source_options
 from penchant.cli.options import COMMAND_LINE, database_options, read_settings
-from penchant.errors import InvalidInput, Refused
+from penchant.cli.progress import Move, progress_bar
+from penchant.errors import Fault, InvalidInput, Refused
 from penchant.importing import (
     CheckpointFile,
-    Choices,
+    DraftKind,
     Files,
     Import,
+    ImportOptions,
+    ImportProgress,
+    ImportReport,
     InputFile,
-    Kind,
     RemoteTarget,
-    Report,
     StoredTarget,
     Target,
     checkpoint_name,
@@ -32,10 +34,10 @@ from penchant.importing import (
     printable,
     to_text,
 )
-from penchant.importing import Progress as Done
+from penchant.model import PieceLimits
 from penchant.settings import client_key
 from penchant.storage import Storage
-from penchant.wire import encode
+from penchant.wire import DEFAULT_LIMITS, encode
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -51,84 +53,95 @@ class _Goal(NamedTuple):
 
     target: Target | None
     checkpoints: Path
+    limits: PieceLimits = DEFAULT_LIMITS
 
 
 @click.command(name="import")
 @database_options
 @source_options
-@choice_options
+@format_options
 def import_files(*, data: str | None, database: str | None, settings_file: Path | None, **options: Any) -> None:
     """Import files, or a folder of files, into a source, also while a server runs on the same data.
 
     An import that was ended goes on where it was when the same command is run again; one that is repeated changes
-    nothing. A batch of 2,000 rows is stored as a whole or not at all.
+    nothing. All files are read and checked before the first row is stored; - stands for standard input.
     """
-    wishes = read_wishes(options)
     console = Console(stderr=True)
     with ExitStack() as stack:
-        if wishes.dry_run:
+        arguments = read_arguments(options, stack)
+        if arguments.dry_run:
             goal = _Goal(None, Path())
-        elif wishes.url is not None:
+        elif arguments.url is not None:
             if data or database:
                 raise click.UsageError("--url names a server; --data and --database do not go with it.")
-            remote = RemoteTarget(wishes.url, key=_read_key(wishes.key_file), source=wishes.source)
+            remote = RemoteTarget(arguments.url, key=_read_key(arguments.key_file), source=arguments.source)
             goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS))
         else:
             settings = read_settings(settings_file, data=data, database=database)
             storage = stack.enter_context(closing(storage_of(settings)))
             where = settings.database or str(Path(settings.data).resolve())
             target = StoredTarget(
-                storage, account=wishes.account, source=wishes.source, actor=COMMAND_LINE, address=where
+                storage, account=arguments.account, source=arguments.source, actor=COMMAND_LINE, address=where
             )
-            goal = _Goal(target, Path(settings.data) / CHECKPOINTS)
-        report = _import(wishes, goal, console)
-    if report.dry_run and report.invalid_rows and not wishes.skip_invalid:
+            goal = _Goal(target, Path(settings.data) / CHECKPOINTS, settings.piece_limits)
+        report = _import(arguments, goal, console)
+    if report.dry_run and report.invalid_rows and not arguments.skip_invalid:
+        # So that a script learns from a dry run that the import itself would stop.
         raise click.exceptions.Exit(1)
 
 
 def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, interactions: Path) -> None:
     """Load files of the project's own shape, times moved so that the newest interaction is now."""
     console = Console(stderr=True)
-    files = [InputFile(pieces, Kind.PIECE), InputFile(interactions, Kind.INTERACTION)]
+    files = [InputFile(pieces, DraftKind.PIECE), InputFile(interactions, DraftKind.INTERACTION)]
     target = StoredTarget(storage, account=account, source=source, actor=COMMAND_LINE)
-    work = Import("ndjson", Files(files), Choices(), target=target)
-    work.shift(_shift("ndjson", files, Choices()))
-    with _progress(source, console) as tell:
-        work.run(tell)
+    work = Import("ndjson", Files(files), ImportOptions(), target=target)
+    work.shift(_shift("ndjson", files, ImportOptions()))
+    with _progress(source, console) as move:
+        work.run(_teller(source, move))
     _say(console, f"{source}: {work.tally.pieces} pieces and {work.tally.interactions} interactions loaded")
 
 
-def _import(wishes: Wishes, goal: _Goal, console: Console) -> Report:
+def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> ImportReport:
+    """Run an import, print its report, and return it; a row that may not be stored ends it with `InvalidInput`.
+
+    In order: find the checkpoint of an earlier run, check all files unless there is one, store batch by batch.
+    """
     begun = time.monotonic()
     work = Import(
-        wishes.format,
-        Files(wishes.files),
-        wishes.choices,
+        arguments.format,
+        Files(arguments.files),
+        arguments.options,
         target=goal.target,
-        skip_invalid=wishes.skip_invalid,
+        skip_invalid=arguments.skip_invalid,
+        limits=goal.limits,
     )
-    _prepare(work, wishes, goal, console)
+    _prepare(work, arguments, goal, console)
+    if goal.target is not None and not (arguments.skip_invalid or arguments.no_check or work.resumed_at):
+        # An import that goes on was checked when it began, and its files are still the same.
+        _check_all(arguments, goal, console)
 
-    def report() -> Report:
-        return Report.of(
+    def report() -> ImportReport:
+        return ImportReport.of(
             work.tally,
             work.notes,
-            format=wishes.format,
-            source=wishes.source,
-            dry_run=wishes.dry_run,
+            format=arguments.format,
+            source=arguments.source,
+            dry_run=arguments.dry_run,
             resumed_at_row=work.resumed_at,
             seconds=round(time.monotonic() - begun, 3),
+            examples=[msgspec.Raw(example) for example in work.examples] if arguments.dry_run else [],
         )
 
     try:
-        with _progress(wishes.source, console) as tell:
-            work.run(tell)
+        with _progress(arguments.source, console) as move:
+            work.run(_teller(arguments.source, move))
     except InvalidInput:
-        if wishes.as_json:
+        if arguments.as_json:
             click.echo(encode(report()))
         raise
     done = report()
-    if wishes.as_json:
+    if arguments.as_json:
         click.echo(encode(done))
     else:
         for line in to_text(done):
@@ -136,26 +149,63 @@ def _import(wishes: Wishes, goal: _Goal, console: Console) -> Report:
     return done
 
 
-def _prepare(work: Import, wishes: Wishes, goal: _Goal, console: Console) -> None:
+def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> None:
+    """Read and check everything before anything is stored, so that a bad file leaves nothing half imported.
+
+    Raises:
+        InvalidInput: a row may not be stored.
+    """
+    work = Import(arguments.format, Files(arguments.files), arguments.options, target=None, limits=goal.limits)
+    with _progress(f"{arguments.source}: checking", console) as move:
+        work.run(_teller(f"{arguments.source}: checking", move))
+    found, count = work.tally.invalid, work.tally.invalid_rows
+    if not count:
+        return
+    if arguments.as_json:
+        click.echo(
+            encode(
+                ImportReport.of(
+                    work.tally,
+                    work.notes,
+                    format=arguments.format,
+                    source=arguments.source,
+                    dry_run=True,
+                    resumed_at_row=0,
+                    seconds=0.0,
+                )
+            )
+        )
+    rows = "1 row" if count == 1 else f"{count} rows"
+    raise InvalidInput(
+        f"{rows} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
+        faults=[
+            Fault(pointer=f"{row.file}, line {row.line}: {row.pointer or '(row)'}", detail=row.detail) for row in found
+        ],
+    )
+
+
+def _prepare(work: Import, arguments: ImportArguments, goal: _Goal, console: Console) -> None:
     """Let an import go on where an earlier run was, or else find out by how much its times are moved."""
     shift_ms = None
     if goal.target is not None:
         address = goal.target.address
-        path = wishes.state or goal.checkpoints / checkpoint_name(wishes.files, wishes.format, address)
+        path = arguments.state or goal.checkpoints / checkpoint_name(arguments.files, arguments.format, address)
         checkpoint = CheckpointFile(path)
-        if wishes.restart:
+        if arguments.restart:
             checkpoint.remove()
         shift_ms = work.resume(
-            checkpoint, fingerprint(wishes.files, wishes.format, wishes.choices, wishes.shift_times, address)
+            checkpoint,
+            fingerprint(arguments.files, arguments.format, arguments.options, arguments.shift_times, address),
         )
         if work.resumed_at:
-            _say(console, f"{wishes.source}: goes on after {work.resumed_at} rows that are imported already")
-    if shift_ms is None and wishes.shift_times:
-        work.shift(_shift(wishes.format, wishes.files, wishes.choices))
+            _say(console, f"{arguments.source}: goes on after {work.resumed_at} rows that are imported already")
+    # Found out once, and kept in the checkpoint: the next run begins later, and would move its rows by more.
+    if shift_ms is None and arguments.shift_times:
+        work.shift(_shift(arguments.format, arguments.files, arguments.options))
 
 
-def _shift(name: str, files: list[InputFile], choices: Choices) -> int:
-    newest = newest_moment(name, Files(files), choices)
+def _shift(name: str, files: list[InputFile], options: ImportOptions) -> int:
+    newest = newest_moment(name, Files(files), options)
     return 0 if newest is None else time.time_ns() // 1_000_000 - newest
 
 
@@ -168,41 +218,30 @@ def _read_key(file: Path | None) -> str:
     return key
 
 
-@contextmanager
-def _progress(source: str, console: Console) -> Iterator[Callable[[Done], None]]:
-    """Give a function that moves a bar on a terminal, and prints a line now and then otherwise."""
-    if not console.is_terminal:
-        yield _lines(source, console)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rows]} rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(source, total=None, rows=0)
-
-        def move(done: Done) -> None:
-            name, read, size = done.position
-            bar.update(task, description=f"{source}: {name}", completed=read, total=size, rows=done.rows)
-
-        yield move
+def _progress(source: str, console: Console) -> AbstractContextManager[Move]:
+    return progress_bar(console, source, otherwise=_lines(console))
 
 
-def _lines(source: str, console: Console) -> Callable[[Done], None]:
-    told = [time.monotonic()]
-
-    def tell(done: Done) -> None:
-        now = time.monotonic()
-        if now - told[0] >= LINE_EVERY_S:
-            told[0] = now
-            name, read, size = done.position
-            share = 100 * read // size if size else 100
-            _say(console, f"{source}: {done.rows} rows, {name} read to {share} %")
+def _teller(source: str, move: Move) -> Callable[[ImportProgress], None]:
+    def tell(progress: ImportProgress) -> None:
+        name, read, size = progress.position
+        move(f"{source}: {name}", read, size, f"{progress.rows} rows")
 
     return tell
+
+
+def _lines(console: Console) -> Move:
+    """Return the function that prints a line now and then, where a bar cannot be seen."""
+    printed_at = time.monotonic()
+
+    def move(what: str, done: int, total: int, remark: str) -> None:
+        nonlocal printed_at
+        now = time.monotonic()
+        if now - printed_at >= LINE_EVERY_S:
+            printed_at = now
+            _say(console, f"{what} read to {100 * done // total if total else 100} %, {remark}")
+
+    return move
 
 
 def _say(console: Console, line: str) -> None:

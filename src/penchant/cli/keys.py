@@ -1,19 +1,21 @@
 """``penchant keys``: make, list, change and revoke API keys, also while a server runs on the same data."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from penchant.bootstrap import storage_of
 from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, database_options, read_settings
-from penchant.model import FULL_PLAN
+from penchant.errors import InvalidInput
+from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration
-from penchant.settings import Settings
+from penchant.settings import NodeSettings
 from penchant.storage import KeyRecord, Storage
-from penchant.wire import MAX_KEY_DAYS, KeyWish, encode
+from penchant.wire import MAX_KEY_DAYS, KeyWish, decode_key_wish, encode
 
 
 @click.group()
@@ -22,7 +24,9 @@ def keys() -> None:
 
 
 @contextmanager
-def _opened(data: str | None, database: str | None, settings_file: Path | None) -> Iterator[tuple[Settings, Storage]]:
+def _opened(
+    data: str | None, database: str | None, settings_file: Path | None
+) -> Iterator[tuple[NodeSettings, Storage]]:
     settings = read_settings(settings_file, data=data, database=database)
     with closing(storage_of(settings)) as storage:
         yield settings, storage
@@ -34,7 +38,16 @@ def _opened(data: str | None, database: str | None, settings_file: Path | None) 
 @click.option("--plan", default=FULL_PLAN.name, show_default=True, help="Plan of the key.")
 @click.option("--admin", is_flag=True, help="A key that manages accounts and has no sources.")
 @click.option("--expires-in-days", type=click.IntRange(1, MAX_KEY_DAYS), help="Days until the key stops working.")
-def create(
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice([scope.value for scope in Scope]),
+    help="What the key is limited to; repeat it. Without it, everything.",
+)
+@click.option("--browser", is_flag=True, help="A key for pages of the origins given, and for people who are signed.")
+@click.option("--origin", "origins", multiple=True, help="Origin of pages that use a browser key; repeat it.")
+def create(  # one for each option
     *,
     data: str | None,
     database: str | None,
@@ -43,11 +56,22 @@ def create(
     plan: str,
     admin: bool,
     expires_in_days: int | None,
+    scopes: tuple[str, ...],
+    browser: bool,
+    origins: tuple[str, ...],
 ) -> None:
     """Make a key and print it, alone, on standard output. It cannot be shown again."""
+    if browser != bool(origins):
+        raise click.UsageError("--browser and --origin belong together: name the origins of the pages.")
     with _opened(data, database, settings_file) as (settings, storage):
         _require_plan(settings, plan)
-        record, key = make_key(storage, account=account, plan=plan, admin=admin, days=expires_in_days)
+        limits = KeyLimits(scopes=scopes, origins=origins)
+        try:
+            record, key = make_key(
+                storage, account=account, plan=plan, admin=admin, days=expires_in_days, limits=limits
+            )
+        except InvalidInput as error:
+            raise click.UsageError(error.detail) from error
     click.echo(
         f"Key {record.key_id} of account {account!r}, plan {plan!r}. Keep it: only its hash is stored.",
         err=True,
@@ -55,12 +79,57 @@ def create(
     click.echo(key)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLimits:
+    """What a key is limited to: scopes, none for all, and the origins of a browser key."""
+
+    scopes: Sequence[str] = ()
+    origins: Sequence[str] = ()
+
+
 def make_key(
-    storage: Storage, *, account: str, plan: str, admin: bool = False, days: int | None = None
+    storage: Storage,
+    *,
+    account: str,
+    plan: str,
+    admin: bool = False,
+    days: int | None = None,
+    limits: KeyLimits = KeyLimits(),
 ) -> tuple[KeyRecord, str]:
-    """Store a new key and return its record with the key itself."""
-    wish = KeyWish(account=account, plan=plan, admin=admin, expires_in_days=days)
-    return administration.make_key(storage, wish, actor=COMMAND_LINE)
+    """Store a new key and return its record with the key itself.
+
+    Raises:
+        InvalidInput: the limits contradict each other, or an origin is none.
+    """
+    request = KeyWish(
+        account=account,
+        plan=plan,
+        admin=admin,
+        expires_in_days=days,
+        scopes=tuple(map(Scope, limits.scopes)),
+        origins=limits.origins,
+    )
+    # Decoded as if it had come over HTTP, so that the rules of a key are written once.
+    return administration.make_key(storage, decode_key_wish(encode(request)), actor=COMMAND_LINE)
+
+
+@keys.command()
+@database_options
+@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account; made if missing.")
+@click.option("--roll", is_flag=True, help="Replace the secret that the account has.")
+def secret(*, data: str | None, database: str | None, settings_file: Path | None, account: str, roll: bool) -> None:
+    """Make the secret with which an account signs people, and print it, alone, on standard output."""
+    with _opened(data, database, settings_file) as (_, storage):
+        if storage.accounts.signing_secret(account) is not None and not roll:
+            click.echo(
+                f"penchant: the account {account!r} has a signing secret. --roll replaces it; what the old one has "
+                "signed ends within a second.",
+                err=True,
+            )
+            sys.exit(1)
+        made = administration.roll_secret(storage, account, actor=COMMAND_LINE)
+    click.echo(f"The signing secret of account {account!r}. Keep it on your server: it signs for all people.", err=True)
+    click.echo(made.secret)
 
 
 @keys.command(name="list")
@@ -69,13 +138,14 @@ def make_key(
 def list_keys(*, data: str | None, database: str | None, settings_file: Path | None, as_json: bool) -> None:
     """List every key by its id, with its state; revoked ones stay listed."""
     with _opened(data, database, settings_file) as (_, storage):
-        for record in storage.list_keys():
+        for record in storage.keys.list_all():
             told = administration.key_answer(record)
-            columns = (told.key_id, told.account, told.plan, told.role, told.state, told.created_at)
+            limits = (",".join(told.scopes), *told.origins)
+            columns = (told.key_id, told.account, told.plan, told.role, told.state, told.created_at, *limits)
             click.echo(encode(told).decode() if as_json else "\t".join(columns))
 
 
-def _require_plan(settings: Settings, plan: str) -> None:
+def _require_plan(settings: NodeSettings, plan: str) -> None:
     if settings.plan(plan) is None:
         raise click.BadParameter(f"no plan is called {plan!r}; known are {', '.join(settings.plan_names())}.")
 
@@ -89,12 +159,12 @@ def set_plan(*, data: str | None, database: str | None, settings_file: Path | No
     with _opened(data, database, settings_file) as (settings, storage):
         _require_plan(settings, plan)
         _require_key(storage, key_id)
-        was_other = storage.set_plan(key_id, plan, actor=COMMAND_LINE)
+        was_other = storage.keys.set_plan(key_id, plan, actor=COMMAND_LINE)
     click.echo(f"Key {key_id} is in the plan {plan!r}{'' if was_other else ', as it was'}.", err=True)
 
 
 def _require_key(storage: Storage, key_id: str) -> None:
-    if storage.find_key(key_id) is None:
+    if storage.keys.find(key_id) is None:
         click.echo(f"penchant: no key has the id {key_id!r}; see `penchant keys list`.", err=True)
         sys.exit(1)
 
@@ -106,5 +176,5 @@ def revoke(data: str | None, database: str | None, settings_file: Path | None, k
     """Revoke a key; it stops working within a second on every process."""
     with _opened(data, database, settings_file) as (_, storage):
         _require_key(storage, key_id)
-        was_active = storage.revoke_key(key_id, actor=COMMAND_LINE)
+        was_active = storage.keys.revoke(key_id, actor=COMMAND_LINE)
     click.echo(f"Key {key_id} is revoked." if was_active else f"Key {key_id} was revoked already.", err=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from penchant.bootstrap import HOUSEKEEPING_LOCK, METRICS_FOLDER, METRICS_LOCK
+from penchant.bootstrap import HOUSEKEEPING_LOCK, METRICS_FOLDER, METRICS_LOCK, server_options
 from penchant.cli.options import database_options, read_settings
 from penchant.errors import Refused
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.election import Election
-from penchant.settings import Settings
-from penchant.storage import Comparison, Contents, Side, back_up, compare_sides
+from penchant.settings import NodeSettings
+from penchant.storage import BackupContents, MoveSide, TableComparison, back_up, compare_sides
 from penchant.storage import move as move_data
 from penchant.storage import restore as restore_data
 
@@ -64,7 +64,7 @@ def move(
     """
     settings = read_settings(settings_file, data=data, database=database)
     folder = Path(settings.data)
-    old, new = Side(folder=folder, url=settings.database), _side(target)
+    old, new = _side(folder, settings.database, settings), _target_side(target, settings)
     if only_compare:
         compared = compare_sides(old, new)
     else:
@@ -99,7 +99,7 @@ def _is_locked(place: Path) -> bool:
     return False
 
 
-def _require_sqlite(settings: Settings, tool: str) -> None:
+def _require_sqlite(settings: NodeSettings, tool: str) -> None:
     if settings.database is not None:
         raise Refused(
             f"The data is in PostgreSQL, which has its own tool for this, {tool}: docs/operations.md says how. "
@@ -107,19 +107,23 @@ def _require_sqlite(settings: Settings, tool: str) -> None:
         )
 
 
-def _side(target: str) -> Side:
+def _side(folder: Path, url: str | None, settings: NodeSettings) -> MoveSide:
+    return MoveSide(folder=folder, url=url, options=server_options(settings))
+
+
+def _target_side(target: str, settings: NodeSettings) -> MoveSide:
     if "://" in target:
-        return Side(folder=Path(), url=target)
-    return Side(folder=Path(target))
+        return _side(Path(), target, settings)
+    return _side(Path(target), None, settings)
 
 
-def _show(contents: Contents) -> None:
+def _show(contents: BackupContents) -> None:
     for source in contents.sources:
         click.echo(f"  {source.account}/{source.name}: {source.pieces} pieces, {source.interactions} interactions")
     click.echo(f"  {len(contents.sources)} sources, {contents.keys} keys")
 
 
-def _show_compared(compared: Iterable[Comparison]) -> None:
+def _show_compared(compared: Iterable[TableComparison]) -> None:
     """Print a line for each table that holds anything on either side: its rows and checksum, both where they differ."""
     name = ""
     for each in compared:

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import click
 
-from penchant.settings import MAX_WORKERS, Settings, load_settings
+from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ACCOUNT = "default"
 COMMAND_LINE = "command-line"
-"""How the audit log names whoever has the command line."""
+"""The actor of the command line in the audit log."""
 
 
 def database_options(function: Command) -> Command:
@@ -39,7 +39,7 @@ def listening_options(function: Command) -> Command:
     return click.option("--host", help="Address to listen on (default 127.0.0.1).")(function)
 
 
-def read_settings(settings_file: Path | None, **overrides: Any) -> Settings:
+def read_settings(settings_file: Path | None, **overrides: Any) -> NodeSettings:
     """Return the settings of a command, and make files that it writes readable by their owner only."""
     os.umask(0o077)
     return load_settings(overrides, file=settings_file)

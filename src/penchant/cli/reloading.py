@@ -1,22 +1,22 @@
-"""What happens on SIGHUP? The settings are read anew, and all processes go by them, without a restart."""
+"""Reloading on SIGHUP: the settings are read anew, and all processes go by them without a restart."""
 
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from penchant.errors import InvalidSettings
-from penchant.settings import Settings, changed_settings, merge_settings, publish_settings
+from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger, start_logging
 
 
-class Reloading:
+class SettingsReloader:
     """Reads the settings of a running service anew when asked to, in a thread of its own.
 
     What cannot be read or accepted leaves everything as it was. ``folder`` is where the processes of the service
     count together.
     """
 
-    def __init__(self, reading: Callable[[], Settings], settings: Settings, folder: Path) -> None:
+    def __init__(self, reading: Callable[[], NodeSettings], settings: NodeSettings, folder: Path) -> None:
         self._reading = reading
         self._settings = settings
         self._folder = folder
@@ -34,7 +34,7 @@ class Reloading:
             merged = merge_settings(self._settings, read)
             publish_settings(self._folder, merged)
         except (InvalidSettings, OSError) as error:
-            # The message says whose fault it is; where it was found out helps nobody.
+            # The message says what is wrong with the settings; a traceback would add nothing.
             logger.error("the settings stay as they were: %s", error)
             return
         changed = changed_settings(self._settings, merged)
@@ -48,5 +48,6 @@ class Reloading:
     def _run(self) -> None:
         while True:
             self._asked.wait()
+            # Cleared before reading: a signal that comes while the settings are read has them read once more.
             self._asked.clear()
             self.reload()

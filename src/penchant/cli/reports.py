@@ -1,4 +1,4 @@
-"""``penchant usage`` and ``audit``: what have accounts used, and who changed what?"""
+"""``penchant usage`` and ``audit``: what accounts have used, and who changed what."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ def usage(
     """Tell the recommendation answers of a month by account, and the sources and pieces that it has now."""
     settings = read_settings(settings_file, data=data, database=database)
     with closing(storage_of(settings)) as storage:
-        told = usage_answers(storage.accounts_usage(month, account_id=_account_id(storage, account)))
+        told = usage_answers(storage.accounts.list_usage(month, account_id=_account_id(storage, account)))
     rows = ({"month": month} | _members(row) for row in told)
     _print(("month", "account", "answers", "sources", "pieces"), rows, as_json=as_json)
 
@@ -75,7 +75,7 @@ def audit(
     """Tell who changed what, newest first: keys by their id, and the command line."""
     settings = read_settings(settings_file, data=data, database=database)
     with closing(storage_of(settings)) as storage:
-        told = audit_answers(storage.audit_log(account_id=_account_id(storage, account), limit=limit))
+        told = audit_answers(storage.accounts.list_audit(account_id=_account_id(storage, account), limit=limit))
     _print(("recordedAt", "account", "actor", "action", "subject"), map(_members, told), as_json=as_json)
 
 
@@ -86,7 +86,7 @@ def _members(record: msgspec.Struct) -> dict[str, Any]:
 def _account_id(storage: Storage, name: str | None) -> int | None:
     if name is None:
         return None
-    found = storage.find_account(name)
+    found = storage.accounts.find(name)
     if found is None:
         click.echo(f"penchant: no account is called {name!r}; see `penchant usage`.", err=True)
         sys.exit(1)

@@ -13,20 +13,19 @@ from pathlib import Path
 
 import click
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from penchant.bootstrap import kernel_folder, run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import database_options, listening_options, read_settings
-from penchant.cli.reloading import Reloading
+from penchant.cli.reloading import SettingsReloader
 from penchant.live.compiling import forget_ready
-from penchant.settings import Settings
+from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
-HEADER_TIMEOUT_MS = 10_000
 RESTART_PAUSE_S = 0.5
 """Pause before a builder that has ended is replaced."""
 KILL_TIMEOUT_S = 10
@@ -51,17 +50,19 @@ def serve(
     run(reading(), reading)
 
 
-def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> None:
+def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = None) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are finished.
 
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
     require_free_port(settings.host, settings.port)
     if settings.tracing_endpoint is not None:
+        # As below for the database: a missing package is one clear message. Every process sends spans of its own.
         send_spans(settings.tracing_endpoint)
         tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
+    # Not forked: a fork would copy locks that threads hold, for ever.
     multiprocessing.set_start_method("spawn", force=True)
     start_logging(settings.log_level, settings.log_format)
     address = f"http://{settings.host}:{settings.port}{settings.base_path}"
@@ -74,10 +75,12 @@ def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> No
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGI,
+        # Where the protocol is still to be recognised, no timeout runs: silent sockets would stay for ever.
+        http=HTTPModes.http1,
         workers=settings.workers,
         websockets=False,
         backpressure=BACKPRESSURE,
-        http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT_MS),
+        http1_settings=HTTP1Settings(header_read_timeout=round(settings.header_timeout_s * 1000)),
         log_enabled=False,
         ssl_cert=None if settings.tls_certificate is None else Path(settings.tls_certificate),
         ssl_key=None if settings.tls_key is None else Path(settings.tls_key),
@@ -86,15 +89,22 @@ def run(settings: Settings, reading: Callable[[], Settings] | None = None) -> No
     )
     forget_ready(kernel_folder(settings))
     with shared_metrics(settings) as folder, builder_process(settings):
-        hang_up = server.signal_handler_interrupt if reading is None else Reloading(reading, settings, folder).ask
+        hang_up = (
+            server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
+        )
         # By then the server has set a handler of its own, which would start all workers anew.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
         server.serve(target_loader=functools.partial(worker_application, settings, os.getpid()), wrap_loader=False)
 
 
 @contextlib.contextmanager
-def builder_process(settings: Settings) -> Iterator[None]:
-    """Keep a process running that builds the index, and start another one whenever it ends."""
+def builder_process(settings: NodeSettings) -> Iterator[None]:
+    """Keep a process running that builds the index, and start another one whenever it ends.
+
+    keeper thread   start --> alive --(it ended)--> pause --> start another one
+                                |
+                                +--(the block ends)--> the thread ends, the process is told to
+    """
     ended = threading.Event()
     running: list[multiprocessing.Process] = []
 

@@ -1,4 +1,4 @@
-"""``penchant tune``: would other settings have done better, and by how much? Applied only where that is asked for."""
+"""``penchant tune``: whether other settings would have done better, and by how much; applied on request only."""
 
 import sys
 import time
@@ -10,31 +10,26 @@ import click
 import msgspec
 
 from penchant.bootstrap import storage_of
-from penchant.cli.histories import Origin, history_options, kernels_for, origin_of, progress
+from penchant.cli.histories import (
+    HistoryOrigin,
+    history_options,
+    kernels_for,
+    origin_of,
+    progress,
+    trial_of,
+    trial_options,
+)
 from penchant.cli.tuned import TunedSource
-from penchant.evaluation import contest, splits, tuning
+from penchant.evaluation import tuning
 from penchant.evaluation.intervals import Estimate
-from penchant.evaluation.report import Figure
-from penchant.evaluation.tuning import Tuned, TuningWish
-from penchant.model import InteractionType
+from penchant.evaluation.report import MeanFigure
+from penchant.evaluation.tuning import TuningRequest, TuningResult
 from penchant.wire import encode, encode_settings
 
 
 @click.command()
 @history_options
-@click.option(
-    "--split",
-    type=click.Choice(splits.KINDS),
-    default="time",
-    show_default=True,
-    help="Hold out the last fifth of each person's interactions, a random fifth, or all after one moment.",
-)
-@click.option(
-    "--relevant",
-    multiple=True,
-    type=click.Choice([kind.value for kind in InteractionType]),
-    help="Type of held-out interaction that counts as liked; repeat it (default Purchase, RateLike, Bookmark).",
-)
+@trial_options
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 86_400),
@@ -56,42 +51,35 @@ from penchant.wire import encode, encode_settings
     show_default=True,
     help="People to try settings on at most, drawn by the seed; three times as many judge the best.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all draws.")
 @click.option("--apply", "is_applied", is_flag=True, help="Put better settings in force; the former ones are kept.")
 @click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
 @click.option("--force", is_flag=True, help="Roll back although the settings were changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def tune(
     *,
-    split: str,
-    relevant: tuple[str, ...],
     seconds: float,
     candidates: int,
     people: int,
-    seed: int,
     is_applied: bool,
     rollback: bool,
     force: bool,
     as_json: bool,
-    **origin: Any,
+    **options: Any,
 ) -> None:
     """Try settings by replay of a source's own history, and propose those that are certainly better.
 
     Weights of categories and types of interaction, the half-life and the blend are chosen on one part of what was held
-    out, and judged on another that nobody has looked at. Nothing is changed without --apply.
+    out, and judged on another that was not looked at before. Nothing is changed without --apply.
     """
+    trial, origin = trial_of(options, people=people)
     found = origin_of(**origin)
     if (is_applied or rollback) and (found.source is None or found.source_settings is not None):
         raise click.UsageError("--apply and --rollback are for a --source, and its own settings.")
     if rollback:
         _roll_back(found, force=force)
         return
-    wish = TuningWish(
-        wish=contest.Wish(
-            split=splits.SplitWish(kind=split, seed=seed),  # type: ignore[arg-type]  # click has checked it
-            relevant=tuple(map(InteractionType, relevant)) or contest.RELEVANT,
-            people=people,
-        ),
+    request = TuningRequest(
+        trial=trial,
         candidates=candidates,
         seconds=seconds,
         test_people=3 * people,
@@ -99,7 +87,8 @@ def tune(
     with progress() as tell:
         history = found.read()
         with kernels_for(history, min(people, history.person_count) * candidates, found.settings):
-            tuned = tuning.tune(history, wish, tell, time.monotonic)
+            tuned = tuning.tune(history, request, tell, time.monotonic)
+    # The database was closed after the history was read: a search takes minutes.
     applied = is_applied and tuned.better
     if applied:
         with closing(storage_of(found.settings)) as storage:
@@ -110,18 +99,18 @@ def tune(
     _show(tuned, applied=applied)
 
 
-def _roll_back(origin: Origin, *, force: bool) -> None:
+def _roll_back(origin: HistoryOrigin, *, force: bool) -> None:
     with closing(storage_of(origin.settings)) as storage:
         last = _of(origin, storage).roll_back(force=force)
     click.echo(f"The settings of {last.source} are again those from before {last.applied_at}.")
 
 
-def _of(origin: Origin, storage: Any) -> TunedSource:
+def _of(origin: HistoryOrigin, storage: Any) -> TunedSource:
     return TunedSource(storage, Path(origin.settings.data), origin.account, str(origin.source))
 
 
-def _members(tuned: Tuned, *, applied: bool) -> dict[str, Any]:
-    """Return what came of it as JSON; ``settings`` are ``None`` where nothing better was found."""
+def _members(tuned: TuningResult, *, applied: bool) -> dict[str, Any]:
+    """Return the result as JSON; ``settings`` are ``None`` where nothing better was found."""
     figures = {
         "validationGain": tuned.validation_gain,
         "testBefore": tuned.test_before,
@@ -136,10 +125,11 @@ def _members(tuned: Tuned, *, applied: bool) -> dict[str, Any]:
         "validationPeople": tuned.validation_people,
         "testPeople": tuned.test_people,
         "sureValidationGain": round(tuned.sure_gain, 5),
-    } | {name: Figure.of(estimate) for name, estimate in figures.items()}
+    } | {name: MeanFigure.of(estimate) for name, estimate in figures.items()}
 
 
-def _show(tuned: Tuned, *, applied: bool) -> None:
+def _show(tuned: TuningResult, *, applied: bool) -> None:
+    """Print the result for people: what changes, by how much, and how to put it in force."""
     click.echo(
         f"Tried {tuned.tried} settings on {tuned.validation_people:,} people; "
         f"{tuned.test_people:,} judged the best, by what was held out from all."
@@ -148,11 +138,11 @@ def _show(tuned: Tuned, *, applied: bool) -> None:
         click.echo("Nothing is certainly better than the settings in force.")
         if tuned.settings != tuned.before:
             click.echo(
-                f"The best gained {_told(tuned.validation_gain)} where it was chosen (by {tuned.sure_gain:+.4f} at "
-                f"least, for the best of so many), and {_told(tuned.gain)} elsewhere."
+                f"The best gained {_gain(tuned.validation_gain)} where it was chosen (by {tuned.sure_gain:+.4f} at "
+                f"least, for the best of so many), and {_gain(tuned.gain)} elsewhere."
             )
         return
-    click.echo(f"NDCG@10 {tuned.test_before.value:.4f} becomes {tuned.test_after.value:.4f}: {_told(tuned.gain)}")
+    click.echo(f"NDCG@10 {tuned.test_before.value:.4f} becomes {tuned.test_after.value:.4f}: {_gain(tuned.gain)}")
     before, after = (msgspec.json.decode(encode_settings(each)) for each in (tuned.before, tuned.settings))
     for name, one, other in tuning.changed_members(before, after):
         click.echo(f"  {name}: {_plain(one)} -> {_plain(other)}")
@@ -167,5 +157,5 @@ def _plain(value: object) -> str:
     return "default" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _told(estimate: Estimate) -> str:
+def _gain(estimate: Estimate) -> str:
     return f"{estimate.value:+.4f} [{estimate.low:+.4f}, {estimate.high:+.4f}]"

@@ -1,4 +1,4 @@
-"""What was in force before settings were tuned? A file for each source in the data folder, the latest last."""
+"""Settings before tuning: what was in force, in a file of the data folder for each source, the latest last."""
 
 import os
 import time
@@ -14,10 +14,10 @@ from penchant.wire import decode_settings, encode_settings, format_timestamp
 
 FOLDER = "tuned"
 MOST = 20
-"""Changes of a source that are kept."""
+"""Changes of a source that are kept. Why in files: D68 of docs/decisions.md."""
 
 
-class Tuning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AppliedTuning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A change of settings that was applied, and can be taken back."""
 
     applied_at: str
@@ -38,8 +38,8 @@ class TunedSource:
         """
         self._storage = storage
         self._account, self._source = account, source
-        account_id = storage.find_account(account)
-        head = None if account_id is None else storage.head(account_id, source)
+        account_id = storage.accounts.find(account)
+        head = None if account_id is None else storage.sources.read_head(account_id, source)
         if head is None:
             raise UnknownSource(f"The account {account!r} has no source {source!r}.")
         self._head: SourceHead = head
@@ -47,7 +47,7 @@ class TunedSource:
 
     def settings(self) -> SourceSettings:
         """Return the settings in force."""
-        _, curation = self._storage.read_curation(self._head.account_id, self._source)
+        _, curation = self._storage.sources.read_curation(self._head.account_id, self._source)
         return decode_settings(curation.settings) if curation.settings else SourceSettings()
 
     def apply(self, before: SourceSettings, after: SourceSettings) -> None:
@@ -59,13 +59,14 @@ class TunedSource:
         if self.settings() != before:
             raise Refused("The settings have changed meanwhile; tune again.")
         moment = format_timestamp(time.time_ns() // 1_000_000)
-        change = Tuning(
+        change = AppliedTuning(
             applied_at=moment,
             account=self._account,
             source=self._source,
             before=msgspec.Raw(encode_settings(before)),
             after=msgspec.Raw(encode_settings(after)),
         )
+        # Written down first: after a crash in between, the worst is a note of settings that were never put in force.
         kept = self._read()
         self._write([*kept, change][-MOST:])
         try:
@@ -74,7 +75,7 @@ class TunedSource:
             self._write(kept)
             raise
 
-    def roll_back(self, *, force: bool) -> Tuning:
+    def roll_back(self, *, force: bool) -> AppliedTuning:
         """Put in force what was before the latest change; return that change.
 
         Raises:
@@ -99,16 +100,17 @@ class TunedSource:
         )
         self._storage.submit(command).result()
 
-    def _read(self) -> list[Tuning]:
+    def _read(self) -> list[AppliedTuning]:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=list[Tuning])
+            return msgspec.json.decode(self._path.read_bytes(), type=list[AppliedTuning])
         except FileNotFoundError:
             return []
         except msgspec.DecodeError as error:
             raise Refused(f"{self._path} cannot be read ({error}); move it away.") from error
 
-    def _write(self, changes: list[Tuning]) -> None:
+    def _write(self, changes: list[AppliedTuning]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Under another name and renamed, so that a crash leaves the former file or the new one, and no half.
         written = self._path.with_suffix(".new")
         with written.open("wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(changes)) + b"\n")

@@ -1,4 +1,4 @@
-"""``penchant check`` and ``reindex``: is all well with what is stored, and can the index be made anew?"""
+"""``penchant check`` and ``reindex``: compare the index with what is stored, and make it anew."""
 
 import sys
 from contextlib import closing
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from penchant.bootstrap import index_folder, storage_of
+from penchant.bootstrap import index_folder, kernel_folder, storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.builder import SMALLEST_FILE
@@ -23,7 +23,8 @@ def check(*, data: str | None, database: str | None, settings_file: Path | None)
     """Check that what is stored agrees with itself, and the index with it; exit code 1 where it does not."""
     settings = read_settings(settings_file, data=data, database=database)
     with closing(storage_of(settings)) as storage:
-        problems = storage.check() or list(index_problems(storage, index_folder(settings)))
+        # Only one of the two: an index that agrees with rows that are wrong would say nothing.
+        problems = storage.upkeep.check() or list(index_problems(storage, index_folder(settings)))
     for problem in problems:
         click.echo(problem)
     if problems:
@@ -43,7 +44,7 @@ def reindex(
     with closing(storage_of(settings)) as storage:
         chosen = None if source is None else _number(storage, account, source)
         try:
-            made = _make_anew(storage, index_folder(settings), chosen)
+            made = _make_anew(storage, index_folder(settings), kernel_folder(settings), chosen)
         except OSError as error:
             raise StorageUnavailable(f"The index cannot be written ({error.strerror}).") from error
     click.echo(
@@ -52,10 +53,10 @@ def reindex(
     )
 
 
-def _make_anew(storage: Storage, folder: Path, chosen: int | None) -> int:
+def _make_anew(storage: Storage, folder: Path, kernels: Path, chosen: int | None) -> int:
     """Build the files of all sources, or of one; return how many sources have any."""
     made = set()
-    for builder in index_builders(storage, folder, Metrics()).values():
+    for builder in index_builders(storage, folder, Metrics(), kernels=kernels).values():
         with builder.writing():
             for head in builder.sources():
                 if chosen in {None, head.source_id}:
@@ -65,7 +66,7 @@ def _make_anew(storage: Storage, folder: Path, chosen: int | None) -> int:
 
 
 def _number(storage: Storage, account: str, source: str) -> int:
-    head = storage.head(storage.account_id(account), source)
+    head = storage.sources.read_head(storage.accounts.ensure(account), source)
     if head is None:
         raise UnknownSource("The account has no source of this name.")
     return head.source_id

@@ -3,7 +3,9 @@
 It speaks the interface over HTTP alone, and shares nothing with a service but the records in which both write it.
 """
 
-from penchant.client.clients import AsyncClient, Client
+from penchant import __version__
+from penchant.client.async_client import AsyncClient
+from penchant.client.blocking_client import Client
 from penchant.client.errors import (
     BodyTooLarge,
     ClientError,
@@ -12,6 +14,7 @@ from penchant.client.errors import (
     Forbidden,
     IndexNotReady,
     InternalError,
+    InvalidArgument,
     InvalidInput,
     InvalidSyntax,
     MalformedPath,
@@ -44,7 +47,9 @@ from penchant.client.errors import (
 )
 from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
-from penchant.wire.records import Interaction, InteractionType, Likings, Piece, Settings
+from penchant.wire import InteractionType, Scope, sign_user
+from penchant.wire.frames import to_frame
+from penchant.wire.records import Interaction, Likings, Piece, Settings
 
 __all__ = [
     "Algorithm",
@@ -59,6 +64,7 @@ __all__ = [
     "Interaction",
     "InteractionType",
     "InternalError",
+    "InvalidArgument",
     "InvalidInput",
     "InvalidSyntax",
     "Likings",
@@ -75,6 +81,7 @@ __all__ = [
     "RateExceeded",
     "RequestTimeout",
     "Retries",
+    "Scope",
     "ServiceError",
     "Settings",
     "StorageUnavailable",
@@ -92,4 +99,7 @@ __all__ = [
     "UnreadableAnswer",
     "UnsupportedMediaType",
     "WrongMethod",
+    "__version__",
+    "sign_user",
+    "to_frame",
 ]

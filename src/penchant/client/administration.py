@@ -1,10 +1,11 @@
 """Requests that need a key with the admin role, and those that need none."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
 
-from penchant.client.requests import Answered, Request, query_of
-from penchant.wire import AuditLog, KeyAnswer, KeyList, KeyWish, NewKeyAnswer, UsageReport, encode
-from penchant.wire.records import Health
+from penchant.client.requests import Answered, Request, encode, query_of
+from penchant.wire import Addresses, SigningSecret, UsageReport
+from penchant.wire.records import AccountKey, AccountKeys, AuditRecords, Health, IssuedKey
 
 
 def usage(*, month: str | None = None) -> Request[UsageReport]:
@@ -12,41 +13,69 @@ def usage(*, month: str | None = None) -> Request[UsageReport]:
     return _reading("/-/admin/usage", UsageReport, month=month)
 
 
-def audit(*, limit: int | None = None) -> Request[AuditLog]:
+def audit(*, limit: int | None = None) -> Request[AuditRecords]:
     """Read who changed what, newest first: 100 entries without a limit, at most 1,000."""
-    return _reading("/-/admin/audit", AuditLog, limit=limit)
+    return _reading("/-/admin/audit", AuditRecords, limit=limit)
 
 
-def list_keys() -> Request[KeyList]:
+def list_keys() -> Request[AccountKeys]:
     """Read every key by its id, revoked ones as well."""
-    return _reading("/-/admin/keys", KeyList)
+    return _reading("/-/admin/keys", AccountKeys)
 
 
-def create_key(
-    account: str, *, plan: str = "full", admin: bool = False, expires_in_days: int | None = None
-) -> Request[NewKeyAnswer]:
+class KeyOptions(TypedDict, total=False):
+    """What a key may do and for how long: all scopes for ever, unless these say otherwise.
+
+    A key with ``origins`` is a browser key: for pages of these origins, and for people who are signed.
+    """
+
+    plan: str
+    admin: bool
+    expires_in_days: int | None
+    scopes: Sequence[str]
+    origins: Sequence[str]
+
+
+def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKey]:
     """Make a key, and its account where that is missing. The key itself is in this answer alone."""
-    wish = KeyWish(account=account, plan=plan, admin=admin, expires_in_days=expires_in_days)
-    return Request(method="POST", template="/-/admin/keys", answer=NewKeyAnswer, body=encode(wish))
+    wish: dict[str, Any] = {"account": account, **options}
+    wish["expiresInDays"] = wish.pop("expires_in_days", None)
+    # Not repeatable: where the answer is lost, another attempt would make a second key.
+    return Request(method="POST", template="/-/admin/keys", answer=IssuedKey, body=encode(wish))
 
 
-def revoke_key(key_id: str) -> Request[KeyAnswer]:
-    """Revoke a key, which may be revoked already."""
+def roll_secret(account: str) -> Request[SigningSecret]:
+    """Give an account, made if it is missing, another secret to sign people with; what the old one signed ends."""
     return Request(
-        method="DELETE", template="/-/admin/keys/{keyID}", places={"keyID": key_id}, answer=KeyAnswer, repeatable=True
+        method="POST",
+        template="/-/admin/accounts/{account}/secret",
+        places={"account": account},
+        answer=SigningSecret,
     )
 
 
-def set_plan(key_id: str, plan: str) -> Request[KeyAnswer]:
+def revoke_key(key_id: str) -> Request[AccountKey]:
+    """Revoke a key, which may be revoked already."""
+    return Request(
+        method="DELETE", template="/-/admin/keys/{keyID}", places={"keyID": key_id}, answer=AccountKey, repeatable=True
+    )
+
+
+def set_plan(key_id: str, plan: str) -> Request[AccountKey]:
     """Put a key into another plan."""
     return Request(
         method="PUT",
         template="/-/admin/keys/{keyID}/plan",
         places={"keyID": key_id},
-        answer=KeyAnswer,
+        answer=AccountKey,
         body=encode({"plan": plan}),
         repeatable=True,
     )
+
+
+def addresses() -> Request[Addresses]:
+    """Read where the documents, the dashboard and the OpenAPI document are."""
+    return _reading("/", Addresses)
 
 
 def live() -> Request[Health]:
@@ -69,9 +98,10 @@ def problem(code: str) -> Request[str]:
     return Request(method="GET", template="/-/problems/{code}", places={"code": code}, answer=str, repeatable=True)
 
 
-def openapi() -> Request[dict[str, Any]]:
-    """Read the interface as an OpenAPI 3.1 document."""
-    return _reading("/-/openapi.json", dict[str, Any])
+def openapi(*, generators: bool = False) -> Request[dict[str, Any]]:
+    """Read the interface as an OpenAPI 3.1 document, or as 3.0.3 for tools that take no values of several forms."""
+    options = {"for": "generators"} if generators else {}
+    return _reading("/-/openapi.json", dict[str, Any], **options)
 
 
 def docs() -> Request[str]:

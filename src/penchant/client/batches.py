@@ -1,14 +1,14 @@
-"""How do any number of entries become requests of an accepted size? One batch at a time, as the entries come."""
+"""Batches: any number of entries as requests of an accepted size, one batch at a time as the entries come."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from penchant.client.errors import ClientError, ServiceError
-from penchant.client.requests import Flow, Request
-from penchant.wire import BulkReceipt, Receipt, encode
+from penchant.client.requests import Flow, Request, encode
+from penchant.wire import BulkReceipt, Receipt
 
-MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_BODY_BYTES = 8 * 1024 * 1024
 """How large a body grows before another is begun: half of what the service takes by default."""
 
 Counted = TypeVar("Counted", Receipt, BulkReceipt)
@@ -40,6 +40,7 @@ def batches(
         batch.entries.append(encoded)
         batch.are_repeatable = batch.are_repeatable and is_repeatable(entry)
         size += len(encoded) + 1
+    # Nothing at all is one empty batch, so that there is an answer to return.
     if batch.entries or not batch.place:
         yield batch
 
@@ -58,6 +59,7 @@ def send_all(
         try:
             answer = yield request_of(batch)
         except ClientError as error:
+            # What was stored before is not taken back: the caller learns how far it came.
             error.stored = total
             if isinstance(error, ServiceError):
                 error.move(batch.place)

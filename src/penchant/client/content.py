@@ -1,6 +1,7 @@
 """Requests about a source and its pieces."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import date
 from types import NoneType
 from typing import TypedDict, Unpack
@@ -9,10 +10,10 @@ import msgspec
 
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.errors import moved
-from penchant.client.requests import Algorithm, Flow, Listing, Request, query_of, reading, several
-from penchant.wire import Receipt, SourceStatus
+from penchant.client.requests import Algorithm, Basis, Flow, ListingRequest, Request, query_of, reading, several
+from penchant.wire import ChangeLine, Receipt
 from penchant.wire.explained import SimilarPieces
-from penchant.wire.records import ContentList, IdList, Piece
+from penchant.wire.records import ContentList, IdList, Piece, SourceState
 
 MAX_PIECES = 2_000
 """Pieces in one request; ids to delete, too."""
@@ -40,7 +41,17 @@ class SimilarOptions(TypedDict, total=False):
     exclude: Iterable[str] | None
 
 
-class ExplainedOptions(SimilarOptions, total=False):
+class BasisOptions(SimilarOptions, total=False):
+    """As above; ``by`` tells whether similarity goes by content, by people who like both, or by the mean of these.
+
+    ``min_audience_version`` waits until what people like is known up to this version of the interactions.
+    """
+
+    by: Basis | None
+    min_audience_version: int | None
+
+
+class ExplainedOptions(BasisOptions, total=False):
     """As above; ``explain`` adds to each entry why it is there."""
 
     explain: bool | None
@@ -59,6 +70,7 @@ def submit_content(source: str, pieces: Iterable[Piece | Mapping[str, object]], 
 
 
 def _submission(source: str, batch: Batch) -> Request[Receipt]:
+    # Repeatable: pieces go by their id, so that a batch that arrives twice leaves what it left the first time.
     return Request(
         method="POST",
         template="/{source}/content",
@@ -70,8 +82,10 @@ def _submission(source: str, batch: Batch) -> Request[Receipt]:
 
 
 def _add(total: Receipt | None, receipt: Receipt, place: int) -> Receipt:
+    """Return the receipt of a call so far, with that of its next batch added."""
     if total is None:
         return receipt
+    # Pointers count from the first piece of the call; the version is that of the latest receipt.
     ignored = (*total.ignored, *(moved(pointer, place) for pointer in receipt.ignored))
     return msgspec.structs.replace(
         receipt,
@@ -93,14 +107,27 @@ def list_ids(source: str, **options: Unpack[PageOptions]) -> Request[IdList]:
     return reading("/{source}/ids", IdList, {"source": source}, options)
 
 
-def iterate_content(source: str, **options: Unpack[PageOptions]) -> Listing[Piece]:
+def iterate_content(source: str, **options: Unpack[PageOptions]) -> ListingRequest[Piece]:
     """Iterate over the pieces, ascending by id, while they arrive: all as of one moment, one in memory at a time."""
-    return Listing(list_content(source, **options), Piece)
+    return ListingRequest(list_content(source, **options), Piece)
 
 
-def iterate_ids(source: str, **options: Unpack[PageOptions]) -> Listing[str]:
+def iterate_ids(source: str, **options: Unpack[PageOptions]) -> ListingRequest[str]:
     """Iterate over the ids, ascending, while they arrive: all as of one moment, one in memory at a time."""
-    return Listing(list_ids(source, **options), str)
+    return ListingRequest(list_ids(source, **options), str)
+
+
+class ChangeOptions(TypedDict, total=False):
+    """What a follower has: the version ``since`` which it follows and the ``history`` of that; ``wait`` in seconds."""
+
+    since: int | None
+    history: str | None
+    wait: int | None
+
+
+def list_changes(source: str, **options: Unpack[ChangeOptions]) -> Request[list[ChangeLine]]:
+    """Read what became of the pieces after a version: a line where it begins, each change, and one where it ends."""
+    return replace(reading("/{source}/changes", list[ChangeLine], {"source": source}, options), lines=True)
 
 
 def get_content(source: str, content_id: str) -> Request[Piece]:
@@ -131,9 +158,9 @@ def delete_one_content(source: str, content_id: str) -> Request[None]:
     return _deletion("/{source}/content/{contentID}", places, repeatable=True)
 
 
-def get_source(source: str, *, at_least: int = 0) -> Request[SourceStatus]:
+def get_source(source: str, *, at_least: int = 0) -> Request[SourceState]:
     """Read where a source stands, once it has reached the version ``at_least``."""
-    return reading("/{source}", SourceStatus, {"source": source}, at_least=at_least)
+    return reading("/{source}", SourceState, {"source": source}, at_least=at_least)
 
 
 def delete_source(source: str, *, confirm: str) -> Request[None]:

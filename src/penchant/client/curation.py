@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from penchant.client.requests import Request, ids_body, reading
-from penchant.wire import encode
+from penchant.client.requests import Request, encode, ids_body, reading
 from penchant.wire.records import Settings
 
 _WHITELIST, _BLACKLIST, _SETTINGS = "/{source}/whitelist", "/{source}/blacklist", "/{source}/settings"

@@ -1,4 +1,4 @@
-"""What can go wrong for a program that uses the service? One class for each error that the interface names.
+"""Errors for programs that use the service: one class for each error that the interface names.
 
 Classes of a kind share a parent, so that a program can catch as much as it can handle: `UnknownPiece` is a
 `NotFound` is a `ServiceError` is a `ClientError`.
@@ -22,6 +22,10 @@ class ClientError(Exception):
     stored: Receipt | BulkReceipt | None = None
 
 
+class InvalidArgument(ClientError, TypeError, ValueError):
+    """What a method was given cannot be sent: a blank id, a value that JSON does not have, a client that is closed."""
+
+
 class ConnectionLost(ClientError):
     """No answer came. Whether the request was carried out is not known, unless it was never ``sent``."""
 
@@ -35,7 +39,7 @@ class UnreadableAnswer(ClientError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class AnswerDetails:
     """What an answer tells beside its problem."""
 
     status: int
@@ -52,7 +56,7 @@ class ServiceError(ClientError):
     own_code: ClassVar[str] = ""
     own_status: ClassVar[int] = 0
 
-    def __init__(self, problem: Problem, told: Told) -> None:
+    def __init__(self, problem: Problem, told: AnswerDetails) -> None:
         super().__init__(problem.detail)
         self.code = problem.code
         self.title = problem.title
@@ -92,6 +96,12 @@ class MalformedPath(NotAcceptable):
     """A name or an id holds a control character."""
 
     own_code = "malformed-path"
+
+
+class MalformedRequest(NotAcceptable):
+    """The request's head breaks the rules of HTTP; something between this client and the service changes it."""
+
+    own_code = "malformed-request"
 
 
 class InvalidSyntax(NotAcceptable):
@@ -170,6 +180,18 @@ class NotAnAdmin(Forbidden):
     """Only a key with the admin role may do this."""
 
     own_code = "not-an-admin"
+
+
+class OriginNotAllowed(Forbidden):
+    """Pages of this origin may not call the service."""
+
+    own_code = "origin-not-allowed"
+
+
+class OutsideScope(Forbidden):
+    """The key is limited to other scopes than the one that the detail names."""
+
+    own_code = "outside-scope"
 
 
 class TooManySources(Forbidden):
@@ -289,18 +311,20 @@ _BY_STATUS: dict[int, type[ServiceError]] = {
 _SERVER_SIDE = 500
 
 
-def error_of(body: bytes, told: Told) -> ServiceError:
+def error_of(body: bytes, told: AnswerDetails) -> ServiceError:
     """Return the error that an answer stands for, also one of a proxy or a code that came up later."""
     try:
         problem = msgspec.json.decode(body, type=Problem)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         detail = "The answer is no error of this service; a proxy may have given it."
         problem = Problem(type="about:blank", title="Not answered", status=told.status, detail=detail, code="")
+    # The code first, which says most; a newer service may have one that is not known here, but its status is.
     family = BY_CODE.get(problem.code) or _BY_STATUS.get(told.status) or _by_class(told.status)
     return family(problem, told)
 
 
 def _by_class(status: int) -> type[ServiceError]:
+    # Of a proxy that does not reach the service.
     if status in {502, 504}:
         return Unavailable
     return ServiceError if status >= _SERVER_SIDE else NotAcceptable

@@ -1,4 +1,4 @@
-"""What of a request's way does not depend on who waits for it? How it is written, and what an answer means."""
+"""The exchange with a service: how a request is written for httpx, and what an answer or a lost connection means."""
 
 import contextlib
 import threading
@@ -8,7 +8,14 @@ from time import time
 from typing import Any
 
 from penchant import __version__
-from penchant.client.errors import ConnectionLost, ServiceError, Told, UnreadableAnswer, error_of
+from penchant.client.errors import (
+    AnswerDetails,
+    ConnectionLost,
+    InvalidArgument,
+    ServiceError,
+    UnreadableAnswer,
+    error_of,
+)
 from penchant.client.requests import Request
 
 try:
@@ -16,8 +23,10 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("the client needs httpx: install penchant[client]") from error
 
-__all__ = ["Exchange", "Versions", "error_in", "failed", "httpx", "translated"]
+__all__ = ["TIMEOUT_S", "ServiceConnection", "Versions", "error_in", "failed", "httpx", "translated"]
 
+TIMEOUT_S = 30.0
+"""How long a part of an answer may take: more than the service itself waits for anything."""
 _MIN_VERSION, _VERSION, _REQUEST_ID = "x-penchant-min-version", "x-penchant-version", "x-request-id"
 _FIRST_UNFIT_STATUS = 300
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -40,7 +49,7 @@ class Versions:
         return self._by_source.get(source or "", 0)
 
 
-class Exchange:
+class ServiceConnection:
     """Writes requests to one address, and reads what is answered there."""
 
     def __init__(self, address: str, key: str, *, wait: bool) -> None:
@@ -53,9 +62,10 @@ class Exchange:
 
     def written(self, request: Request[Any]) -> dict[str, Any]:
         """Return a request as arguments of httpx."""
-        headers = dict(self._headers)
+        headers = self._headers | dict(request.headers)
         if request.body is not None:
             headers["content-type"] = "application/json"
+        # A client that has written sees its own change, on whichever node: that is what `wait` means.
         least = max(request.at_least, self.versions.of(request.source) if self._wait and request.reads else 0)
         if least:
             headers[_MIN_VERSION] = str(least)
@@ -81,7 +91,7 @@ def failed(response: httpx.Response) -> bool:
 
 def error_in(response: httpx.Response) -> ServiceError:
     """Return the error that an answer, read to its end, stands for."""
-    told = Told(
+    told = AnswerDetails(
         status=response.status_code,
         request_id=response.headers.get(_REQUEST_ID),
         retry_after_s=_seconds(response.headers.get("retry-after", "")),
@@ -101,11 +111,14 @@ def _seconds(retry_after: str) -> float | None:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Have what httpx raises for lost connections raised as `ConnectionLost`."""
+    """Have what httpx raises raised as a `ClientError`."""
     try:
         yield
+    except (httpx.InvalidURL, UnicodeEncodeError) as error:
+        raise InvalidArgument(f"The request cannot be sent: {error}") from error
     except httpx.DecodingError as error:
         raise UnreadableAnswer(f"The answer's encoding cannot be read: {error}") from error
     except httpx.TransportError as error:
+        # Where no connection was made nothing was sent, so that any request may be sent again.
         sent = not isinstance(error, _NEVER_SENT)
         raise ConnectionLost(f"No answer came: {error or type(error).__name__}", sent=sent) from error

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import batches
-from penchant.client.content import ExplainedOptions, SimilarOptions
+from penchant.client.content import BasisOptions, ExplainedOptions, SimilarOptions
 from penchant.client.people import PersonalOptions, RecommendOptions
-from penchant.client.requests import Answered, Flow, Request, query_of, reading, several
-from penchant.wire import SettingsPreview, encode
+from penchant.client.requests import Answered, Flow, Request, encode, headers_of, query_of, reading, several
+from penchant.wire import SettingsPreview
 from penchant.wire.explained import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
 from penchant.wire.records import Likings, Piece, Settings
 
@@ -26,7 +26,7 @@ class PreviewOptions(TypedDict, total=False):
     take: int | None
 
 
-def why_similar(source: str, content_id: str, other: str, **options: Unpack[SimilarOptions]) -> Request[SimilarPlace]:
+def why_similar(source: str, content_id: str, other: str, **options: Unpack[BasisOptions]) -> Request[SimilarPlace]:
     """Read where the other piece stands among those similar to a piece, and why, or why not."""
     places = {"source": source, "contentID": content_id, "other": other}
     return reading("/{source}/content/{contentID}/why/{other}", SimilarPlace, places, options)
@@ -50,7 +50,7 @@ def preview_similar(
 def preview_recommendation(
     source: str, likings: Likings | Mapping[str, object], **options: Unpack[RecommendOptions]
 ) -> Request[AnonymousPieces]:
-    """Read what somebody may like of whom nothing is stored."""
+    """Read what a person may like of whom nothing is stored."""
     return _asking("/{source}/preview/recommendation", AnonymousPieces, source, encode(likings), options)
 
 
@@ -84,6 +84,7 @@ def _asking(
         template=template,
         places={"source": source},
         query=query_of(options or {}),
+        headers=headers_of(options or {}),
         body=body,
         answer=answer,
         reads=True,

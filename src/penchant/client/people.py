@@ -7,9 +7,9 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
-from penchant.wire import BulkReceipt, InteractionAnswer, Profile, UserExport
+from penchant.wire import BulkReceipt, InteractionType, Profile
 from penchant.wire.explained import PersonalPieces
-from penchant.wire.records import Interaction, InteractionType
+from penchant.wire.records import Interaction, PersonExport, RecordedInteraction
 
 MAX_INTERACTIONS = 10_000
 """Interactions in one request."""
@@ -20,9 +20,13 @@ PAGE_SIZE = 1_000
 class PersonalOptions(TypedDict, total=False):
     """What narrows a recommendation; ``at`` is the day as of which availability and interactions count.
 
+    ``take`` is the old name of ``limit``, which wins over it.
+
     ``exclude`` leaves out pieces with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
+    ``min_audience_version`` waits until what other people like is known up to this version of the interactions.
     """
 
+    limit: int | None
     take: int | None
     catalogs: Iterable[str] | None
     algo: Algorithm | None
@@ -31,6 +35,7 @@ class PersonalOptions(TypedDict, total=False):
     fill: bool | None
     exclude: Iterable[str] | None
     diversity: float | None
+    min_audience_version: int | None
 
 
 class RecommendOptions(PersonalOptions, total=False):
@@ -50,7 +55,7 @@ class InteractionFilter(TypedDict, total=False):
     """Which interactions are wanted: those with one piece, of one type, with pieces of these catalogs."""
 
     content_id: str | None
-    type: InteractionType | None
+    type: InteractionType | str | None
     catalogs: Iterable[str] | None
 
 
@@ -74,17 +79,17 @@ def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
 def record_interaction(
     source: str,
     user_id: str,
-    type: InteractionType,  # noqa: A002  # the interface's word
+    type: InteractionType | str,  # noqa: A002  # the interface's word
     content_id: str,
     **options: Unpack[EventOptions],
-) -> Request[InteractionAnswer]:
+) -> Request[RecordedInteraction]:
     """Store an interaction. With an ``event_id`` it can be sent again without harm, and is where an answer is lost."""
     return Request(
         method="POST",
         template="/{source}/users/{userID}/interactions/{type}/content/{contentID}",
         places={"source": source, "userID": user_id, "type": type, "contentID": content_id},
         query=query_of(options),
-        answer=InteractionAnswer,
+        answer=RecordedInteraction,
         repeatable=options.get("event_id") is not None,
     )
 
@@ -100,6 +105,7 @@ def record_interactions(source: str, interactions: Iterable[Interaction | Mappin
 
 
 def _bulk(source: str, batch: Batch) -> Request[BulkReceipt]:
+    # Repeatable only where every interaction has an event id: without one it would be stored twice.
     return Request(
         method="POST",
         template="/{source}/interactions",
@@ -124,12 +130,12 @@ def _add(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkRe
 
 def list_interactions(
     source: str, user_id: str, **options: Unpack[InteractionOptions]
-) -> Request[list[InteractionAnswer]]:
+) -> Request[list[RecordedInteraction]]:
     """Read a person's interactions, newest first; `iterate_interactions` reads any number."""
-    return _personal("/{source}/users/{userID}/interactions", list[InteractionAnswer], (source, user_id), options)
+    return _personal("/{source}/users/{userID}/interactions", list[RecordedInteraction], (source, user_id), options)
 
 
-def iterate_interactions(source: str, user_id: str, **wanted: Unpack[InteractionFilter]) -> Pages[InteractionAnswer]:
+def iterate_interactions(source: str, user_id: str, **wanted: Unpack[InteractionFilter]) -> Pages[RecordedInteraction]:
     """Iterate over a person's interactions, newest first, 1,000 at a time.
 
     Of those that come in meanwhile none is seen, but one that was seen may come again.
@@ -139,9 +145,9 @@ def iterate_interactions(source: str, user_id: str, **wanted: Unpack[Interaction
     )
 
 
-def export_user(source: str, user_id: str) -> Request[UserExport]:
+def export_user(source: str, user_id: str) -> Request[PersonExport]:
     """Read all that is stored of a person."""
-    return _personal("/{source}/users/{userID}/export", UserExport, (source, user_id))
+    return _personal("/{source}/users/{userID}/export", PersonExport, (source, user_id))
 
 
 def erase_user(source: str, user_id: str) -> Request[None]:

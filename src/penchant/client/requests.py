@@ -1,4 +1,4 @@
-"""What is a request, before anybody sends it? A value: how it is addressed, what it carries, what will be answered.
+"""Requests, before they are sent, as values: how one is addressed, what it carries, what will be answered.
 
 Nothing here knows whether it will be sent by blocking code or not; that is decided in `penchant.client.clients` alone.
 """
@@ -13,16 +13,18 @@ from urllib.parse import quote
 
 import msgspec
 
-from penchant.client.errors import UnreadableAnswer
-from penchant.wire import encode
+from penchant.client.errors import InvalidArgument, UnreadableAnswer
 
 Answered = TypeVar("Answered")
 
 Algorithm = Literal["jaccard", "cosine"]
+Basis = Literal["content", "audience", "both"]
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _SPECIAL = {".": "%2E", "..": "%2E%2E", "-": "%2D"}
 """What would pass for a step in a path, or for the service's own addresses, unless it is written so."""
+_HEADERS = {"min_audience_version": "x-penchant-min-audience-version"}
+"""The options that a request carries in a header instead of its query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ class Request(Generic[Answered]):
 
     An answer of type `str` is no JSON, one of `NoneType` says nothing. ``reads`` tells that it can wait for a
     version of its source, ``at_least`` which one it waits for in any case, ``repeatable`` that it may be sent again
-    where it is not known whether it has arrived.
+    where it is not known whether it has arrived, ``lines`` that the answer's JSON comes as one value a line.
     """
 
     method: str
@@ -39,10 +41,12 @@ class Request(Generic[Answered]):
     answer: type[Answered]
     places: Mapping[str, str] = field(default_factory=dict)
     query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     reads: bool = False
     at_least: int = 0
     repeatable: bool = False
+    lines: bool = False
 
     @property
     def source(self) -> str | None:
@@ -54,12 +58,12 @@ class Request(Generic[Answered]):
         """The path with every place filled and percent-encoded.
 
         Raises:
-            ValueError: a place is blank: it must never come to mean "all".
+            InvalidArgument: a place is blank: it must never come to mean "all".
         """
         return _PLACE.sub(lambda place: _segment(place[1], self.places[place[1]]), self.template)
 
     def read(self, body: bytes) -> Answered:
-        """Return what a body of the answer says.
+        """Return the answer in a body.
 
         Raises:
             UnreadableAnswer: it is none of the answers that the request has.
@@ -69,6 +73,9 @@ class Request(Generic[Answered]):
                 return cast(Answered, body.decode())
             if self.answer is NoneType:
                 return cast(Answered, None)
+            # Lines of JSON become an array, so that one decoder reads both.
+            if self.lines:
+                body = b"[" + b",".join(body.splitlines()) + b"]"
             return _decoded(body, self.answer)
         except UnicodeDecodeError as error:
             raise UnreadableAnswer(f"The answer is no text: {error}") from error
@@ -89,6 +96,7 @@ def reading(
         answer=answer,
         places=places,
         query=query_of(options),
+        headers=headers_of(options),
         reads=True,
         at_least=at_least,
         repeatable=True,
@@ -100,14 +108,14 @@ Flow = Generator[Request[Any], Any, Answered]
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[Answered]):
+class ListingRequest(Generic[Answered]):
     """A request whose answer is read entry by entry while it arrives: those of its member ``content``."""
 
     request: Request[Any]
     entry: type[Answered]
 
     def read(self, entry: bytes) -> Answered:
-        """Return what an entry says.
+        """Return the entry in a text.
 
         Raises:
             UnreadableAnswer: it is no such entry.
@@ -132,7 +140,7 @@ def _decoded(body: bytes, kind: type[Answered]) -> Answered:
 
 def _segment(name: str, text: str) -> str:
     if not text:
-        raise ValueError(f"{name} is blank; give a name or an id.")
+        raise InvalidArgument(f"{name} is blank; give a name or an id.")
     return _SPECIAL.get(text) or quote(text, safe="")
 
 
@@ -140,27 +148,36 @@ def query_of(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return options as parameters of a query; those that are `None` are left out.
 
     Raises:
-        ValueError: an empty collection, which the service would take for none at all; a time without a zone.
+        InvalidArgument: an empty collection, which the service would take for none at all; a time without a zone.
     """
     return tuple(
         (name, text)
         for option, value in options.items()
-        if value is not None
+        if value is not None and option not in _HEADERS
         for name, text in _parameter(option.replace("_", "-"), value)
     )
 
 
+def headers_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of those options that a request does not carry in its query."""
+    return {name: str(options[option]) for option, name in _HEADERS.items() if options.get(option) is not None}
+
+
 def _parameter(name: str, value: Any) -> list[tuple[str, str]]:
+    """Return an option as parameters: one, or one for each value of a collection (``name[]``)."""
     if isinstance(value, bool):
         return [(name, "true" if value else "false")]
     if isinstance(value, str | int | float):
         return [(name, str(value))]
+    # A single number of numpy: it has the shape of none.
+    if getattr(value, "shape", None) == ():
+        return _parameter(name, value.item())
     if isinstance(value, datetime | date):
         return [(name, _moment(name, value))]
     # Taken whole by the service, since a name may hold a comma.
     pairs = [(f"{name}[]", text) for text in value]
     if not pairs:
-        raise ValueError(f"{name} is empty; leave it out to restrict nothing.")
+        raise InvalidArgument(f"{name} is empty; leave it out to restrict nothing.")
     return pairs
 
 
@@ -169,16 +186,42 @@ def _moment(name: str, value: date) -> str:
     if not isinstance(value, datetime):
         return value.isoformat()
     if value.tzinfo is None:
-        raise ValueError(f"{name} has no time zone; give it one.")
+        raise InvalidArgument(f"{name} has no time zone; give it one.")
     in_utc = value.astimezone(UTC)
     return in_utc.date().isoformat() if name == "at" else in_utc.isoformat().replace("+00:00", "Z")
+
+
+def encode(value: Any) -> bytes:
+    """Return a value as JSON; numbers and arrays of numpy, and times of pandas, are taken.
+
+    Raises:
+        InvalidArgument: it holds something that JSON does not have.
+    """
+    try:
+        return _encoder.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument(f"The value cannot be sent: {error}") from error
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return a number or an array of numpy as Python has it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    for name in ("item", "tolist"):
+        convert = getattr(value, name, None)
+        if callable(convert) and (name == "tolist" or getattr(value, "shape", None) == ()):
+            return convert()
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_unwrapped)
 
 
 def ids_body(ids: Iterable[str]) -> bytes:
     """Return ids as a body.
 
     Raises:
-        TypeError: a single text, whose characters would pass for ids.
+        InvalidArgument: a single text, whose characters would pass for ids.
     """
     return encode(list(several(ids)))
 
@@ -187,8 +230,8 @@ def several(texts: Iterable[str]) -> Iterable[str]:
     """Return texts as they came, unless they are but one.
 
     Raises:
-        TypeError: a single text.
+        InvalidArgument: a single text.
     """
     if isinstance(texts, str):
-        raise TypeError("Found one text; a list of ids is accepted.")
+        raise InvalidArgument("Found one text; a list of ids is accepted.")
     return texts

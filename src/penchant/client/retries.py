@@ -1,4 +1,4 @@
-"""Is a failed request sent again, and when? Only where that cannot do anything twice, and never all clients at once."""
+"""Retries: when a failed request is sent again. Only where it cannot do anything twice, and clients not all at once."""
 
 import random
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ class Retries:
         """Return how long to wait before a request is sent again after its n-th attempt, or `None` to give up."""
         if attempt >= self.attempts or not _may_repeat(error, request):
             return None
+        # Doubled each time: 0.25, 0.5, 1 s and so on, unless the service itself says how long.
         step = min(self.longest_pause_s, self.first_pause_s * 2.0 ** (attempt - 1))
         asked = error.retry_after_s if isinstance(error, ServiceError) else None
         if asked is None:

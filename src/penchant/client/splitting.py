@@ -1,7 +1,11 @@
-"""Where does an entry of a listing end that is still arriving? Reads JSON as it comes, and keeps one entry at most.
+"""Splitting of a listing into entries while it arrives: JSON is read as it comes, one entry in memory at most.
 
-It finds the entries of the only array that the outermost object holds, without looking into them: whoever decodes
-an entry sees whether it is good.
+It finds the entries of the only array that the outermost object holds, without looking into them: decoding an
+entry shows whether it is good. Brackets count the depth, and a comma or the closing bracket at depth 2 ends an entry:
+
+    {"source": "films", "content": [ {"id": ..., "categories": {...}}, {"id": ...} ]}
+    1                              2 3                        4     3  2
+                                     |----------- entry ------------|  |- entry --|
 """
 
 import re
@@ -9,6 +13,7 @@ from collections.abc import Iterator
 
 from penchant.client.errors import UnreadableAnswer
 
+# Possessive (++, *+): what was matched is not given back, so that no text makes the search slow.
 _TOKEN = re.compile(rb'(?:[^"\[\]{},]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{},])', re.DOTALL)
 _BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
 """Everything up to the next bracket or comma that is in no string; inside of entries commas do not matter."""
@@ -72,6 +77,7 @@ class Splitter:
 
     def _forget(self) -> None:
         """Let go of what was looked through, but for the entry that has not ended."""
+        # Positions are moved by as much as is cut off in front of them.
         done = self._place if self._start is None else self._start
         self._rest = self._rest[done:]
         self._place -= done

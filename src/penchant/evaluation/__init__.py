@@ -1,4 +1,4 @@
-"""How good are recommendations? Held-out interactions, what methods make of the rest, and settings that do better.
+"""Evaluation: held-out interactions, what methods make of the rest, and settings that do better.
 
 It opens no file and no database. Whoever calls it reads the history and shows the report.
 """

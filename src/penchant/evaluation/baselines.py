@@ -1,12 +1,10 @@
-"""What do others recommend? Methods to compare with, from the same known interactions, in plain linear algebra.
+"""Baselines: methods to compare recommendations with, from the same known interactions, in plain linear algebra.
 
 Each scores all pieces for some people; `best_unseen` makes lists of the scores.
 """
 
-import importlib
-import importlib.util
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +19,9 @@ Score = Callable[[IntArray], Scores]
 
 NEIGHBOURS = 200
 """Neighbours of a piece that item-kNN goes by."""
-ALS_ROUNDS = 15
 MATRICES = 4
 """Matrices of all pieces by all pieces that EASE holds at once, in double precision."""
 _ROWS = 512
-_SMALL = 32
-"""Rows up to which a matrix is inverted at once: few, since threads of LAPACK wait long where cores are busy."""
 
 
 def best_unseen(scores: Scores, knowledge: Knowledge, people: IntArray) -> IntArray:
@@ -38,10 +33,12 @@ def best_unseen(scores: Scores, knowledge: Knowledge, people: IntArray) -> IntAr
     keys[knowledge.seen.pairs(people)] = np.inf
     lists = np.full((len(people), RECALLED), NOTHING, dtype=np.int64)
     most = min(RECALLED, keys.shape[1])
+    # The score of the last entry, without sorting all: a source may have a hundred thousand pieces.
     bounds = np.partition(keys, most - 1, axis=1)[:, most - 1] if most else keys[:, 0]
     for row, bound in enumerate(bounds.tolist()):
         # As good as the bound, too: of those the lesser ids count.
         places = np.flatnonzero((keys[row] <= bound) & (keys[row] < np.inf))
+        # Stable, over ascending places: pieces are in the order of their ids.
         best = places[np.argsort(keys[row, places], kind="stable")][:most]
         lists[row, : len(best)] = best
     return lists
@@ -82,12 +79,14 @@ def by_neighbours(knowledge: Knowledge, pieces: IntArray, gram: Scores, damping:
     Neighbours are the `NEIGHBOURS` most similar pieces (Deshpande and Karypis 2004), by the cosine whose divisor is
     raised by ``damping``; ``gram`` is that of these pieces, X'X.
     """
+    # Each of these pieces is liked by somebody, so that no divisor is 0.
     norms: Scores = np.sqrt(np.diag(gram))
     weights: Scores = gram / (norms[:, None] * norms + np.float32(damping))
     np.fill_diagonal(weights, 0)
     if len(pieces) > NEIGHBOURS:
         for begin in range(0, len(pieces), _ROWS):
             rows = weights[begin : begin + _ROWS]
+            # In strips: a partition copies what it is given. Neighbours as similar as the last one stay, too.
             least = np.partition(rows, len(pieces) - NEIGHBOURS, axis=1)[:, len(pieces) - NEIGHBOURS]
             rows[rows < least[:, None]] = 0
     return _linear(knowledge, pieces, weights)
@@ -98,60 +97,20 @@ def by_ease(knowledge: Knowledge, pieces: IntArray, gram: Scores, penalty: float
 
     ``gram`` is that of these pieces, X'X.
     """
+    # In double precision: the inverse of a system this large loses too much in single.
     system: FloatArray = gram.astype(np.float64)
     np.fill_diagonal(system, np.diag(system) + penalty)
-    system = inverse(system)
+    system = np.linalg.inv(system).astype(np.float64, copy=False)
+    # By columns: B_ij = -P_ij / P_jj.
     system /= -np.diag(system).copy()
     weights = system.astype(np.float32)
     np.fill_diagonal(weights, 0)
     return _linear(knowledge, pieces, weights)
 
 
-def inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a symmetric, positive definite matrix, half by half (Schur complements).
-
-    Half the arithmetic of a general inverse, nearly all of it products of matrices. In single precision complements
-    would lose too much.
-    """
-    half = len(matrix) // 2
-    if half < _SMALL:
-        return np.linalg.inv(matrix).astype(np.float64)
-    found = np.empty_like(matrix)
-    first = inverse(matrix[:half, :half])
-    across = first @ matrix[:half, half:]
-    last = found[half:, half:] = inverse(matrix[half:, half:] - matrix[half:, :half] @ across)
-    found[:half, half:] = -across @ last
-    found[half:, :half] = found[:half, half:].T
-    found[:half, :half] = first - found[:half, half:] @ across.T
-    return found
-
-
 def dense_bytes(piece_count: int) -> int:
     """Return the memory that EASE, the greater of the dense two, takes for so many pieces."""
     return MATRICES * 8 * piece_count * piece_count
-
-
-def als_is_there() -> bool:
-    """Return whether the package that computes ALS is installed; it is no dependency."""
-    return all(importlib.util.find_spec(name) is not None for name in ("implicit", "scipy"))
-
-
-def by_als(knowledge: Knowledge, factors: int) -> Score:
-    """Return the factors of alternating least squares (Hu, Koren and Volinsky 2008), by the package ``implicit``."""
-    sparse = importlib.import_module("scipy.sparse")
-    factorise: Any = importlib.import_module("implicit.als").AlternatingLeastSquares
-    likes = knowledge.likes
-    shape = (knowledge.history.person_count, knowledge.piece_count)
-    matrix = sparse.csr_matrix((np.ones(len(likes.values), dtype=np.float32), likes.values, likes.starts), shape)
-    model = factorise(factors=factors, iterations=ALS_ROUNDS, random_state=0, num_threads=1)
-    model.fit(matrix, show_progress=False)
-    people_factors, piece_factors = np.asarray(model.user_factors), np.asarray(model.item_factors)
-
-    def score(people: IntArray) -> Scores:
-        found: Scores = people_factors[people] @ piece_factors.T
-        return found
-
-    return score
 
 
 def or_popular(score: Score, knowledge: Knowledge) -> Score:

@@ -1,4 +1,4 @@
-"""How do methods compare on one history? All over the same people, against the same held-out interactions."""
+"""Contest of methods on one history: all for the same people, against the same held-out interactions."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,11 +9,11 @@ import numpy as np
 from penchant.errors import InvalidInput
 from penchant.evaluation import baselines, intervals, metrics
 from penchant.evaluation.baselines import Score, best_unseen
-from penchant.evaluation.histories import History
+from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
-from penchant.evaluation.report import Evaluation, Figure, Group, MethodFigures
-from penchant.evaluation.served import Served
-from penchant.evaluation.splits import SplitWish, split
+from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
+from penchant.evaluation.served import ServedSource
+from penchant.evaluation.splits import SplitRule, split
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.model import Algorithm, InteractionType
 
@@ -27,21 +27,21 @@ BATCH = 64
 VALIDATION_PEOPLE = 300
 VALIDATION_PIECES = 2_000
 """Pieces, those liked most, among which the parameters of EASE and item-kNN are chosen: dense matrices of them."""
-FITTED = {"item-kNN": (0.0, 5.0, 50.0), "EASE": (50.0, 200.0, 800.0), "ALS": (8.0, 32.0, 128.0)}
+FITTED = {"item-kNN": (0.0, 5.0, 50.0), "EASE": (50.0, 200.0, 800.0)}
 """Methods with a parameter, and the values that are tried."""
-PARAMETERS = {"item-kNN": "damping", "EASE": "penalty", "ALS": "factors"}
+PARAMETERS = {"item-kNN": "damping", "EASE": "penalty"}
 
 Lists = Callable[[IntArray], IntArray]
 """Gives the lists (n_people, 20) of these people."""
 Tell = Callable[[str, int, int], None]
-"""Is told what is being done, and how many people of how many are done."""
+"""Shows progress: what is being done, and how many people of how many are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all."""
 
-    split: SplitWish
+    split: SplitRule
     relevant: Sequence[InteractionType] = RELEVANT
     people: int = PEOPLE
     memory_bytes: int = MEMORY_BYTES
@@ -53,18 +53,18 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Asked:
-    """Who is asked for, ascending, and what each of them liked later."""
+class JudgedPeople:
+    """People by whom methods are judged, ascending, and the pieces that each of them liked later."""
 
     people: IntArray
     relevant: Sequence[IntArray]
 
-    def take(self, which: BoolArray, most: int, random: np.random.Generator) -> "Asked":
-        """Return some of those that a mask tells."""
+    def take(self, which: BoolArray, most: int, random: np.random.Generator) -> "JudgedPeople":
+        """Return the people that a mask chooses, or ``most`` of them drawn at random."""
         places = np.flatnonzero(which)
         if len(places) > most:
             places = np.sort(random.choice(places, most, replace=False))
-        return Asked(people=self.people[places], relevant=[self.relevant[place] for place in places.tolist()])
+        return JudgedPeople(people=self.people[places], relevant=[self.relevant[place] for place in places.tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -78,34 +78,34 @@ class Contender:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Trial:
-    """What a method is judged by."""
+    """The knowledge and the people by which all methods are judged."""
 
     knowledge: Knowledge
-    warm: Asked
-    cold: Asked
+    warm: JudgedPeople
+    cold: JudgedPeople
     seed: int
 
 
-def evaluate(history: History, wish: Wish, tell: Tell) -> Evaluation:
+def evaluate(history: SourceHistory, request: EvaluationRequest, tell: Tell) -> Evaluation:
     """Return how methods do on a history.
 
     Raises:
-        InvalidInput: nobody has both known interactions and relevant ones that are held out.
+        InvalidInput: no person has both known interactions and relevant ones that are held out.
     """
-    parts = split(history.events, wish.split)
+    parts = split(history.events, request.split)
     knowledge = Knowledge.of(history, parts.known, history.settings)
-    warm, cold = asked_people(knowledge, parts.held_out, wish)
+    warm, cold = asked_people(knowledge, parts.held_out, request)
     if not len(warm.people) and not len(cold.people):
-        raise InvalidInput(nothing_to_judge(history, wish))
-    trial = _Trial(knowledge=knowledge, warm=warm, cold=cold, seed=wish.split.seed)
+        raise InvalidInput(nothing_to_judge(history, request))
+    trial = _Trial(knowledge=knowledge, warm=warm, cold=cold, seed=request.split.seed)
     notes: list[str] = []
-    found = [_judged(trial, contender, tell) for contender in _contenders(trial, wish, tell, notes)]
+    found = [_judged(trial, contender, tell) for contender in _contenders(trial, request, tell, notes)]
     return Evaluation(
         name=history.name,
-        split=wish.split.kind,
-        cold=wish.split.cold,
-        seed=wish.split.seed,
-        relevant=[kind.value for kind in wish.relevant],
+        split=request.split.kind,
+        cold=request.split.cold,
+        seed=request.split.seed,
+        relevant=[kind.value for kind in request.relevant],
         pieces=history.piece_count,
         people=history.person_count,
         interactions=len(history.events),
@@ -113,25 +113,27 @@ def evaluate(history: History, wish: Wish, tell: Tell) -> Evaluation:
         cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
         warm_people_asked=len(warm.people),
         cold_people_asked=len(cold.people),
-        methods=_beside_penchant(found, wish.split.seed),
+        methods=_beside_penchant(found, request.split.seed),
         notes=notes,
     )
 
 
-def asked_people(knowledge: Knowledge, held_out: BoolArray, wish: Wish) -> tuple[Asked, Asked]:
-    """Return whom methods are judged by: people of whom something is known, and people of whom nothing is."""
-    people, relevant = relevant_pieces(knowledge, held_out, wish.relevant)
-    everyone = Asked(people=people, relevant=relevant)
-    random = np.random.default_rng([wish.split.seed, 2])
+def asked_people(
+    knowledge: Knowledge, held_out: BoolArray, request: EvaluationRequest
+) -> tuple[JudgedPeople, JudgedPeople]:
+    """Return the people by whom methods are judged: those with known interactions, and those without (cold)."""
+    people, relevant = relevant_pieces(knowledge, held_out, request.relevant)
+    everyone = JudgedPeople(people=people, relevant=relevant)
+    random = np.random.default_rng([request.split.seed, 2])
     warm = knowledge.active[people] if len(people) else np.zeros(0, dtype=np.bool_)
-    return everyone.take(warm, wish.people, random), everyone.take(~warm, wish.people, random)
+    return everyone.take(warm, request.people, random), everyone.take(~warm, request.people, random)
 
 
-def nothing_to_judge(history: History, wish: Wish) -> str:
-    """Return why nobody can be asked for."""
+def nothing_to_judge(history: SourceHistory, request: EvaluationRequest) -> str:
+    """Return why there is no person to judge by."""
     if not len(history.events):
         return f"{history.name} has no interactions; recommendations are judged by what people did."
-    types = ", ".join(kind.value for kind in wish.relevant)
+    types = ", ".join(kind.value for kind in request.relevant)
     return (
         f"Nobody in {history.name} has {types} among the interactions that are held out; name other types with "
         "--relevant, or another --split."
@@ -153,60 +155,63 @@ def in_batches(lists: Lists, people: IntArray, tell: Callable[[int], None]) -> I
     return found
 
 
-def _contenders(trial: _Trial, wish: Wish, tell: Tell, notes: list[str]) -> Iterator[Contender]:
+def _contenders(trial: _Trial, request: EvaluationRequest, tell: Tell, notes: list[str]) -> Iterator[Contender]:
+    """Yield the requested methods one after the other, each fitted only when its turn comes.
+
+    What cannot take part is said in ``notes``.
+    """
     knowledge, seed = trial.knowledge, trial.seed
     plain: dict[str, Callable[[], Score]] = {
         "random": lambda: baselines.by_chance(knowledge, seed),
         "popular": lambda: baselines.by_popularity(knowledge),
     }
     for name, method in plain.items():
-        if wish.includes(name):
+        if request.includes(name):
             yield Contender(name=name, lists=_ranking(method(), knowledge))
-    if wish.includes("content") or wish.includes(PENCHANT):
+    if request.includes("content") or request.includes(PENCHANT):
         tell("index", 0, 1)
-        served = Served(knowledge)
-        if wish.includes("content"):
+        served = ServedSource(knowledge)
+        if request.includes("content"):
             yield Contender(name="content", lists=lambda people: served.lists(people, Algorithm.COSINE))
-        if wish.includes(PENCHANT):
+        if request.includes(PENCHANT):
             yield Contender(name=PENCHANT, lists=served.lists, parameters=_blend(knowledge))
     for name, values in FITTED.items():
-        hindrance = _hindrance(name, knowledge, wish) if wish.includes(name) else None
+        hindrance = _hindrance(knowledge, request) if request.includes(name) else None
         if hindrance is not None:
             notes.append(f"{name}: left out, since {hindrance}.")
-        elif wish.includes(name):
-            yield _fitted(trial, wish, tell, (name, values))
+        elif request.includes(name):
+            yield _fitted(trial, request, tell, (name, values))
 
 
-def _hindrance(name: str, knowledge: Knowledge, wish: Wish) -> str | None:
-    """Return why a method cannot take part."""
-    if name == "ALS":
-        return None if baselines.als_is_there() else "the package implicit is not installed"
+def _hindrance(knowledge: Knowledge, request: EvaluationRequest) -> str | None:
+    """Return why the methods with a dense matrix cannot take part, if so."""
     count = int(np.count_nonzero(knowledge.liked_counts))
     needed = baselines.dense_bytes(count)
-    if needed <= wish.memory_bytes:
+    if needed <= request.memory_bytes:
         return None
     return f"{count:,} liked pieces need {needed / 2**30:.1f} GiB (--memory)"
 
 
-def _fitted(trial: _Trial, wish: Wish, tell: Tell, method: tuple[str, Sequence[float]]) -> Contender:
+def _fitted(trial: _Trial, request: EvaluationRequest, tell: Tell, method: tuple[str, Sequence[float]]) -> Contender:
     """Return a method that is fitted to likes, with the parameter of these values that does best."""
     name, values = method
     knowledge = trial.knowledge
     tell(f"{name}: parameters", 0, 1)
-    value, narrow = _chosen(knowledge, wish, name, values)
+    value, narrow = _chosen(knowledge, request, name, values)
     tell(f"{name}: fit", 0, 1)
-    known = _narrowed(knowledge, wish.relevant) if narrow else knowledge
+    known = _narrowed(knowledge, request.relevant) if narrow else knowledge
     parameters = f"{PARAMETERS[name]} {value:g}, {'relevant' if narrow else 'all'} likes"
     score = _fit(known, name, value, np.flatnonzero(known.liked_counts))
     return Contender(name=name, lists=_ranking(score, knowledge), parameters=parameters)
 
 
-def _chosen(knowledge: Knowledge, wish: Wish, name: str, values: Sequence[float]) -> tuple[float, bool]:
+def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str, values: Sequence[float]) -> tuple[float, bool]:
     """Return the parameter that does best on a part of what is known, and whether only relevant types are likes."""
+    # Within what is known, as in tuning: what is held out from everybody must not choose a parameter either.
     inner = replace(knowledge.history, events=knowledge.events)
-    parts = split(inner.events, replace(wish.split, cold=0.0))
+    parts = split(inner.events, replace(request.split, cold=0.0))
     part = Knowledge.of(inner, parts.known, knowledge.settings)
-    asked, _ = asked_people(part, parts.held_out, replace(wish, people=VALIDATION_PEOPLE))
+    asked, _ = asked_people(part, parts.held_out, replace(request, people=VALIDATION_PEOPLE))
     if not len(asked.people):
         return values[len(values) // 2], False
 
@@ -216,25 +221,24 @@ def _chosen(knowledge: Knowledge, wish: Wish, name: str, values: Sequence[float]
         ranked = {value: _ranking(_fit(known, name, value, pieces), part) for value in tried}
         return {value: _mean_of(lists, asked) for value, lists in ranked.items()}
 
+    # One after the other, not all pairs: first the parameter, then for the best one whether fewer types do better.
     wide = means(part, values)
     best = max(values, key=wide.__getitem__)
-    return best, means(_narrowed(part, wish.relevant), [best])[best] > wide[best]
+    return best, means(_narrowed(part, request.relevant), [best])[best] > wide[best]
 
 
-def _mean_of(lists: Lists, asked: Asked) -> float:
+def _mean_of(lists: Lists, asked: JudgedPeople) -> float:
     return float(mean_ndcg(in_batches(lists, asked.people, lambda _done: None), asked.relevant).mean())
 
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
-    if name == "ALS":
-        return baselines.or_popular(baselines.by_als(knowledge, int(value)), knowledge)
     gram = baselines.shared_likes(knowledge, pieces)
     fit = baselines.by_ease if name == "EASE" else baselines.by_neighbours
     return baselines.or_popular(fit(knowledge, pieces, gram, value), knowledge)
 
 
 def _narrowed(knowledge: Knowledge, kinds: Sequence[InteractionType]) -> Knowledge:
-    """Return what is known as if only these types of interaction spoke for a piece."""
+    """Return the known interactions as if only these types of interaction spoke for a piece."""
     weights = knowledge.settings.interaction_weights
     fewer = {kind: weight if kind in kinds else min(weight, 0) for kind, weight in weights.items()}
     return replace(knowledge, settings=replace(knowledge.settings, interaction_weights=fewer))
@@ -245,7 +249,9 @@ def _ranking(score: Score, knowledge: Knowledge) -> Lists:
 
 
 def _judged(trial: _Trial, contender: Contender, tell: Tell) -> tuple[MethodFigures, FloatArray]:
+    """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
     knowledge, total = trial.knowledge, len(trial.warm.people) + len(trial.cold.people)
+    # The time of making lists; a method that is fitted was fitted before.
     began = time.perf_counter()
     warm = in_batches(contender.lists, trial.warm.people, lambda done: tell(contender.name, done, total))
     before = len(trial.warm.people)
@@ -271,22 +277,23 @@ def _judged(trial: _Trial, contender: Contender, tell: Tell) -> tuple[MethodFigu
     return figures, gains
 
 
-def _among(lists: IntArray, trial: _Trial, pieces: BoolArray) -> Group:
+def _among(lists: IntArray, trial: _Trial, pieces: BoolArray) -> GroupFigures:
     """Return the figures of warm people where only some pieces are relevant."""
     relevant = [each[pieces[each]] for each in trial.warm.relevant]
     places = [place for place, each in enumerate(relevant) if len(each)]
     return _group(lists[places], [relevant[place] for place in places], trial.seed)[0]
 
 
-def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[Group, FloatArray]:
+def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[GroupFigures, FloatArray]:
+    """Return the figures of some people, and NDCG@10 of each; no figures without people."""
     if not relevant:
-        return Group(people=0, ndcg10=None, recall20=None), np.zeros(0)
+        return GroupFigures(people=0, ndcg10=None, recall20=None), np.zeros(0)
     hits, counts = metrics.hits_of(lists, relevant), _counts(relevant)
     gains = metrics.ndcg(hits, counts)
-    group = Group(
+    group = GroupFigures(
         people=len(relevant),
-        ndcg10=Figure.of(intervals.estimate(gains, seed)),
-        recall20=Figure.of(intervals.estimate(metrics.recall(hits, counts), seed)),
+        ndcg10=MeanFigure.of(intervals.estimate(gains, seed)),
+        recall20=MeanFigure.of(intervals.estimate(metrics.recall(hits, counts), seed)),
     )
     return group, gains
 
@@ -301,7 +308,7 @@ def _beside_penchant(found: Sequence[tuple[MethodFigures, FloatArray]], seed: in
             continue
         difference, ratio = intervals.compared(ours, gains, seed)
         members = {name: getattr(figures, name) for name in MethodFigures.__struct_fields__}
-        members |= {"penchant_minus": Figure.of(difference), "penchant_ratio": Figure.of(ratio)}
+        members |= {"penchant_minus": MeanFigure.of(difference), "penchant_ratio": MeanFigure.of(ratio)}
         beside.append(MethodFigures(**members))
     return beside
 

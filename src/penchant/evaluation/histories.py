@@ -1,4 +1,4 @@
-"""What happened in a source? Its pieces, and who did what with them, as columns."""
+"""Histories: the pieces of a source, and who did what with them, as columns."""
 
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import BoolArray, IntArray
-from penchant.model import InteractionType, Piece, SourceSettings
+from penchant.model import IndexedPiece, InteractionType, SourceSettings
 
 TYPES = tuple(InteractionType)
 """The types of interaction, by the number that a history gives them."""
@@ -30,7 +30,7 @@ class Events:
         return len(self.people)
 
     def take(self, which: BoolArray) -> "Events":
-        """Return those that a mask tells."""
+        """Return the events that a mask chooses."""
         return Events(
             people=self.people[which], pieces=self.pieces[which], types=self.types[which], times=self.times[which]
         )
@@ -42,14 +42,14 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class History:
+class SourceHistory:
     """A source and what happened in it; ``ids`` begin with those of ``pieces``, ascending.
 
-    Ids after these are of pieces that are gone, or not there yet: people interacted with them, nobody is shown them.
+    Ids after these are of pieces that are gone, or not there yet: people interacted with them, but they are in no list.
     """
 
     name: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[IndexedPiece]
     ids: Sequence[str]
     events: Events
     person_count: int
@@ -61,7 +61,9 @@ class History:
         return len(self.pieces)
 
 
-def history_of(name: str, pieces: Iterable[Piece], rows: Iterable[Row], settings: SourceSettings) -> History:
+def history_of(
+    name: str, pieces: Iterable[IndexedPiece], rows: Iterable[Row], settings: SourceSettings
+) -> SourceHistory:
     """Return the history of these pieces, whose ids are distinct, and interactions in the order of recording."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
     numbers = {piece.id: number for number, piece in enumerate(ordered)}
@@ -73,7 +75,7 @@ def history_of(name: str, pieces: Iterable[Piece], rows: Iterable[Row], settings
         columns[1].append(numbers.setdefault(piece_id, len(numbers)))
         columns[2].append(NUMBERS[kind])
         columns[3].append(occurred_at)
-    return History(
+    return SourceHistory(
         name=name,
         pieces=ordered,
         ids=list(numbers),

@@ -1,4 +1,4 @@
-"""How sure is a mean? Bootstrap intervals over people (Efron 1979), the same draws for all that is compared."""
+"""Intervals of means by the bootstrap over people (Efron 1979), with the same draws for all that is compared."""
 
 from statistics import NormalDist
 from typing import NamedTuple
@@ -29,13 +29,14 @@ def drawn_means(values: FloatArray, seed: int) -> FloatArray:
     rows = max(1, _CHUNK // people)
     for begin in range(0, DRAWS, rows):
         count = min(rows, DRAWS - begin)
+        # How often each person is drawn, instead of who: a mean is then a product of matrices.
         drawn = random.multinomial(people, np.full(people, 1 / people), size=count)
         means[begin : begin + count] = drawn @ values / people
     return means
 
 
 def estimate(values: FloatArray, seed: int) -> Estimate | None:
-    """Return the mean of values of people with its interval; ``None`` for nobody."""
+    """Return the mean of values of people with its interval; ``None`` without people."""
     if not len(values):
         return None
     return _estimate(float(values.mean()), drawn_means(values[:, None], seed)[:, 0])
@@ -46,8 +47,10 @@ def compared(ours: FloatArray, theirs: FloatArray, seed: int) -> tuple[Estimate,
 
     There is no ratio where theirs is 0.
     """
+    # The same draw for both: a person who is hard for one method is mostly hard for the other (a paired bootstrap).
     drawn = drawn_means(np.stack((ours, theirs), axis=1), seed)
     difference = _estimate(float((ours - theirs).mean()), drawn[:, 0] - drawn[:, 1])
+    # Where one draw of theirs is 0, its ratio is none, and the interval would be without bound.
     if not drawn[:, 1].all():
         return difference, None
     return difference, _estimate(float(ours.mean() / theirs.mean()), drawn[:, 0] / drawn[:, 1])

@@ -1,4 +1,4 @@
-"""What may methods know? The interactions that are not held out, as each method wants them."""
+"""Knowledge: the interactions that are not held out, in the forms that methods take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from penchant.evaluation.histories import Events, History
+from penchant.evaluation.histories import Events, SourceHistory
 from penchant.index import BoolArray, IntArray
 from penchant.model import SEEN_TYPES, InteractionType, SourceSettings
 
@@ -15,13 +15,13 @@ from penchant.model import SEEN_TYPES, InteractionType, SourceSettings
 class Knowledge:
     """The known events of a history, under settings."""
 
-    history: History
+    history: SourceHistory
     events: Events
     settings: SourceSettings
 
     @classmethod
-    def of(cls, history: History, known: BoolArray, settings: SourceSettings) -> "Knowledge":
-        """Return what is known of a history by a mask of its events."""
+    def of(cls, history: SourceHistory, known: BoolArray, settings: SourceSettings) -> "Knowledge":
+        """Return the knowledge that a mask of a history's events leaves."""
         return cls(history=history, events=history.events.take(known), settings=settings)
 
     @property
@@ -38,7 +38,7 @@ class Knowledge:
     def likes(self) -> "Runs":
         """The pieces that each person likes: a positive interaction, unless the latest rating is a dislike."""
         events = self.events
-        positive = events.are(kind for kind, weight in self.settings.interaction_weights.items() if weight > 0)
+        positive = events.are(self.settings.positive_types)
         return runs_of(self._distinct(positive & ~self._disliked()), self.history.person_count)
 
     @cached_property
@@ -65,6 +65,7 @@ class Knowledge:
     def _disliked(self) -> BoolArray:
         """Return which events are of a person and a piece whose latest rating is a dislike."""
         events = self.events
+        # A pair as one number. Sorted by pair, time and order of recording, the last row of each pair is its latest.
         pairs = events.people * len(self.history.ids) + events.pieces
         rated = np.flatnonzero(events.are((InteractionType.RATE_LIKE, InteractionType.RATE_DISLIKE)))
         order = rated[np.lexsort((rated, events.times[rated], pairs[rated]))]
@@ -73,7 +74,8 @@ class Knowledge:
         return found
 
     def _distinct(self, which: BoolArray) -> tuple[IntArray, IntArray]:
-        """Return the distinct pairs of people and pieces that there are to recommend, ascending."""
+        """Return the distinct pairs of people and recommendable pieces among some events, ascending."""
+        # Pieces that are gone have the numbers after those that can be recommended.
         which = which & (self.events.pieces < self.piece_count)
         pairs = np.unique(self.events.people[which] * self.piece_count + self.events.pieces[which])
         return pairs // max(1, self.piece_count), pairs % max(1, self.piece_count)
@@ -115,6 +117,7 @@ def relevant_pieces(
     which = later.are(kinds) & (later.pieces < knowledge.piece_count)
     width = max(1, knowledge.piece_count)
     pairs = np.unique(later.people[which] * width + later.pieces[which])
+    # Both sides hold distinct numbers: pairs by `unique`, those seen since a run holds a piece once.
     owners = np.repeat(np.arange(knowledge.history.person_count), np.diff(knowledge.seen.starts))
     pairs = np.setdiff1d(pairs, owners * width + knowledge.seen.values, assume_unique=True)
     people, starts = np.unique(pairs // width, return_index=True)

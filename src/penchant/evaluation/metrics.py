@@ -1,4 +1,4 @@
-"""How good is a list? Figures of lists against what people did afterwards."""
+"""Metrics: figures of lists against what people did afterwards."""
 
 import math
 from collections.abc import Sequence
@@ -18,6 +18,8 @@ NOTHING = -1
 def hits_of(lists: IntArray, relevant: Sequence[IntArray]) -> BoolArray:
     """Return which entries are relevant; ``lists`` (n_people, length), ``relevant`` the distinct pieces of each."""
     width = int(max(lists.max(initial=0), max((int(each.max(initial=0)) for each in relevant), default=0))) + 1
+    # A row and a piece as one number, so that one look-up serves all lists. `NOTHING` would be the greatest
+    # number of the row before: so it is left out below.
     rows = np.arange(len(lists))[:, None] * width
     wanted = [row * width + each for row, each in enumerate(relevant)]
     found = np.isin(rows + lists, np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64))
@@ -50,7 +52,7 @@ def shown_counts(lists: IntArray, piece_count: int, entries: int = RANKED) -> In
 
 
 def coverage(counts: IntArray) -> float:
-    """Return the share of pieces that are shown to anybody."""
+    """Return the share of pieces that are in at least one list."""
     return float(np.count_nonzero(counts) / len(counts)) if len(counts) else 0.0
 
 
@@ -66,7 +68,7 @@ def gini(counts: IntArray) -> float:
 def novelty(lists: IntArray, audiences: IntArray, person_count: int, entries: int = RANKED) -> float:
     """Return the mean surprise of entries in bits: -log2 of the share of people who know the piece.
 
-    ``audiences`` counts the people of each piece; one is added to both counts, so that nothing is known by nobody.
+    ``audiences`` counts the people of each piece; one is added to both counts, so that no share is 0.
     """
     shown = lists[:, :entries]
     shown = shown[shown != NOTHING]

@@ -1,4 +1,4 @@
-"""How does an evaluation look? An SVG that screen readers can tell: NDCG@10 by method, with intervals."""
+"""Plot of an evaluation: an SVG that screen readers can tell, NDCG@10 by method with intervals."""
 
 from xml.sax.saxutils import escape
 
@@ -40,6 +40,7 @@ def svg(report: Evaluation) -> str:
 
 
 def _row(y: int, method: MethodFigures, most: float) -> str:
+    """Return the row of a method: its name, the interval as a bar with the mean as a dot, and the mean in figures."""
     figure = method.warm_people.ndcg10
     assert figure is not None  # noqa: S101  # only methods with figures have rows
     colour = OURS if method.name == PENCHANT else OTHERS

@@ -1,4 +1,4 @@
-"""What came out of an evaluation? Figures of methods with their intervals, for people and for machines."""
+"""Reports of evaluations: figures of methods with their intervals, for people and for machines."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from penchant.wire import encode
 DECIMALS = 5
 
 
-class Figure(msgspec.Struct, frozen=True, rename="camel"):
+class MeanFigure(msgspec.Struct, frozen=True, rename="camel"):
     """A mean over people, with the bounds of its 95 % bootstrap interval."""
 
     value: float
@@ -16,17 +16,17 @@ class Figure(msgspec.Struct, frozen=True, rename="camel"):
     high: float
 
     @classmethod
-    def of(cls, estimate: Estimate | None) -> "Figure | None":
+    def of(cls, estimate: Estimate | None) -> "MeanFigure | None":
         """Return a figure of an estimate."""
         return None if estimate is None else cls(*(round(each, DECIMALS) for each in estimate))
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Figures of some people, or of all with some relevant pieces; ``None`` where there is nobody."""
+class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Figures of some people, or of all with some relevant pieces; ``None`` where there are none."""
 
     people: int
-    ndcg10: Figure | None
-    recall20: Figure | None
+    ndcg10: MeanFigure | None
+    recall20: MeanFigure | None
 
 
 class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,16 +39,16 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     parameters: str
     seconds: float
-    warm_people: Group
-    cold_people: Group
-    warm_pieces: Group
-    cold_pieces: Group
+    warm_people: GroupFigures
+    cold_people: GroupFigures
+    warm_pieces: GroupFigures
+    cold_pieces: GroupFigures
     coverage10: float
     gini10: float
     novelty10: float
     cold_shown: float
-    penchant_minus: Figure | None = None
-    penchant_ratio: Figure | None = None
+    penchant_minus: MeanFigure | None = None
+    penchant_ratio: MeanFigure | None = None
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,4 +1,13 @@
-"""Which settings would have done better? Candidates by replay on a validation split, the best judged on another one."""
+"""Tuning: candidates for settings are replayed on a validation split, and the best is judged on another one.
+
+Two splits by the same rule, one within the other; what a step judges by is never part of what it knows:
+
+    all interactions   |------------------ known -------------------|-- held out --|
+    choosing           |-------- known --------|---- held out ------|                 for every candidate
+    judging            |------------------ known -------------------|-- held out --|  once, for the best alone
+
+The search goes up a hill: a change of one setting is tried from the best so far, and becomes the best if it gains.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,11 +16,18 @@ import numpy as np
 
 from penchant.errors import InvalidInput
 from penchant.evaluation import intervals
-from penchant.evaluation.contest import Asked, Wish, asked_people, in_batches, mean_ndcg, nothing_to_judge
-from penchant.evaluation.histories import TYPES, History
+from penchant.evaluation.contest import (
+    EvaluationRequest,
+    JudgedPeople,
+    asked_people,
+    in_batches,
+    mean_ndcg,
+    nothing_to_judge,
+)
+from penchant.evaluation.histories import TYPES, SourceHistory
 from penchant.evaluation.intervals import Estimate
 from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.served import Served
+from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import split
 from penchant.index import BoolArray, FloatArray
 from penchant.model import Blend, InteractionType, SourceSettings
@@ -40,25 +56,26 @@ FIRST_SHARE = 4
 CLEARLY = 2.0
 """How many standard errors are clear."""
 WORTHWHILE = 0.5
-"""How many standard errors a change has to gain: so proposals hold no whims, which change much and gain nothing."""
+"""How many standard errors a change has to gain: so proposals hold no whims, which change much and gain nothing
+(D69 of docs/decisions.md)."""
 
 Change = Callable[[SourceSettings], SourceSettings]
 Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TuningWish:
+class TuningRequest:
     """How to tune, and with how much effort; ``test_people`` judge the best, and no other."""
 
-    wish: Wish
+    trial: EvaluationRequest
     candidates: int = CANDIDATES
     seconds: float = SECONDS
     test_people: int = TEST_PEOPLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
-    """What came of it. ``settings`` are the best on the validation split; ``better`` tells whether they are proposed.
+class TuningResult:
+    """The result of tuning: ``settings`` are the best on the validation split, ``better`` whether they are proposed.
 
     ``gain`` is how much greater NDCG@10 is, person by person; ``sure_gain`` the lower bound on the validation split,
     corrected for how many were tried.
@@ -85,9 +102,9 @@ class Tuned:
 class _Search:
     """The best settings so far, and what is left to spend; ``gains`` are those of the best by person."""
 
-    served: Served
+    served: ServedSource
     knowledge: Knowledge
-    asked: Asked
+    asked: JudgedPeople
     now: Callable[[], float]
     until: float
     most: int
@@ -103,10 +120,11 @@ class _Search:
         return self.tried >= self.most or self.now() >= self.until
 
     def attempt(self, settings: SourceSettings) -> None:
-        """Go on from these settings if they are better."""
+        """Try settings, and make them the best so far if they gain enough."""
         self.tried += 1
         knowledge = replace(self.knowledge, settings=settings)
         served = self.served.under(knowledge)
+        # First a quarter of the people: a candidate that is clearly worse costs only that.
         first = max(1, len(self.asked.people) // FIRST_SHARE)
         # Spread over all: people stand in the order of their first interaction.
         early = np.arange(len(self.asked.people)) % FIRST_SHARE == 0
@@ -116,55 +134,57 @@ class _Search:
         if lead.mean() < -CLEARLY * lead.std() / np.sqrt(first):
             return
         gains[~early] = gains_of(served, self.asked, ~early)
+        # Person by person against the best: what counts is the spread of the differences, not that of the gains.
         lead = gains - self.gains
         if lead.mean() > WORTHWHILE * lead.std() / np.sqrt(len(lead)):
             self.served, self.knowledge, self.gains = served, knowledge, gains
 
 
-def tune(history: History, wish: TuningWish, tell: Tell, now: Callable[[], float]) -> Tuned:
-    """Return the best settings that were found in time, judged by people whose later likes nobody has looked at.
+def tune(history: SourceHistory, request: TuningRequest, tell: Tell, now: Callable[[], float]) -> TuningResult:
+    """Return the best settings that were found in time, judged by people whose later likes were not looked at before.
 
     ``now`` is a monotonic clock, in seconds.
 
     Raises:
-        InvalidInput: there is nobody to judge by.
+        InvalidInput: there is no person to judge by.
     """
     started = now()
-    parts = split(history.events, wish.wish.split)
+    parts = split(history.events, request.trial.split)
     known = Knowledge.of(history, parts.known, history.settings)
-    test, _ = asked_people(known, parts.held_out, replace(wish.wish, people=wish.test_people))
+    test, _ = asked_people(known, parts.held_out, replace(request.trial, people=request.test_people))
     inner = replace(history, events=known.events)
-    inner_parts = split(inner.events, wish.wish.split)
+    inner_parts = split(inner.events, request.trial.split)
     part = Knowledge.of(inner, inner_parts.known, history.settings)
-    validation, _ = asked_people(part, inner_parts.held_out, wish.wish)
+    validation, _ = asked_people(part, inner_parts.held_out, request.trial)
     if not len(test.people) or not len(validation.people):
-        raise InvalidInput(nothing_to_judge(history, wish.wish))
-    tell("the settings in force", 0, wish.candidates)
+        raise InvalidInput(nothing_to_judge(history, request.trial))
+    tell("the settings in force", 0, request.candidates)
     everybody = np.ones(len(validation.people), dtype=np.bool_)
-    served = Served(part)
+    served = ServedSource(part)
     before = gains_of(served, validation, everybody)
     search = _Search(
         served=served,
         knowledge=part,
         asked=validation,
         now=now,
-        until=started + wish.seconds,
-        most=wish.candidates,
+        until=started + request.seconds,
+        most=request.candidates,
         gains=before,
     )
-    for what, change in _changes(history, part, wish.wish.split.seed):
+    for what, change in _changes(history, part, request.trial.split.seed):
         if search.is_over:
             break
+        # From the best at this moment, which an earlier change of another setting may have made.
         settings = change(search.settings)
         if settings != search.settings:
-            tell(what, search.tried, wish.candidates)
+            tell(what, search.tried, request.candidates)
             search.attempt(settings)
-    tell("judging", wish.candidates, wish.candidates)
-    return _judged(search, before, (known, test), wish.wish.split.seed)
+    tell("judging", request.candidates, request.candidates)
+    return _judged(search, before, (known, test), request.trial.split.seed)
 
 
-def gains_of(served: Served, asked: Asked, which: BoolArray) -> FloatArray:
-    """Return NDCG@10 of those that a mask tells."""
+def gains_of(served: ServedSource, asked: JudgedPeople, which: BoolArray) -> FloatArray:
+    """Return NDCG@10 of the people that a mask chooses, in their order."""
     places = np.flatnonzero(which).tolist()
     relevant = [asked.relevant[place] for place in places]
     if not places:
@@ -172,15 +192,16 @@ def gains_of(served: Served, asked: Asked, which: BoolArray) -> FloatArray:
     return mean_ndcg(in_batches(served.lists, asked.people[which], lambda _done: None), relevant)
 
 
-def _judged(search: _Search, before: FloatArray, judges: tuple[Knowledge, Asked], seed: int) -> Tuned:
+def _judged(search: _Search, before: FloatArray, judges: tuple[Knowledge, JudgedPeople], seed: int) -> TuningResult:
+    """Return the result, with the best settings judged by people and interactions that the search did not see."""
     known, test = judges
     everybody = np.ones(len(test.people), dtype=np.bool_)
-    old = Served(known)
+    old = ServedSource(known)
     earlier = gains_of(old, test, everybody)
     later = earlier
     if search.settings != known.settings:
         later = gains_of(old.under(replace(known, settings=search.settings)), test, everybody)
-    return Tuned(
+    return TuningResult(
         before=known.settings,
         settings=search.settings,
         tried=search.tried,
@@ -196,11 +217,11 @@ def _judged(search: _Search, before: FloatArray, judges: tuple[Knowledge, Asked]
 
 def _estimate(values: FloatArray, seed: int) -> Estimate:
     found = intervals.estimate(values, seed)
-    assert found is not None  # noqa: S101  # there is somebody
+    assert found is not None  # noqa: S101  # there is a person
     return found
 
 
-def _changes(history: History, knowledge: Knowledge, seed: int) -> Iterator[tuple[str, Change]]:
+def _changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterator[tuple[str, Change]]:
     """Give changes one after the other, each of one thing: first a coarse net, then draws near the best."""
     for content, audience, popularity in BLENDS:
         yield "blend", _blended(Blend(content=content, audience=audience, popularity=popularity))
@@ -212,6 +233,7 @@ def _changes(history: History, knowledge: Knowledge, seed: int) -> Iterator[tupl
     for category in _categories(history):
         for weight in CATEGORY_WEIGHTS:
             yield f"weight of {category}", _categorising(category, weight)
+    # Without end: the caller stops by time, or by the number of candidates.
     random = np.random.default_rng([seed, 5])
     while True:
         yield "blend nearby", _nearby(random.normal(0, NEARBY, 3).tolist())
@@ -226,6 +248,8 @@ def _forgetting(days: float) -> Change:
 
 
 def _nearby(steps: Sequence[float]) -> Change:
+    """Return the change that moves the shares of the blend by these steps, down to 0 at least."""
+
     def change(settings: SourceSettings) -> SourceSettings:
         blend = settings.blend
         total = blend.content + blend.audience + blend.popularity
@@ -256,7 +280,7 @@ def _categorising(category: str, weight: float) -> Change:
     return change
 
 
-def _categories(history: History) -> Sequence[str]:
+def _categories(history: SourceHistory) -> Sequence[str]:
     """Return the categories with the most keywords in pieces; of one category alone a weight changes nothing."""
     counts: dict[str, int] = {}
     for piece in history.pieces:

@@ -4,30 +4,31 @@ A format's module turns rows into drafts and knows no storage; everything else k
 """
 
 from penchant.importing.checkpoint import CheckpointFile, checkpoint_name, fingerprint
-from penchant.importing.choices import Choices, Column, parse_column, parse_type
-from penchant.importing.drafts import Kind
-from penchant.importing.exporting import Parts, export_lines
-from penchant.importing.files import Files, InputFile, Position, gather, printable
+from penchant.importing.drafts import DraftKind
+from penchant.importing.exporting import ExportParts, export_lines
+from penchant.importing.files import Files, Position, printable
 from penchant.importing.formats import FORMATS
+from penchant.importing.inputs import InputFile, gather, save_standard_input
+from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget
-from penchant.importing.report import Report, to_text
-from penchant.importing.running import Import, Progress, newest_moment
+from penchant.importing.report import ImportReport, to_text
+from penchant.importing.running import Import, ImportProgress, newest_moment
 from penchant.importing.targets import StoredTarget, Target
 
 __all__ = [
     "FORMATS",
     "CheckpointFile",
-    "Choices",
-    "Column",
+    "DraftKind",
+    "ExportParts",
     "Files",
     "Import",
+    "ImportOptions",
+    "ImportProgress",
+    "ImportReport",
     "InputFile",
-    "Kind",
-    "Parts",
+    "KeywordColumn",
     "Position",
-    "Progress",
     "RemoteTarget",
-    "Report",
     "StoredTarget",
     "Target",
     "checkpoint_name",
@@ -38,5 +39,6 @@ __all__ = [
     "parse_column",
     "parse_type",
     "printable",
+    "save_standard_input",
     "to_text",
 ]

@@ -1,5 +1,6 @@
-"""May drafts be stored? By the very checks of requests, a batch at a time, and row by row where one has a fault."""
+"""Checks of drafts, by the very checks of requests: a batch at a time, and row by row where one has a fault."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -7,10 +8,17 @@ from typing import TypeVar
 import msgspec
 
 from penchant.errors import Fault, PenchantError
-from penchant.importing.drafts import Draft, Kind
+from penchant.importing.drafts import Draft, DraftKind
 from penchant.importing.notes import Notes
-from penchant.model import EncodedPiece, NewInteraction, SourceSettings
-from penchant.wire import Submission, decode_interactions, decode_list, decode_settings, decode_submission
+from penchant.model import EncodedPiece, NewInteraction, PieceLimits, SourceSettings
+from penchant.wire import (
+    DEFAULT_LIMITS,
+    Submission,
+    decode_interactions,
+    decode_list,
+    decode_settings,
+    decode_submission,
+)
 
 Read = TypeVar("Read")
 
@@ -18,7 +26,7 @@ MAX_NAMED_IGNORED = 100
 """Left-out members that one submission names: from here on each piece is looked at by itself."""
 
 
-class Invalid(msgspec.Struct, frozen=True, kw_only=True):
+class InvalidRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row that may not be stored: where, and what is accepted."""
 
     file: str
@@ -28,52 +36,59 @@ class Invalid(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedBatch:
     """What of a batch may be stored; only the fields of its kind are filled."""
 
-    kind: Kind
+    kind: DraftKind
     pieces: tuple[EncodedPiece, ...] = ()
     superseded: int = 0
     interactions: tuple[NewInteraction, ...] = ()
     ids: tuple[str, ...] = ()
     settings: SourceSettings | None = None
-    invalid: tuple[Invalid, ...] = ()
+    invalid: tuple[InvalidRow, ...] = ()
     invalid_rows: int = 0
 
 
-def check(drafts: Sequence[Draft], now: int, notes: Notes) -> Checked:
-    """Return what of drafts of one kind may be stored, and why the others may not; ``now`` in ms since 1970 UTC."""
+def check(drafts: Sequence[Draft], now: int, notes: Notes, limits: PieceLimits = DEFAULT_LIMITS) -> CheckedBatch:
+    """Return the drafts of one kind that may be stored, and why the others may not; ``now`` in ms since 1970 UTC."""
     kind = drafts[0].kind
     good = [draft for draft in drafts if draft.problem is None]
     invalid = [_invalid(draft, draft.problem.pointer, draft.problem.detail) for draft in drafts if draft.problem]
-    if kind is Kind.PIECE:
-        submission, faulty = _together(good, decode_submission)
+    # All at once first, as one request would have them: row by row takes longer, and is only needed to name faults.
+    if kind is DraftKind.PIECE:
+        decode = functools.partial(decode_submission, limits=limits)
+        submission, faulty = _together(good, decode)
+        # A receipt names a limited number of ignored members: where it is full there may be more, of further rows.
         if submission is None or len(submission.ignored) >= MAX_NAMED_IGNORED:
-            each = _one_by_one(good, decode_submission)
+            each = _one_by_one(good, decode)
             faulty = [found for _, found in each if isinstance(found, PenchantError)]
             invalid += _faults_of(each)
             submission = _joined([(draft, found) for draft, found in each if isinstance(found, Submission)], notes)
         else:
             _note_ignored(submission.ignored, good, notes)
-        return Checked(
+        return CheckedBatch(
             kind=kind,
             pieces=submission.pieces,
             superseded=submission.superseded,
             invalid=_in_order(invalid, drafts),
             invalid_rows=len(drafts) - len(good) + len(faulty),
         )
-    if kind is Kind.INTERACTION:
+    if kind is DraftKind.INTERACTION:
         return _check_interactions(drafts, good, invalid, now)
     return _check_single(good[0] if good else None, kind, invalid)
 
 
-def _in_order(invalid: Sequence[Invalid], drafts: Sequence[Draft]) -> tuple[Invalid, ...]:
+def _in_order(invalid: Sequence[InvalidRow], drafts: Sequence[Draft]) -> tuple[InvalidRow, ...]:
     """Return faults in the order of their rows."""
-    places = {(draft.file, draft.line): place for place, draft in enumerate(drafts)}
-    return tuple(sorted(invalid, key=lambda each: places[each.file, each.line]))
+    ranks = {(draft.file, draft.line): rank for rank, draft in enumerate(drafts)}
+    return tuple(sorted(invalid, key=lambda each: ranks[each.file, each.line]))
 
 
-def _check_interactions(drafts: Sequence[Draft], good: Sequence[Draft], invalid: list[Invalid], now: int) -> Checked:
+def _check_interactions(
+    drafts: Sequence[Draft], good: Sequence[Draft], invalid: list[InvalidRow], now: int
+) -> CheckedBatch:
+    """Return the interactions that may be stored, with the faults of the others added to ``invalid``."""
+
     def decode(body: bytes) -> tuple[NewInteraction, ...]:
         return decode_interactions(body, now)
 
@@ -84,23 +99,23 @@ def _check_interactions(drafts: Sequence[Draft], good: Sequence[Draft], invalid:
         failed = sum(isinstance(found, PenchantError) for _, found in each)
         invalid += _faults_of(each)
         interactions = tuple(one for _, found in each if isinstance(found, tuple) for one in found)
-    return Checked(
-        kind=Kind.INTERACTION,
+    return CheckedBatch(
+        kind=DraftKind.INTERACTION,
         interactions=interactions,
         invalid=_in_order(invalid, drafts),
         invalid_rows=len(drafts) - len(good) + failed,
     )
 
 
-def _check_single(draft: Draft | None, kind: Kind, invalid: list[Invalid]) -> Checked:
+def _check_single(draft: Draft | None, kind: DraftKind, invalid: list[InvalidRow]) -> CheckedBatch:
     if draft is None:
-        return Checked(kind=kind, invalid=tuple(invalid), invalid_rows=1)
+        return CheckedBatch(kind=kind, invalid=tuple(invalid), invalid_rows=1)
     try:
-        if kind is Kind.SETTINGS:
-            return Checked(kind=kind, settings=decode_settings(draft.body))
-        return Checked(kind=kind, ids=decode_list(draft.body))
+        if kind is DraftKind.SETTINGS:
+            return CheckedBatch(kind=kind, settings=decode_settings(draft.body))
+        return CheckedBatch(kind=kind, ids=decode_list(draft.body))
     except PenchantError as error:
-        return Checked(kind=kind, invalid=tuple(_faults(draft, error, 0)), invalid_rows=1)
+        return CheckedBatch(kind=kind, invalid=tuple(_faults(draft, error, 0)), invalid_rows=1)
 
 
 def _together(drafts: Sequence[Draft], decode: Callable[[bytes], Read]) -> tuple[Read | None, list[PenchantError]]:
@@ -120,11 +135,11 @@ def _one_by_one(drafts: Sequence[Draft], decode: Callable[[bytes], Read]) -> lis
     return found
 
 
-def _faults_of(each: Sequence[tuple[Draft, object]]) -> list[Invalid]:
+def _faults_of(each: Sequence[tuple[Draft, object]]) -> list[InvalidRow]:
     return [one for draft, error in each if isinstance(error, PenchantError) for one in _faults(draft, error, 1)]
 
 
-def _faults(draft: Draft, error: PenchantError, levels: int) -> list[Invalid]:
+def _faults(draft: Draft, error: PenchantError, levels: int) -> list[InvalidRow]:
     """Return the faults of a draft, without as many first parts of their pointers as ``levels``."""
     faults = error.faults or (Fault(pointer="", detail=error.detail),)
     return [
@@ -133,8 +148,8 @@ def _faults(draft: Draft, error: PenchantError, levels: int) -> list[Invalid]:
     ]
 
 
-def _invalid(draft: Draft, pointer: str, detail: str) -> Invalid:
-    return Invalid(file=draft.file, line=draft.line, pointer=pointer, detail=detail)
+def _invalid(draft: Draft, pointer: str, detail: str) -> InvalidRow:
+    return InvalidRow(file=draft.file, line=draft.line, pointer=pointer, detail=detail)
 
 
 def _joined(found: Sequence[tuple[Draft, Submission]], notes: Notes) -> Submission:
@@ -151,9 +166,9 @@ def _joined(found: Sequence[tuple[Draft, Submission]], notes: Notes) -> Submissi
 
 
 def _note_ignored(ignored: Sequence[str], drafts: Sequence[Draft], notes: Notes) -> None:
-    """Note members that no piece has; places in lists are not told apart."""
+    """Note members that no piece has; positions in lists are noted as one (``*``)."""
     for pointer in ignored:
-        place, *parts = pointer.split("/")[1:]
-        draft = drafts[int(place)]
+        index, *parts = pointer.split("/")[1:]
+        draft = drafts[int(index)]
         field = "/".join("*" if part.isdecimal() else part for part in parts)
         notes.left_out(draft.file, field, "no member of a piece", draft.line)

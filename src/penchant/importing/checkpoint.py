@@ -1,4 +1,4 @@
-"""Where was an import when it ended? A small file, written after each batch that is committed, never before."""
+"""Checkpoints: how far an import is, in a small file that is written after each committed batch, never before."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from penchant.importing.checking import Invalid
-from penchant.importing.files import InputFile
+from penchant.importing.checking import InvalidRow
+from penchant.importing.inputs import InputFile
 from penchant.wire import encode
 
 
-class Tally(msgspec.Struct, kw_only=True):
+class ImportTally(msgspec.Struct, kw_only=True):
     """What an import has done so far, of all its runs; ``rows`` counts drafts, in the order they are read."""
 
     rows: int = 0
@@ -25,7 +25,7 @@ class Tally(msgspec.Struct, kw_only=True):
     lists: int = 0
     settings: int = 0
     invalid_rows: int = 0
-    invalid: list[Invalid] = []
+    invalid: list[InvalidRow] = []
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):
@@ -34,7 +34,7 @@ class Checkpoint(msgspec.Struct, kw_only=True):
     fingerprint: str
     created_at: str
     shift_ms: int
-    tally: Tally
+    tally: ImportTally
 
 
 class CheckpointFile:
@@ -54,6 +54,7 @@ class CheckpointFile:
     def save(self, checkpoint: Checkpoint) -> None:
         """Write the checkpoint in place of the one before."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Not synced: after a power failure an older one is found, or none that can be read; both only repeat work.
         written = self.path.with_suffix(".new")
         written.write_bytes(msgspec.json.encode(checkpoint))
         written.replace(self.path)
@@ -64,14 +65,22 @@ class CheckpointFile:
 
 
 def fingerprint(files: Sequence[InputFile], *chosen: object) -> str:
-    """Return what changes when a file does, or anything that decides what its rows become."""
+    """Return a hash that changes when a file does, or anything that decides what its rows become."""
+    # By size and time of change, not by what they hold: files may have gigabytes.
     statuses = [(file.path.stat(), file) for file in files]
-    parts = [[repr(str(file.path.resolve())), status.st_size, status.st_mtime_ns] for status, file in statuses]
+    parts = [
+        # Standard input lies in a file of its own each time: there what it holds tells it.
+        [file.label, hashlib.blake2b(file.path.read_bytes()).hexdigest()]
+        if file.label
+        else [repr(str(file.path.resolve())), file.member, status.st_size, status.st_mtime_ns]
+        for status, file in statuses
+    ]
     said = encode([parts, [repr(each) for each in chosen]])
     return hashlib.blake2b(said, digest_size=16).hexdigest()
 
 
 def checkpoint_name(files: Sequence[InputFile], *chosen: object) -> str:
     """Return the name of the file for an import of these files, whatever is in them."""
-    said = encode([[repr(str(file.path.resolve())) for file in files], [repr(each) for each in chosen]])
+    paths = [file.label or repr(str(file.path.resolve())) + (file.member or "") for file in files]
+    said = encode([paths, [repr(each) for each in chosen]])
     return f"import-{hashlib.blake2b(said, digest_size=8).hexdigest()}.json"

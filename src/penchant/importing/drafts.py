@@ -1,11 +1,11 @@
-"""What does a row of a foreign file become? A draft: what would be sent in a request, not yet checked."""
+"""Drafts: what rows of foreign files become, as it would be sent in a request, not yet checked."""
 
 import enum
 from typing import NamedTuple
 
 
-class Kind(enum.Enum):
-    """What a draft is of."""
+class DraftKind(enum.Enum):
+    """The kind of thing that a draft becomes."""
 
     PIECE = "piece"
     INTERACTION = "interaction"
@@ -14,7 +14,7 @@ class Kind(enum.Enum):
     SETTINGS = "settings"
 
 
-class Problem(NamedTuple):
+class RowProblem(NamedTuple):
     """Why a row becomes nothing: where in it (a JSON pointer or a column), and what is accepted."""
 
     pointer: str
@@ -24,8 +24,8 @@ class Problem(NamedTuple):
 class Draft(NamedTuple):
     """What one row becomes, as the JSON of a request; or the problem that it has instead."""
 
-    kind: Kind
+    kind: DraftKind
     file: str
     line: int
     body: bytes
-    problem: Problem | None = None
+    problem: RowProblem | None = None

@@ -1,17 +1,17 @@
-"""How does a source get out? A line for each thing in it, in an order that an import gives back."""
+"""Export: a source as lines, one for each thing in it, in an order that an import gives back."""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penchant.importing.interactions import stable_event_id
-from penchant.model import DAY_MS, Interaction, InteractionType, NewInteraction
-from penchant.storage import Export
+from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
+from penchant.storage import SourceExport
 from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ExportParts:
     """What is exported beside the pieces."""
 
     interactions: bool = False
@@ -19,7 +19,7 @@ class Parts:
     settings: bool = False
 
 
-def export_lines(export: Export, parts: Parts, now: int) -> Iterator[bytes]:
+def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator[bytes]:
     """Yield the lines: pieces by id, lists, settings, interactions by time and then as recorded.
 
     Interactions past their retention at ``now``, in ms since 1970 UTC, are none of them.
@@ -38,11 +38,12 @@ def export_lines(export: Export, parts: Parts, now: int) -> Iterator[bytes]:
         yield from _interaction_lines(export, oldest)
 
 
-def _interaction_lines(export: Export, oldest: int) -> Iterator[bytes]:
+def _interaction_lines(export: SourceExport, oldest: int) -> Iterator[bytes]:
     """Yield interactions; of equal ones each after the first says by an event id that it is another one."""
     moment, seen = -1, Counter[tuple[str, InteractionType, str]]()
     for batch in export.interactions(oldest):
         for each in batch:
+            # In the order of time, so that equal ones are all of the moment that is counted now.
             if each.occurred_at != moment:
                 moment, seen = each.occurred_at, Counter()
             same = each.user_id, each.type, each.piece_id
@@ -50,7 +51,11 @@ def _interaction_lines(export: Export, oldest: int) -> Iterator[bytes]:
             yield _interaction_line(each, seen[same])
 
 
-def _interaction_line(interaction: Interaction, repeat: int) -> bytes:
+def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
+    """Return the line of an interaction, the n-th of those that say the same.
+
+    An import gives it an event id by what it says: without another one the second would be a duplicate of the first.
+    """
     members = {
         "userId": interaction.user_id,
         "type": interaction.type.value,

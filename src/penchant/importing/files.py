@@ -1,43 +1,45 @@
-"""How are foreign files read? As lines, rows or JSON values with their line numbers, gzip or not, one at a time."""
+"""Files as formats read them: lines, table rows or JSON values with their numbers, packed or not, one at a time."""
 
 import codecs
 import csv
 import gzip
 import io
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
-from penchant.errors import Refused
-from penchant.importing.drafts import Kind
+from penchant.errors import PenchantError
+from penchant.importing.inputs import InputFile, UnreadableFile
+from penchant.wire.syntax import UNREADABLE, decode
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line that is read: what a request may hold by default."""
-MAX_ARRAY_BYTES = 256 * 1024 * 1024
-"""The largest file that is one JSON array: it is read as a whole, other than lines are."""
+MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+"""The largest file that is one JSON value: it is read as a whole, other than lines are."""
+DELIMITERS = (",", ";", "\t", "|")
+"""What may separate the columns of a table that does not say it, the likeliest first."""
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How spreadsheets begin what they call Unicode text."""
+_HEADING_LETTERS = 1 << 20
 
 
-class UnreadableFile(Refused):
-    """A file is not what its format says."""
+class TableForm(NamedTuple):
+    """How a table is written; ``None`` where that is to be found out: by its heading, or UTF-8."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
 
 
-class InputFile(NamedTuple):
-    """A file to import; ``role`` is what its rows are, where the caller has said so."""
-
-    path: Path
-    role: Kind | None = None
-
-    @property
-    def name(self) -> str:
-        """The file's name without ``.gz``; bytes of it that are no UTF-8 are shown as ``?``."""
-        return self.path.name.encode("utf-8", "replace").decode().removesuffix(".gz")
+UNSAID = TableForm()
+"""The form of a table of which nothing is said."""
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of a table by the names of its columns, or what is wrong with it."""
 
     line: int
@@ -45,8 +47,8 @@ class Row(NamedTuple):
     problem: str | None = None
 
 
-class Entry(NamedTuple):
-    """A JSON value and its text; ``line`` is its place from 1 where the file is one array."""
+class JsonEntry(NamedTuple):
+    """A JSON value and its text; ``line`` is its number from 1 where the file is one array."""
 
     line: int
     value: Any
@@ -74,6 +76,7 @@ class Files:
     @property
     def position(self) -> Position:
         """How far the file that is being read, or was read last, is read."""
+        # Of a packed file the packed bytes count: how many it unpacks to is known at its end only.
         if self._raw is not None and not self._raw.closed:
             self._now = self._now._replace(done=self._raw.tell())
         return self._now
@@ -87,42 +90,59 @@ class Files:
         found = (self.find(f"{stem}.{ending}") for ending in endings)
         return [file for file in found if file is not None]
 
+    def taken(self, *endings: str) -> list[InputFile]:
+        """Return the files that were named, and of folders and archives those with one of these endings.
+
+        Raises:
+            UnreadableFile: there is none.
+        """
+        found = [file for file in self.all if file.is_named or file.ending in endings]
+        if not found:
+            raise UnreadableFile(f"Found no file that ends in {', '.join(f'.{ending}' for ending in endings)}.")
+        return found
+
     def lines(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, without their ends, with their numbers from 1."""
-        with self._opened(file) as stream:
+        with self.open(file) as stream:
             number = 0
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin files with it
                 if len(line) > MAX_LINE_BYTES:
-                    raise UnreadableFile(f"{file.path}, line {number}: longer than {MAX_LINE_BYTES} bytes.")
+                    raise UnreadableFile(f"{file}, line {number}: longer than {MAX_LINE_BYTES} bytes.")
                 if not line.isspace():
                     yield number, line.rstrip(b"\r\n")
 
-    def rows(self, file: InputFile, *, delimiter: str = ",") -> Iterator[Row]:
+    def rows(self, file: InputFile, form: TableForm = UNSAID) -> Iterator[TableRow]:
         """Yield the rows of a CSV file below its heading; a quoted value may have several lines."""
+        # For the whole process; the default of 128 KiB is less than a description may have.
         csv.field_size_limit(MAX_LINE_BYTES)
-        with self._opened(file) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+        delimiter = form.delimiter or self._delimiter(file, form)
+        with self._text(file, form) as text:
             reader = csv.reader(text, delimiter=delimiter)
             try:
                 names = next(reader, [])
                 line = reader.line_num
-                if len(set(names)) < len(names):
-                    raise UnreadableFile(f"{file.path}: two columns have the same name.")
+                twice = next((name for name in names if names.count(name) > 1), None)
+                if twice is not None:
+                    raise UnreadableFile(f"{file}: two columns are called {printable(twice)!r}; rename one.")
                 while (values := next(reader, None)) is not None:
+                    # A row may have several lines, and the reader says where it ends: it begins behind the row before.
                     line, before = reader.line_num, line
+                    # A blank line is a row without values, and none of the table's.
                     if values:
                         yield _row(before + 1, names, values)
             except csv.Error as error:
-                raise UnreadableFile(f"{file.path}, line {reader.line_num}: {error}.") from None
+                raise UnreadableFile(f"{file}, line {reader.line_num}: {error}.") from None
 
-    def columns(self, file: InputFile, *, delimiter: str = ",") -> list[str]:
+    def columns(self, file: InputFile, form: TableForm = UNSAID) -> list[str]:
         """Return the names of a CSV file's columns."""
-        with self._opened(file) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+        delimiter = form.delimiter or self._delimiter(file, form)
+        with self._text(file, form) as text:
             return next(csv.reader(text, delimiter=delimiter), [])
 
-    def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[Row]:
+    def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[TableRow]:
         """Yield the rows of a file without heading or quotes, in UTF-8 or Latin-1."""
         for number, line in self.lines(file):
             try:
@@ -131,73 +151,116 @@ class Files:
                 text = line.decode("latin-1")
             yield _row(number, names, text.split(separator))
 
-    def entries(self, file: InputFile) -> Iterator[Entry]:
-        """Yield JSON values: one a line, or those of one array."""
-        with self._opened(file) as stream:
+    def raws(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
+        """Yield the texts of JSON values with their numbers: those of one array, or one a line."""
+        with self.open(file) as stream:
+            # Looked at before anything else: an array is read as a whole, lines are not.
             is_array = stream.read(1024).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
-        if is_array:
-            yield from self._array(file)
+        if not is_array:
+            yield from self.lines(file)
             return
-        for number, line in self.lines(file):
-            try:
-                yield Entry(number, msgspec.json.decode(line), line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                yield Entry(number, None, line, "The line is no JSON value; one a line is accepted.")
+        for number, raw in enumerate(_decode_document(file, self.document(file), list[msgspec.Raw]), start=1):
+            yield number, bytes(raw)
 
-    def _array(self, file: InputFile) -> Iterator[Entry]:
-        with self._opened(file) as stream:
-            text = stream.read(MAX_ARRAY_BYTES + 1).removeprefix(codecs.BOM_UTF8)
-        if len(text) > MAX_ARRAY_BYTES:
-            raise UnreadableFile(f"{file.path}: an array of over {MAX_ARRAY_BYTES} bytes; write an object a line.")
-        try:
-            raws = msgspec.json.decode(text, type=list[msgspec.Raw])
-            for number, raw in enumerate(raws, start=1):
-                yield Entry(number, msgspec.json.decode(raw), bytes(raw))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UnreadableFile(f"{file.path}: not JSON: {error}") from None
+    def entries(self, file: InputFile) -> Iterator[JsonEntry]:
+        """Yield JSON values: those of one array, or one a line."""
+        for number, raw in self.raws(file):
+            try:
+                yield JsonEntry(number, msgspec.json.decode(raw), raw)
+            except UNREADABLE:
+                yield JsonEntry(number, None, raw, json_problem(raw))
+
+    def document(self, file: InputFile) -> bytes:
+        """Return a file as a whole."""
+        with self.open(file) as stream:
+            text = stream.read(MAX_DOCUMENT_BYTES + 1).removeprefix(codecs.BOM_UTF8)
+        if len(text) > MAX_DOCUMENT_BYTES:
+            raise UnreadableFile(f"{file}: one JSON value of over {MAX_DOCUMENT_BYTES} bytes; write one a line.")
+        return text
 
     @contextmanager
-    def _opened(self, file: InputFile) -> Iterator[BinaryIO]:
+    def open(self, file: InputFile) -> Iterator[BinaryIO]:
+        """Open a file for reading, unpacked."""
         self.opened.add(file)
         try:
-            with file.path.open("rb") as raw:
+            with ExitStack() as stack:
+                raw = stack.enter_context(file.path.open("rb"))
                 size = file.path.stat().st_size
+                if file.member is not None:
+                    archive = stack.enter_context(zipfile.ZipFile(raw))
+                    size = archive.getinfo(file.member).file_size
+                    raw = cast(io.BufferedReader, stack.enter_context(archive.open(file.member)))
                 self._raw, self._now = raw, Position(file.name, 0, size)
-                if file.path.suffix == ".gz":
-                    with gzip.open(raw, "rb") as unpacked:
-                        yield unpacked  # type: ignore[misc]  # it reads as any binary file does
-                else:
-                    yield raw
+                # By its first bytes as well: a file may be packed without saying so in its name.
+                is_packed = raw.peek(2)[:2] == _GZIP or (file.member or file.path.name).endswith(".gz")
+                yield cast(BinaryIO, stack.enter_context(gzip.open(raw)) if is_packed else raw)
             self._now = Position(file.name, size, size)
-        except (OSError, EOFError, zlib.error) as error:
-            raise UnreadableFile(f"{file.path} cannot be read: {error}.") from error
-        except UnicodeDecodeError as error:
-            raise UnreadableFile(f"{file.path} is not UTF-8: {error.reason}.") from error
+        # An encrypted archive is a RuntimeError, one packed in an unknown way a NotImplementedError.
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+            raise UnreadableFile(f"{file} cannot be read: {error}.") from error
+
+    @contextmanager
+    def _text(self, file: InputFile, form: TableForm) -> Iterator[io.TextIOWrapper]:
+        """Open a file as text, in the encoding that was said, that of its first bytes, or UTF-8.
+
+        Raises:
+            UnreadableFile: it is not written in that encoding; also while the block reads it.
+        """
+        with self.open(file) as stream:
+            start = cast(io.BufferedReader, stream).peek(2)[:2]
+            # A mark of UTF-16 at the start wins over what was said; "utf-8-sig" takes off that of UTF-8.
+            encoding = "utf-16" if start in _UTF_16 else form.encoding or "utf-8-sig"
+            try:
+                with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+                    yield text
+            except UnicodeDecodeError as error:
+                where = self._first_undecodable(file, encoding)
+                written = encoding.removesuffix("-sig").upper()
+                raise UnreadableFile(
+                    f"{file}{where}: not {written} ({error.reason}). Say how it is written with --encoding,"
+                    " for instance windows-1252."
+                ) from error
+
+    def _first_undecodable(self, file: InputFile, encoding: str) -> str:
+        """Return the line and column at which a text cannot be decoded; "" where bytes alone do not show its lines."""
+        for number, line in self.lines(file):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError as error:
+                return f", line {number}, column {error.start + 1}"
+        return ""
+
+    def _delimiter(self, file: InputFile, form: TableForm) -> str:
+        """Return the delimiter that gives the heading most columns."""
+        with self._text(file, form) as text:
+            heading = text.readline(_HEADING_LETTERS)
+        counts = {each: len(next(csv.reader([heading], delimiter=each), [])) for each in DELIMITERS}
+        # Of equal ones the first, which is the likeliest.
+        return max(DELIMITERS, key=counts.__getitem__)
 
 
-def _row(line: int, names: Sequence[str], values: Sequence[str]) -> Row:
+def _decode_document(file: InputFile, text: bytes, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except UNREADABLE:
+        raise UnreadableFile(f"{file}: {json_problem(text, 'file')}") from None
+
+
+def json_problem(text: bytes, what: str = "line") -> str:
+    """Return why a text is no JSON, with the line and column where it ceases to be."""
+    try:
+        decode(text)
+    except PenchantError as error:
+        return error.detail.replace("The body", f"The {what}").replace("the body", f"the {what}")
+    return f"The {what} is no JSON value that is accepted here."
+
+
+def _row(line: int, names: Sequence[str], values: Sequence[str]) -> TableRow:
     if len(values) != len(names):
-        return Row(line, {}, f"Found {len(values)} columns; {len(names)} are accepted.")
-    return Row(line, dict(zip(names, values, strict=True)))
+        return TableRow(line, {}, f"Found {len(values)} columns; {len(names)} are accepted.")
+    return TableRow(line, dict(zip(names, values, strict=True)))
 
 
 def printable(text: str) -> str:
     """Return a text out of a file so that a terminal shows it and nothing else."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-
-
-def gather(paths: Sequence[Path]) -> list[InputFile]:
-    """Return the files of these paths, those of a folder by name and without hidden ones.
-
-    Raises:
-        Refused: there is none.
-    """
-    found: list[InputFile] = []
-    for path in paths:
-        if path.is_dir():
-            found += [InputFile(each) for each in sorted(path.iterdir()) if each.is_file() and each.name[0] != "."]
-        else:
-            found.append(InputFile(path))
-    if not found:
-        raise Refused("There is no file to import.")
-    return found

@@ -7,13 +7,14 @@ from array import array
 from collections.abc import Iterator, Mapping
 
 from penchant.importing.actions import type_of_rating
-from penchant.importing.choices import Choices
-from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Files, InputFile, Row, UnreadableFile
+from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.files import Files, TableRow
+from penchant.importing.inputs import InputFile, UnreadableFile
 from penchant.importing.interactions import interaction_draft, problem_draft
 from penchant.importing.notes import Notes
+from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
-from penchant.importing.tables import NO_PLACE, require_columns, told
+from penchant.importing.tables import NO_PLACE, note_values, require_columns
 from penchant.model import InteractionType
 
 FULL_WEIGHT = 100
@@ -37,7 +38,7 @@ _EXTRAS = {
 
 
 class _Shelves:
-    """On which shelves the books of an edition stand, how often: pairs of tag and count by edition."""
+    """Shelves by edition: how many people put its book on each shelf, as pairs of tag and count."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -49,12 +50,13 @@ class _Shelves:
     def weights(self, edition: str) -> dict[str, int]:
         """Return the weight of each shelf: its share of the most frequent one's count, at least 1."""
         pairs = iter(self._counts.get(edition, ()))
+        # One iterator twice, so that it gives pairs: tags and counts stand in turn.
         counts = {self._names[str(tag)]: count for tag, count in zip(pairs, pairs, strict=True)}
         most = max(counts.values(), default=1)
         return {name: max(1, round(FULL_WEIGHT * count / most)) for name, count in counts.items()}
 
 
-def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
+def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield books, ratings, and what people want to read."""
     books, ratings, to_read = (files.find(f"{stem}.csv") for stem in ("books", "ratings", "to_read"))
     if books is None and ratings is None:
@@ -65,12 +67,13 @@ def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
         for row in files.rows(books):
             yield _book(row, books.name, shelves, notes)
     if ratings is not None:
-        yield from _interactions(files, ratings, choices, notes, rated=True)
+        yield from _interactions(files, ratings, options, notes, rated=True)
     if to_read is not None:
-        yield from _interactions(files, to_read, choices, notes, rated=False)
+        yield from _interactions(files, to_read, options, notes, rated=False)
 
 
 def _read_shelves(files: Files, notes: Notes) -> _Shelves:
+    """Return the shelves of all books, without those that tell of their owner; none where a table is missing."""
     tags, book_tags = files.find("tags.csv"), files.find("book_tags.csv")
     if tags is None or book_tags is None:
         return _Shelves({})
@@ -88,7 +91,7 @@ def _read_shelves(files: Files, notes: Notes) -> _Shelves:
     return shelves
 
 
-def _reason_against(row: Row, names: Mapping[str, str]) -> str | None:
+def _reason_against(row: TableRow, names: Mapping[str, str]) -> str | None:
     name, count = names.get(row.values["tag_id"]), row.values["count"]
     if name is None or not row.values["tag_id"].isdecimal():
         return "no name in tags.csv"
@@ -97,9 +100,10 @@ def _reason_against(row: Row, names: Mapping[str, str]) -> str | None:
     return None if count.isdecimal() and int(count) > 0 else "no count above 0"
 
 
-def _book(row: Row, file: str, shelves: _Shelves, notes: Notes) -> Draft:
+def _book(row: TableRow, file: str, shelves: _Shelves, notes: Notes) -> Draft:
+    """Return the piece of a row, its shelves as weighted keywords, or the problem of a row that cannot be read."""
     if row.problem:
-        return problem_draft(Kind.PIECE, (file, row.line), "", row.problem)
+        return problem_draft(DraftKind.PIECE, (file, row.line), "", row.problem)
     values = row.values
     builder = PieceBuilder(notes, file, row.line, values["book_id"])
     notes.mapped(file, "book_id", "id")
@@ -122,18 +126,21 @@ def _year(text: str) -> int | None:
         return None
 
 
-def _interactions(files: Files, file: InputFile, choices: Choices, notes: Notes, *, rated: bool) -> Iterator[Draft]:
+def _interactions(
+    files: Files, file: InputFile, options: ImportOptions, notes: Notes, *, rated: bool
+) -> Iterator[Draft]:
+    """Yield what a table says that people did: their ratings, or, without a rating, that they want to read a book."""
     taken = {"user_id": "userId", "book_id": "contentId"} | ({"rating": "type"} if rated else {})
     require_columns(files, file, taken)
-    for row in told(files.rows(file), file.name, notes, taken=taken):
-        place, kind = (file.name, row.line), InteractionType.BOOKMARK
+    for row in note_values(files.rows(file), file.name, notes, taken=taken):
+        where, kind = (file.name, row.line), InteractionType.BOOKMARK
         if row.problem:
-            yield problem_draft(Kind.INTERACTION, place, "", row.problem)
+            yield problem_draft(DraftKind.INTERACTION, where, "", row.problem)
             continue
         if rated:
             try:
-                kind = type_of_rating(row.values["rating"], choices.rating_scale)
+                kind = type_of_rating(row.values["rating"], options.rating_scale)
             except ValueError as error:
-                yield problem_draft(Kind.INTERACTION, place, "rating", str(error))
+                yield problem_draft(DraftKind.INTERACTION, where, "rating", str(error))
                 continue
-        yield interaction_draft(place, who=(row.values["user_id"], row.values["book_id"]), kind=kind)
+        yield interaction_draft(where, who=(row.values["user_id"], row.values["book_id"]), kind=kind)

@@ -1,21 +1,22 @@
-"""How is an interaction put together, and what makes it the same one when it is imported again?"""
+"""Interactions of other systems: how one is put together, and what makes it the same when it is imported again."""
 
 import hashlib
 from typing import Any
 
-from penchant.importing.drafts import Draft, Kind, Problem
+from penchant.importing.drafts import Draft, DraftKind, RowProblem
 from penchant.importing.moments import read_moment
 from penchant.model import InteractionType, NewInteraction
-from penchant.wire import encode
+from penchant.wire import encode, format_timestamp
 
 
 def interaction_draft(
-    place: tuple[str, int],
+    where: tuple[str, int],
     *,
     who: tuple[Any, Any],
     kind: InteractionType,
     time: tuple[str, Any] | None = None,
     event_id: Any = None,
+    time_format: str | None = None,
 ) -> Draft:
     """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value."""
     user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
@@ -23,19 +24,29 @@ def interaction_draft(
     if time is not None:
         field, value = time
         try:
-            moment = read_moment(value)
+            moment = read_moment(value, time_format)
         except ValueError as error:
-            return problem_draft(Kind.INTERACTION, place, field, str(error))
+            return problem_draft(DraftKind.INTERACTION, where, field, str(error))
         if moment is not None:
             members["timestamp"] = moment
     if event_id is not None:
         members["eventId"] = event_id
-    return Draft(Kind.INTERACTION, *place, encode(members))
+    return Draft(DraftKind.INTERACTION, *where, encode(members))
 
 
-def problem_draft(kind: Kind, place: tuple[str, int], field: str, detail: str) -> Draft:
+def problem_draft(kind: DraftKind, where: tuple[str, int], field: str, detail: str) -> Draft:
     """Return the draft of a row that becomes nothing."""
-    return Draft(kind, *place, b"", Problem(field, detail))
+    return Draft(kind, *where, b"", RowProblem(field, detail))
+
+
+def interaction_members(interaction: NewInteraction) -> dict[str, str]:
+    """Return an interaction as the members of a request."""
+    members = {"userId": interaction.user_id, "type": interaction.type.value, "contentId": interaction.piece_id}
+    if interaction.occurred_at is not None:
+        members["timestamp"] = format_timestamp(interaction.occurred_at)
+    if interaction.event_id is not None:
+        members["eventId"] = interaction.event_id
+    return members
 
 
 def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.importing.actions import type_named
-from penchant.importing.choices import Choices
-from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Entry, Files
+from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.files import Files, JsonEntry
 from penchant.importing.interactions import interaction_draft, problem_draft
 from penchant.importing.notes import Notes
+from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.tables import NO_PLACE
 from penchant.wire import encode
@@ -32,7 +32,7 @@ class _Item(NamedTuple):
     fields: bytes
 
 
-def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
+def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield items, then interactions."""
     items: dict[str, _Item] = {}
     for file in files.all:
@@ -41,18 +41,18 @@ def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
             if draft is not None:
                 yield draft
     for item_id, item in items.items():
-        yield _piece(item_id, item, choices, notes)
+        yield _piece(item_id, item, options, notes)
     for file in files.all:
         for entry in files.entries(file):
             if isinstance(entry.value, dict) and entry.value.get("event") == "interaction":
-                found = _interaction(entry, file.name, choices, notes)
+                found = _interaction(entry, file.name, options, notes)
                 if found is not None:
                     yield found
 
 
-def _gather(entry: Entry, file: str, items: dict[str, _Item], notes: Notes) -> Draft | None:
+def _gather(entry: JsonEntry, file: str, items: dict[str, _Item], notes: Notes) -> Draft | None:
     """Add an item's event to what is known of it; return the problem of an event that is none."""
-    value, place = entry.value, (file, entry.line)
+    value, where = entry.value, (file, entry.line)
     event = value.get("event") if isinstance(value, dict) else None
     if event == "interaction":
         return None
@@ -61,11 +61,14 @@ def _gather(entry: Entry, file: str, items: dict[str, _Item], notes: Notes) -> D
         return None
     if event not in ITEM_EVENTS:
         detail = entry.problem or "An event item, user, ranking or interaction is accepted."
-        return problem_draft(Kind.PIECE, place, "event", detail)
+        return problem_draft(DraftKind.PIECE, where, "event", detail)
     item_id, fields = value.get("item"), value.get("fields") or []
     if not isinstance(item_id, str) or not _are_fields(fields):
-        return problem_draft(Kind.PIECE, place, "item", "A string item, and fields of name and value are accepted.")
-    known = items.get(item_id) or _Item(*place, b"{}")
+        return problem_draft(
+            DraftKind.PIECE, where, "item", "A string item, and fields of name and value are accepted."
+        )
+    known = items.get(item_id) or _Item(*where, b"{}")
+    # Kept as JSON between events: all items are in memory at once, and most have few events.
     merged = msgspec.json.decode(known.fields) | {field["name"]: field["value"] for field in fields}
     items[item_id] = known._replace(fields=encode(merged))
     notes.mapped(file, "item", "id")
@@ -78,17 +81,18 @@ def _are_fields(fields: Any) -> bool:
     )
 
 
-def _piece(item_id: str, item: _Item, choices: Choices, notes: Notes) -> Draft:
+def _piece(item_id: str, item: _Item, options: ImportOptions, notes: Notes) -> Draft:
     builder = PieceBuilder(notes, item.file, item.line, item_id)
     for name, value in msgspec.json.decode(item.fields).items():
-        builder.value(f"fields/{name}", name, value, choices)
+        builder.value(f"fields/{name}", name, value, options)
     return builder.draft()
 
 
-def _interaction(entry: Entry, file: str, choices: Choices, notes: Notes) -> Draft | None:
+def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> Draft | None:
+    """Return the interaction of an event; ``None``, which is noted, for an unmapped type or without a user."""
     value = entry.value
     name = str(value.get("type"))
-    kind = type_named(name, choices.types)
+    kind = type_named(name, options.types)
     if kind is None:
         notes.left_out(file, "type", f"the type {name!r} is not mapped; say --type {name}=Click", entry.line)
         return None

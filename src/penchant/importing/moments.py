@@ -1,7 +1,8 @@
-"""How do other systems write moments? Seconds, milliseconds, ISO 8601 with or without offset; RFC 3339 comes out."""
+"""Moments as other systems write them: seconds, milliseconds, ISO 8601 or a form that is given; RFC 3339 comes out."""
 
 import math
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from penchant.wire import format_timestamp, parse_timestamp
@@ -15,13 +16,25 @@ _ISO = re.compile(
     r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}:?\d{2})?(?: [A-Z]{3,5})?\Z",
     re.ASCII,
 )
-_ACCEPTED = "Found no time; seconds or milliseconds since 1970 or an ISO 8601 time is accepted."
+_ACCEPTED = (
+    "seconds or milliseconds since 1970 or an ISO 8601 time is accepted; say how others are written with --time-format,"
+    " for instance '%d/%m/%Y %H:%M'."
+)
+_SHOWN_LETTERS = 60
 _ZERO = "0001-01-01"
 """How Go writes that there is no time."""
 
 
-def read_moment(value: Any) -> str | None:
+def shown(value: Any) -> str:
+    """Return a value of a file as messages show it: not all of a long one."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_LETTERS else text[:_SHOWN_LETTERS] + "…"
+
+
+def read_moment(value: Any, form: str | None = None) -> str | None:
     """Return a moment as RFC 3339; one without an offset is UTC. ``None`` where there is none.
+
+    ``form`` is how moments are written, in the words of `datetime.strptime`, where they are written otherwise.
 
     Raises:
         ValueError: it is no moment.
@@ -29,10 +42,21 @@ def read_moment(value: Any) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(_ACCEPTED)  # noqa: TRY004  # a fault of the file, not of the caller
+        raise ValueError(f"Found {shown(value)}, which is no time; {_ACCEPTED}")  # noqa: TRY004  # a fault of the file
+    if form is not None:
+        return _read_form(str(value).strip(), form)
     if isinstance(value, str) and not _NUMBER.match(value.strip()):
         return _read_iso(value.strip())
     return _read_number(float(value))
+
+
+def _read_form(text: str, form: str) -> str:
+    try:
+        moment = datetime.strptime(text, form)  # noqa: DTZ007  # a zone is given below where there is none
+        milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except ValueError:
+        raise ValueError(f"Found {shown(text)}; a time in the form {form} is accepted (--time-format).") from None
+    return format_timestamp(milliseconds)
 
 
 def _read_number(number: float) -> str:
@@ -45,11 +69,12 @@ def _read_number(number: float) -> str:
 
 
 def _read_iso(text: str) -> str | None:
+    """Return an ISO 8601 time as RFC 3339, ``None`` for the zero of Go; a missing time of day is midnight."""
     if text.startswith(_ZERO):
         return None
     match = _ISO.match(text)
     if match is None:
-        raise ValueError(_ACCEPTED)
+        raise ValueError(f"Found {shown(text)}, which is no time; {_ACCEPTED}")
     zone = match["zone"] or "Z"
     zone = f"{zone[:3]}:{zone[-2:]}" if zone[0] in "+-" else "Z"
     moment = f"{match['date']}T{match['time'] or '00:00'}{match['second'] or ':00'}{zone}"

@@ -8,13 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from penchant.importing.actions import type_of_rating
-from penchant.importing.choices import Choices
-from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Files, InputFile, Row, UnreadableFile
+from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.files import Files, TableRow
+from penchant.importing.inputs import InputFile, UnreadableFile
 from penchant.importing.interactions import interaction_draft, problem_draft
 from penchant.importing.notes import Notes
+from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
-from penchant.importing.tables import require_columns, told
+from penchant.importing.tables import note_values, require_columns
 
 Tags = Mapping[str, Counter[str]]
 
@@ -28,7 +29,7 @@ _COLUMNS = {
 }
 
 
-def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
+def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield films, then ratings."""
     found = {stem: files.named(stem, "csv", "dat") for stem in _COLUMNS}
     if not found["movies"] and not found["ratings"]:
@@ -38,10 +39,10 @@ def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
         for row in _rows(files, file, "movies"):
             yield _film(row, file.name, tags, notes)
     for file in found["ratings"]:
-        yield from _ratings(files, file, choices, notes)
+        yield from _ratings(files, file, options, notes)
 
 
-def _rows(files: Files, file: InputFile, stem: str) -> Iterator[Row]:
+def _rows(files: Files, file: InputFile, stem: str) -> Iterator[TableRow]:
     names: Sequence[str] = _COLUMNS[stem]
     if file.name.lower().endswith(".dat"):
         return files.separated(file, names, SEPARATOR)
@@ -54,7 +55,7 @@ def _count_tags(files: Files, found: Sequence[InputFile], notes: Notes) -> Tags:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     group, given = ("", ""), set[str]()
     for file in found:
-        for row in told(
+        for row in note_values(
             _rows(files, file, "tags"), file.name, notes, taken={"tag": "categories/tag"}, elsewhere=("movieId",)
         ):
             if row.problem:
@@ -69,12 +70,14 @@ def _count_tags(files: Files, found: Sequence[InputFile], notes: Notes) -> Tags:
     return counts
 
 
-def _film(row: Row, file: str, tags: Tags, notes: Notes) -> Draft:
+def _film(row: TableRow, file: str, tags: Tags, notes: Notes) -> Draft:
+    """Return the piece of a film, with how many people gave it each tag as weights."""
     if row.problem:
-        return problem_draft(Kind.PIECE, (file, row.line), "", row.problem)
+        return problem_draft(DraftKind.PIECE, (file, row.line), "", row.problem)
     values = row.values
     builder = PieceBuilder(notes, file, row.line, values["movieId"])
     notes.mapped(file, "movieId", "id")
+    # Titles end in the year of the film, in parentheses.
     match = _YEAR.match(values["title"])
     builder.label("title", match["title"] if match else values["title"])
     if match:
@@ -89,18 +92,19 @@ def _film(row: Row, file: str, tags: Tags, notes: Notes) -> Draft:
     return builder.draft()
 
 
-def _ratings(files: Files, file: InputFile, choices: Choices, notes: Notes) -> Iterator[Draft]:
+def _ratings(files: Files, file: InputFile, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the ratings of a file as interactions."""
     taken = {"userId": "userId", "movieId": "contentId", "rating": "type", "timestamp": "timestamp"}
     name = file.name
-    for row in told(_rows(files, file, "ratings"), name, notes, taken=taken):
-        place, values = (name, row.line), row.values
+    for row in note_values(_rows(files, file, "ratings"), name, notes, taken=taken):
+        where, values = (name, row.line), row.values
         if row.problem:
-            yield problem_draft(Kind.INTERACTION, place, "", row.problem)
+            yield problem_draft(DraftKind.INTERACTION, where, "", row.problem)
             continue
         try:
-            kind = type_of_rating(values["rating"], choices.rating_scale)
+            kind = type_of_rating(values["rating"], options.rating_scale)
         except ValueError as error:
-            yield problem_draft(Kind.INTERACTION, place, "rating", str(error))
+            yield problem_draft(DraftKind.INTERACTION, where, "rating", str(error))
             continue
         who = values["userId"], values["movieId"]
-        yield interaction_draft(place, who=who, kind=kind, time=("timestamp", values["timestamp"]))
+        yield interaction_draft(where, who=who, kind=kind, time=("timestamp", values["timestamp"]))

@@ -1,54 +1,65 @@
-"""The project's own shape: a piece, an interaction, a list or the settings a line, as `penchant export` writes them."""
+"""NDJSON: this project's own shape, as ``penchant export`` writes it, an object a line or an array of objects.
+
+An object is a piece, an interaction, or alone in it a list or the settings.
+"""
 
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from penchant.importing.choices import Choices
-from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Files
+from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.files import Files, json_problem
 from penchant.importing.interactions import problem_draft
 from penchant.importing.notes import Notes
+from penchant.importing.options import ImportOptions
+from penchant.wire.syntax import UNREADABLE
 
+ENDINGS = ("ndjson", "jsonl", "json")
 PIECE_MEMBERS = ("id", "label", "categories", "filters", "extras")
 INTERACTION_MEMBERS = ("userId", "type", "contentId", "timestamp", "eventId")
-_ALONE = {"whitelist": Kind.WHITELIST, "blacklist": Kind.BLACKLIST, "settings": Kind.SETTINGS}
+_ALONE = {"whitelist": DraftKind.WHITELIST, "blacklist": DraftKind.BLACKLIST, "settings": DraftKind.SETTINGS}
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def read(files: Files, _choices: Choices, notes: Notes) -> Iterator[Draft]:
-    """Yield what the lines hold, in their order."""
-    for file in files.all:
-        name = file.name
-        for line, text in files.lines(file):
-            yield _draft((name, line), text, file.role, notes)
+def read(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield what the files hold, in their order."""
+    for file in files.taken(*ENDINGS):
+        for number, text in files.raws(file):
+            yield _draft((file.name, number), text, file.role, notes)
 
 
-def _draft(place: tuple[str, int], text: bytes, role: Kind | None, notes: Notes) -> Draft:
+def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: Notes) -> Draft:
+    """Return the draft of an object: by the role of its file, or else by its members."""
     try:
         members = _members.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return problem_draft(role or Kind.PIECE, place, "", "The line is no JSON object; one a line is accepted.")
+    except UNREADABLE:
+        return problem_draft(role or DraftKind.PIECE, where, "", _problem(text))
     if role is None and len(members) == 1:
         (name,) = members
         if name in _ALONE:
-            notes.mapped(place[0], name, name)
-            return Draft(_ALONE[name], *place, bytes(members[name]))
+            notes.mapped(where[0], name, name)
+            return Draft(_ALONE[name], *where, bytes(members[name]))
     kind = role or _kind(members)
-    _note(place, kind, members, notes)
-    return Draft(kind, *place, text)
+    note_members(where, kind, members, notes)
+    return Draft(kind, *where, text)
 
 
-def _kind(members: Mapping[str, msgspec.Raw]) -> Kind:
+def _problem(text: bytes) -> str:
+    is_object = text.lstrip().startswith(b"{")
+    found = json_problem(text) if is_object else "The line is no JSON object."
+    return f"{found} One object a line, or an array of objects, is accepted."
+
+
+def _kind(members: Mapping[str, msgspec.Raw]) -> DraftKind:
     is_interaction = "categories" not in members and ("userId" in members or "contentId" in members)
-    return Kind.INTERACTION if is_interaction else Kind.PIECE
+    return DraftKind.INTERACTION if is_interaction else DraftKind.PIECE
 
 
-def _note(place: tuple[str, int], kind: Kind, members: Mapping[str, msgspec.Raw], notes: Notes) -> None:
+def note_members(where: tuple[str, int], kind: DraftKind, members: Mapping[str, msgspec.Raw], notes: Notes) -> None:
     """Note the members; those that a piece does not have are noted where pieces are checked."""
-    known = PIECE_MEMBERS if kind is Kind.PIECE else INTERACTION_MEMBERS
+    known = PIECE_MEMBERS if kind is DraftKind.PIECE else INTERACTION_MEMBERS
     for name in members:
         if name in known:
-            notes.mapped(place[0], name, name)
-        elif kind is Kind.INTERACTION:
-            notes.left_out(place[0], name, "no member of an interaction", place[1])
+            notes.mapped(where[0], name, name)
+        elif kind is DraftKind.INTERACTION:
+            notes.left_out(where[0], name, "no member of an interaction", where[1])

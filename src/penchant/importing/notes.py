@@ -1,14 +1,14 @@
-"""What became of each field of each file? Counted while files are read, so that a report can tell."""
+"""Notes: what became of each field of each file, counted while files are read, for the report."""
 
 from dataclasses import dataclass
 
 MAX_ENTRIES = 1_000
-"""Fields that are told one by one: a file may call its fields by any number of names."""
+"""Fields that are counted one by one: a file may call its fields by any number of names."""
 _OTHERS = "(other fields)"
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class MappedField:
     """A field that was taken over, and into what."""
 
     file: str
@@ -18,7 +18,7 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedField:
     """A field or value that was not taken over, why, and a line where it is."""
 
     file: str
@@ -54,10 +54,10 @@ class Notes:
         else:
             found[0] += 1
 
-    def all_mapped(self) -> list[Mapped]:
-        """Return what was mapped, by file, in the order of first sight."""
-        return [Mapped(*key, count) for key, count in self._mapped.items()]
+    def all_mapped(self) -> list[MappedField]:
+        """Return the mapped fields, by file, in the order of first sight."""
+        return [MappedField(*key, count) for key, count in self._mapped.items()]
 
-    def all_left_out(self) -> list[LeftOut]:
-        """Return what was left out, by file, in the order of first sight."""
-        return [LeftOut(*key, count, line) for key, (count, line) in self._left_out.items()]
+    def all_left_out(self) -> list[OmittedField]:
+        """Return the fields left out, by file, in the order of first sight."""
+        return [OmittedField(*key, count, line) for key, (count, line) in self._left_out.items()]

@@ -1,31 +1,44 @@
-"""How is a piece put together from fields of another system, and what of them does not fit into one?"""
+"""Pieces of other systems: how one is put together from fields, and which of them do not fit into one."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penchant.importing.choices import Choices, Column
-from penchant.importing.drafts import Draft, Kind
+from penchant.importing.drafts import Draft, DraftKind
 from penchant.importing.moments import read_moment
 from penchant.importing.notes import Notes
+from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.model import MAX_WEIGHT
 from penchant.wire import encode, id_problem, name_problem
 from penchant.wire.text import label_problem
 
+HIDDEN_SINCE = "1970-01-01T00:00:00.000Z"
+"""Until when a hidden piece is available."""
 LABELS = ("label", "title", "name")
 """What a field is called that names a piece, where nothing else is chosen."""
 
 
 class PieceBuilder:
-    """A piece that grows field by field; what cannot be part of one is noted as left out."""
+    """A piece that grows field by field, out of one row or several; what cannot be part of one is noted as left out.
 
-    def __init__(self, notes: Notes, file: str, line: int, piece_id: Any) -> None:
+    Of a label, a time and each extra the first value counts, of keywords and catalogs all do.
+    """
+
+    def __init__(
+        self, notes: Notes, file: str, line: int, piece_id: Any, *, options: ImportOptions | None = None
+    ) -> None:
         self._notes = notes
         self._file = file
-        self._line = line
-        self._categories: dict[str, list[Any]] = {}
+        self._first_line = self._line = line
+        self._options = options or ImportOptions()
+        self._categories: dict[str, dict[str, int | None]] = {}
+        self._catalogs: dict[str, None] = {}
         self._filters: dict[str, Any] = {}
         self._extras: dict[str, Any] = {}
         self._piece: dict[str, Any] = {"id": str(piece_id) if isinstance(piece_id, int) else piece_id}
+
+    def continue_at(self, line: int) -> None:
+        """Take what follows from a further row."""
+        self._line = line
 
     def label(self, field: str, text: str) -> None:
         """Take a text as the label."""
@@ -33,8 +46,7 @@ class PieceBuilder:
         if problem:
             self._leave(field, f"no label: {problem}")
         elif text:
-            self._piece["label"] = text
-            self._take(field, "label")
+            self._set(self._piece, field, "label", text)
 
     def keywords(self, field: str, category: str, values: Iterable[Any]) -> None:
         """Take texts as keywords of a category, each once."""
@@ -45,13 +57,13 @@ class PieceBuilder:
         if name_problem(category):
             self._leave(field, "no name of a category")
             return
-        found: list[Any] = [
-            keyword if weight is None else {"key": keyword, "weight": min(weight, MAX_WEIGHT)}
+        found = {
+            keyword: weight if weight is None else min(weight, MAX_WEIGHT)
             for keyword, weight in weights.items()
             if weight is None or self._is_keyword(field, keyword)
-        ]
+        }
         if found:
-            self._categories.setdefault(category, []).extend(found)
+            self._categories.setdefault(category, {}).update(found)
             self._take(field, f"categories/{category}")
 
     def catalogs(self, field: str, values: Iterable[Any]) -> None:
@@ -60,48 +72,58 @@ class PieceBuilder:
         for value in values:
             if not isinstance(value, str) or name_problem(value):
                 self._leave(field, "no name of a catalog")
-            elif value not in found:
+            else:
                 found.append(value)
         if found:
-            self._filters["catalogs"] = found
+            self._catalogs |= dict.fromkeys(found)
             self._take(field, "filters/catalogs")
 
     def moment(self, field: str, member: str, value: Any) -> None:
         """Take a time as a member of the filters."""
         try:
-            moment = read_moment(value)
+            moment = read_moment(value, self._options.time_format)
         except ValueError as error:
             self._leave(field, str(error))
             return
         if moment is not None:
-            self._filters[member] = moment
-            self._take(field, f"filters/{member}")
+            self._set(self._filters, field, member, moment, "filters/")
+
+    def hide(self, field: str) -> None:
+        """Hide the piece from all lists; it can still be read, and counts in people's taste."""
+        self._filters["availableUntil"] = HIDDEN_SINCE
+        self._take(field, "filters/availableUntil")
 
     def keep(self, field: str, member: str, value: Any) -> None:
         """Take a value as it is into the extras, where it plays no part in lists."""
         if value is not None and value != "":
-            self._extras[member] = value
-            self._take(field, f"extras/{member}")
+            self._set(self._extras, field, member, value, "extras/")
 
-    def value(self, field: str, name: str, value: Any, choices: Choices, *, text_is_keyword: bool = False) -> None:
+    def leave(self, field: str, reason: str) -> None:
+        """Note that a field is left out."""
+        self._leave(field, reason)
+
+    def value(
+        self, field: str, name: str, value: Any, options: ImportOptions, *, text_is_keyword: bool = False
+    ) -> None:
         """Take any value: lists of texts as keywords of a category of that name, single values as extras.
 
         With ``text_is_keyword`` a single text is a keyword as well, and objects are nested categories.
         """
-        chosen = next((column for column in choices.keywords if column.column in {name, field}), None)
+        chosen = next((column for column in options.keywords if column.column in {name, field}), None)
         if value is None or value in ("", []):
             return
+        # The first that fits: what the person chose, then the name, then the kind of the value.
         if chosen is not None:
             self.keywords(field, chosen.category, split(value, chosen))
-        elif choices.catalogs is not None and choices.catalogs.column in {name, field}:
-            self.catalogs(field, split(value, choices.catalogs))
-        elif isinstance(value, str) and name in ((choices.label_column,) if choices.label_column else LABELS):
+        elif options.catalogs is not None and options.catalogs.column in {name, field}:
+            self.catalogs(field, split(value, options.catalogs))
+        elif isinstance(value, str) and name in ((options.label_column,) if options.label_column else LABELS):
             self.label(field, value)
         elif isinstance(value, list):
             self._list(field, name, value)
         elif isinstance(value, dict) and text_is_keyword:
             for member, inner in value.items():
-                self.value(f"{field}/{member}", f"{name}/{member}", inner, choices, text_is_keyword=True)
+                self.value(f"{field}/{member}", f"{name}/{member}", inner, options, text_is_keyword=True)
         elif isinstance(value, str) and text_is_keyword:
             self.keywords(field, name, [value])
         else:
@@ -109,8 +131,22 @@ class PieceBuilder:
 
     def draft(self) -> Draft:
         """Return the piece."""
-        members = {"categories": self._categories, "filters": self._filters, "extras": self._extras}
-        return Draft(Kind.PIECE, self._file, self._line, encode(self._piece | members))
+        categories = {
+            category: [
+                keyword if weight is None else {"key": keyword, "weight": weight} for keyword, weight in found.items()
+            ]
+            for category, found in self._categories.items()
+        }
+        filters = ({"catalogs": list(self._catalogs)} if self._catalogs else {}) | self._filters
+        members = {"categories": categories, "filters": filters, "extras": self._extras}
+        return Draft(DraftKind.PIECE, self._file, self._first_line, encode(self._piece | members))
+
+    def _set(self, members: dict[str, Any], field: str, member: str, value: Any, where: str = "") -> None:
+        """Set a member that has one value."""
+        if members.setdefault(member, value) == value:
+            self._take(field, where + member)
+        else:
+            self._leave(field, "another value in a further row of the same id; the first one is kept")
 
     def _list(self, field: str, name: str, values: list[Any]) -> None:
         if any(isinstance(value, str) for value in values):
@@ -131,7 +167,7 @@ class PieceBuilder:
         self._notes.left_out(self._file, field, reason, self._line)
 
 
-def split(value: Any, column: Column) -> list[Any]:
+def split(value: Any, column: KeywordColumn) -> list[Any]:
     """Return the values of a column: those of a list, or of a text by the column's separator, ``|`` or ``;``."""
     if isinstance(value, list):
         return value
@@ -139,5 +175,6 @@ def split(value: Any, column: Column) -> list[Any]:
         return [str(value)] if isinstance(value, int) else [value]
     separators = [column.separator] if column.separator else ["|", ";"]
     separator = next((each for each in separators if each in value), None)
+    # One separator for the whole text, the first that occurs: a keyword may hold the other.
     parts = value.split(separator) if separator else [value]
     return [part.strip() for part in parts if part.strip()]

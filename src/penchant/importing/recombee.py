@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from penchant.importing.actions import type_of_rating
-from penchant.importing.choices import Choices
-from penchant.importing.drafts import Draft, Kind
-from penchant.importing.files import Entry, Files, InputFile, Row, UnreadableFile
+from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.files import Files, JsonEntry, TableRow
+from penchant.importing.inputs import InputFile, UnreadableFile
 from penchant.importing.interactions import interaction_draft, problem_draft
 from penchant.importing.notes import Notes
+from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.tables import NO_PLACE
 from penchant.model import InteractionType
@@ -35,31 +36,32 @@ _TIMES = ("timestamp",)
 _RATING, _PORTION = "rating", "portion"
 
 
-def read(files: Files, choices: Choices, notes: Notes) -> Iterator[Draft]:
+def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield items, then the interactions, kind by kind."""
     items = files.named("items", *ENDINGS)
     if not items and not any(files.named(stem, *ENDINGS) for stem in _TYPES):
         raise UnreadableFile(f"Found neither items nor any of {', '.join(_TYPES)} (.csv, .json or .jsonl).")
     for file in items:
         for entry in _entries(files, file):
-            yield _item(entry, file.name, choices, notes)
+            yield _item(entry, file.name, options, notes)
     for stem, kind in _TYPES.items():
         for file in files.named(stem, *ENDINGS):
             for entry in _entries(files, file):
                 yield _interaction(entry, file.name, kind, notes)
 
 
-def _entries(files: Files, file: InputFile) -> Iterator[Entry]:
+def _entries(files: Files, file: InputFile) -> Iterator[JsonEntry]:
     if not file.name.lower().endswith(".csv"):
         yield from files.entries(file)
         return
     for row in files.rows(file):
-        yield Entry(row.line, _typed(row), b"", row.problem)
+        yield JsonEntry(row.line, _typed(row), b"", row.problem)
 
 
-def _typed(row: Row) -> dict[str, Any]:
-    """Return a row with its values as JSON would hold them: sets are written as arrays, the rest tells itself."""
-    return {name: _value(text) if place else text for place, (name, text) in enumerate(row.values.items())}
+def _typed(row: TableRow) -> dict[str, Any]:
+    """Return a row with values as JSON would have them: arrays, numbers and booleans are read, the rest is text."""
+    # The first column is the id, which stays a text: 007 is not 7.
+    return {name: _value(text) if index else text for index, (name, text) in enumerate(row.values.items())}
 
 
 def _value(text: str) -> Any:
@@ -75,33 +77,34 @@ def _first(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in value), None)
 
 
-def _item(entry: Entry, file: str, choices: Choices, notes: Notes) -> Draft:
-    value, place = entry.value, (file, entry.line)
+def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> Draft:
+    value, where = entry.value, (file, entry.line)
     if entry.problem or not isinstance(value, dict) or not value:
-        return problem_draft(Kind.PIECE, place, "", entry.problem or "An object with itemId is accepted.")
+        return problem_draft(DraftKind.PIECE, where, "", entry.problem or "An object with itemId is accepted.")
     # In a catalogue's table the id is the first column, whatever it is called.
-    id_name = choices.id_column or _first(value, _ITEM_IDS) or next(iter(value))
+    id_name = options.id_column or _first(value, _ITEM_IDS) or next(iter(value))
     builder = PieceBuilder(notes, file, entry.line, value.get(id_name))
     notes.mapped(file, id_name, "id")
     for name, inner in value.items():
         if name != id_name:
-            builder.value(name, name, inner, choices)
+            builder.value(name, name, inner, options)
     return builder.draft()
 
 
-def _interaction(entry: Entry, file: str, kind: InteractionType | None, notes: Notes) -> Draft:
-    value, place = entry.value, (file, entry.line)
+def _interaction(entry: JsonEntry, file: str, kind: InteractionType | None, notes: Notes) -> Draft:
+    """Return the interaction of an entry; ``kind`` is ``None`` where its rating or portion decides the type."""
+    value, where = entry.value, (file, entry.line)
     if entry.problem or not isinstance(value, dict):
-        return problem_draft(Kind.INTERACTION, place, "", entry.problem or "An object is accepted.")
+        return problem_draft(DraftKind.INTERACTION, where, "", entry.problem or "An object is accepted.")
     user, item, time = (_first(value, names) for names in (_USER_IDS, _ITEM_IDS, _TIMES))
     if user is None or item is None:
-        return problem_draft(Kind.INTERACTION, place, "", "The member userId or itemId is missing.")
+        return problem_draft(DraftKind.INTERACTION, where, "", "The member userId or itemId is missing.")
     source = _PORTION if file.lower().startswith("view_portions") else _RATING
     if kind is None:
         try:
             kind = _watched(value.get(source)) if source == _PORTION else _rated(value.get(source))
         except ValueError as error:
-            return problem_draft(Kind.INTERACTION, place, source, str(error))
+            return problem_draft(DraftKind.INTERACTION, where, source, str(error))
         notes.mapped(file, source, "type")
     to = {user: "userId", item: "contentId", time: "timestamp"}
     for name, inner in value.items():
@@ -110,7 +113,7 @@ def _interaction(entry: Entry, file: str, kind: InteractionType | None, notes: N
         elif name != source and inner not in (None, "", {}):
             notes.left_out(file, name, NO_PLACE, entry.line)
     moment = None if time is None else (time, value[time])
-    return interaction_draft(place, who=(_text(value[user]), _text(value[item])), kind=kind, time=moment)
+    return interaction_draft(where, who=(_text(value[user]), _text(value[item])), kind=kind, time=moment)
 
 
 def _text(value: Any) -> Any:
@@ -118,7 +121,7 @@ def _text(value: Any) -> Any:
 
 
 def _rated(value: Any) -> InteractionType:
-    """Return what a rating from -1 to 1 says."""
+    """Return the interaction of a rating from -1 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
         raise ValueError("Found no number from -1 to 1.")
     return type_of_rating(value + 1, 2)

@@ -1,4 +1,4 @@
-"""How does an import go into a server that runs elsewhere? By the requests of any client, again where one fails.
+"""Remote target: a server elsewhere, reached by the requests of any client, which are sent again where one fails.
 
 A batch that is sent twice changes nothing: pieces go by id, interactions by event id.
 """
@@ -12,9 +12,10 @@ from urllib.parse import quote, urlsplit
 
 from penchant import __version__
 from penchant.errors import Fault, InvalidInput, Refused
-from penchant.importing.targets import Stored
+from penchant.importing.interactions import interaction_members
+from penchant.importing.targets import BatchResult
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
-from penchant.wire import encode, encode_settings, format_timestamp
+from penchant.wire import encode, encode_settings
 
 TRIES = 6
 """How often a request is sent before an import gives up; it can be run again."""
@@ -58,16 +59,16 @@ class RemoteTarget:
         found = self._ask("GET", "/settings", missing=True)
         return SourceSettings().retention_days if found is None else int(found["retentionDays"])
 
-    def submit(self, pieces: Sequence[EncodedPiece]) -> Stored:
+    def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit pieces."""
         body = b"[" + b",".join([piece.body for piece in pieces]) + b"]"
         receipt = self._ask("POST", "/content", body)
-        return Stored(created=receipt["created"], replaced=receipt["replaced"])
+        return BatchResult(created=receipt["created"], replaced=receipt["replaced"])
 
-    def record(self, interactions: Sequence[NewInteraction]) -> Stored:
+    def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Send interactions."""
-        body = encode([_members(each) for each in interactions])
-        return Stored(duplicates=self._change("POST", "/interactions", body)["duplicates"])
+        body = encode([interaction_members(each) for each in interactions])
+        return BatchResult(duplicates=self._change("POST", "/interactions", body)["duplicates"])
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
         """Replace the whitelist or the blacklist."""
@@ -93,6 +94,7 @@ class RemoteTarget:
         """
         reason = ""
         for attempt in range(TRIES):
+            # A connection on which anything failed is not used again: the rest of an answer may still be in it.
             if attempt:
                 self._connection.close()
             try:
@@ -115,25 +117,14 @@ class RemoteTarget:
         headers = self._headers | ({} if body is None else {"content-type": "application/json"})
         self._connection.request(method, self._path + path, body=body, headers=headers)
         answer = self._connection.getresponse()
+        # To its end, so that the connection can carry the next request.
         text = answer.read()
         after = answer.headers.get("retry-after") or ""
         return answer.status, float(after) if after.isdecimal() else 0.0, text
 
 
-def _members(interaction: NewInteraction) -> dict[str, str]:
-    members = {
-        "userId": interaction.user_id,
-        "type": interaction.type.value,
-        "contentId": interaction.piece_id,
-    }
-    if interaction.occurred_at is not None:
-        members["timestamp"] = format_timestamp(interaction.occurred_at)
-    if interaction.event_id is not None:
-        members["eventId"] = interaction.event_id
-    return members
-
-
 def _refusal(status: int, text: bytes) -> Refused | InvalidInput:
+    # A proxy in between may answer with anything: then the status is all that can be said.
     try:
         problem = json.loads(text)
         faults = [Fault(detail=str(each["detail"]), pointer=each.get("pointer")) for each in problem.get("errors", [])]

@@ -1,20 +1,21 @@
-"""What does an import tell at its end? What was stored, what each field became, what was left out and why."""
+"""Reports: what an import stored, what each field became, and what was left out and why."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from penchant.importing.checking import Invalid
-from penchant.importing.checkpoint import Tally
-from penchant.importing.notes import LeftOut, Mapped, Notes
+from penchant.importing.checking import InvalidRow
+from penchant.importing.checkpoint import ImportTally
+from penchant.importing.notes import MappedField, Notes, OmittedField
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The report of an import, as ``--json`` prints it.
 
     ``rows`` counts what was read and became something or has a fault; ``expired`` interactions are older than the
-    source keeps them: they count for nothing, and go within a day.
+    source keeps them: they count for nothing, and go within a day. ``examples`` are the first pieces and interactions
+    of a dry run, as they would be stored.
     """
 
     format: str
@@ -32,19 +33,20 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     lists: int
     settings: int
     invalid_rows: int
-    invalid: list[Invalid]
-    mapped: list[Mapped]
-    left_out: list[LeftOut]
+    invalid: list[InvalidRow]
+    mapped: list[MappedField]
+    left_out: list[OmittedField]
     seconds: float
+    examples: list[msgspec.Raw] = []
 
     @classmethod
-    def of(cls, tally: Tally, notes: Notes, **others: Any) -> "Report":
+    def of(cls, tally: ImportTally, notes: Notes, **others: Any) -> "ImportReport":
         """Return the report of what was counted; ``others`` are the members that no count tells."""
         counted: dict[str, Any] = {name: getattr(tally, name) for name in tally.__struct_fields__}
         return cls(mapped=notes.all_mapped(), left_out=notes.all_left_out(), **counted, **others)
 
 
-def to_text(report: Report) -> Iterator[str]:
+def to_text(report: ImportReport) -> Iterator[str]:
     """Yield the lines of a report for people."""
     verb = "would be stored" if report.dry_run else "stored"
     if report.pieces:
@@ -61,6 +63,9 @@ def to_text(report: Report) -> Iterator[str]:
         )
     if report.lists or report.settings:
         yield f"{report.source}: {report.lists} lists and {report.settings} settings {verb}"
+    if report.examples:
+        yield "The first of them, as they would be stored:"
+        yield from (f"  {bytes(each).decode()}" for each in report.examples)
     if report.mapped:
         yield "Mapped:"
         yield from (f"  {each.file}: {each.field} -> {each.to} ({each.count})" for each in report.mapped)

@@ -1,4 +1,14 @@
-"""How does an import go? Batch by batch: read, check, store all or nothing, note how far."""
+"""Running an import: batch by batch it is read, checked, stored all or nothing, and noted how far it is.
+
+    files --> drafts --> batch --check--> store, committed --> tally --> checkpoint
+                           ^                              |                  |
+                           +---- the next batch <---------|------------------+
+                                                          |
+          ended here: the checkpoint is a batch behind, and that batch is stored again by the next run
+
+To store a batch again changes nothing: pieces go by their id, interactions by an event id made of what they say, lists
+and settings are replaced by the same ones. So no transaction has to hold both the batch and the checkpoint.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -6,28 +16,31 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from penchant.errors import Fault, InvalidInput
-from penchant.importing.checking import Checked, Invalid, check
-from penchant.importing.checkpoint import Checkpoint, CheckpointFile, Tally
-from penchant.importing.choices import Choices
-from penchant.importing.drafts import Draft, Kind
+from penchant.importing.checking import CheckedBatch, InvalidRow, check
+from penchant.importing.checkpoint import Checkpoint, CheckpointFile, ImportTally
+from penchant.importing.drafts import Draft, DraftKind
 from penchant.importing.files import Files, Position
 from penchant.importing.formats import read_drafts
-from penchant.importing.interactions import stable_event_id
+from penchant.importing.interactions import interaction_members, stable_event_id
 from penchant.importing.notes import Notes
-from penchant.importing.targets import Stored, Target
-from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction
+from penchant.importing.options import ImportOptions
+from penchant.importing.targets import BatchResult, Target
+from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction, PieceLimits
+from penchant.wire import DEFAULT_LIMITS, encode
 
 BATCH_ROWS = MAX_PIECES_PER_SUBMISSION
-BATCH_BYTES = 16 * 1024 * 1024
-"""Where a batch ends that has fewer rows: half of what a request may hold by default."""
+BATCH_BYTES = 8 * 1024 * 1024
+"""Where a batch ends that has fewer rows: half of what a request with interactions may hold by default."""
+SHOWN_EXAMPLES = 3
+"""Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
-_LISTS = {Kind.WHITELIST: ListKind.WHITELIST, Kind.BLACKLIST: ListKind.BLACKLIST}
+_LISTS = {DraftKind.WHITELIST: ListKind.WHITELIST, DraftKind.BLACKLIST: ListKind.BLACKLIST}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far an import is, to be shown; ``skipped`` rows were stored by a run before."""
+class ImportProgress:
+    """Progress of an import; ``skipped`` rows were stored by a run before."""
 
     position: Position
     rows: int
@@ -41,18 +54,22 @@ class Import:
         self,
         name: str,
         files: Files,
-        choices: Choices,
+        options: ImportOptions,
         *,
         target: Target | None,
         skip_invalid: bool = False,
+        limits: PieceLimits = DEFAULT_LIMITS,
     ) -> None:
+        """Prepare an import; `run` reads the files, whose rows are made one batch at a time."""
         self.notes = Notes()
-        self.tally = Tally()
+        self.tally = ImportTally()
         self.resumed_at = 0
-        self._drafts = read_drafts(name, files, choices, self.notes)
+        self.examples: list[bytes] = []
+        self._drafts = read_drafts(name, files, options, self.notes)
         self._files = files
         self._target = target
         self._skip_invalid = skip_invalid
+        self._limits = limits
         self._checkpoint: tuple[CheckpointFile, str] | None = None
         self._created_at = ""
         self._shift_ms = 0
@@ -65,6 +82,7 @@ class Import:
         """
         self._checkpoint = file, fingerprint
         found = file.load(fingerprint)
+        # A source that was deleted and made again holds nothing of what the checkpoint says.
         if found is None or self._target is None or found.created_at != self._target.created_at():
             return None
         self.tally, self.resumed_at, self._shift_ms = found.tally, found.tally.rows, found.shift_ms
@@ -74,7 +92,7 @@ class Import:
         """Move the times of all interactions."""
         self._shift_ms = milliseconds
 
-    def run(self, tell: Callable[[Progress], None]) -> None:
+    def run(self, tell: Callable[[ImportProgress], None]) -> None:
         """Import everything that is not imported yet.
 
         Raises:
@@ -87,8 +105,9 @@ class Import:
         if self._checkpoint is not None:
             self._checkpoint[0].remove()
 
-    def _skip(self, tell: Callable[[Progress], None]) -> None:
-        """Read again what an earlier run has stored, so that the report tells of the whole."""
+    def _skip(self, tell: Callable[[ImportProgress], None]) -> None:
+        """Read again, without storing it, what an earlier run has stored, so that the report covers all rows."""
+        # Rows come in the same order each time: the fingerprint covers the files, and how they are read.
         left = self.resumed_at
         while left > 0:
             read = sum(1 for _ in islice(self._drafts, min(left, BATCH_ROWS)))
@@ -97,12 +116,12 @@ class Import:
             if not read:
                 break
 
-    def _progress(self) -> Progress:
-        return Progress(position=self._files.position, rows=self.tally.rows, skipped=self.resumed_at)
+    def _progress(self) -> ImportProgress:
+        return ImportProgress(position=self._files.position, rows=self.tally.rows, skipped=self.resumed_at)
 
     def _take(self, batch: Sequence[Draft]) -> None:
         now = time.time_ns() // 1_000_000
-        checked = check(batch, now, self.notes)
+        checked = check(batch, now, self.notes, self._limits)
         self._note_invalid(checked)
         if checked.invalid_rows and not self._skip_invalid and self._target is not None:
             raise _stopped(checked.invalid[0], checked.invalid_rows)
@@ -114,18 +133,22 @@ class Import:
         if self._checkpoint is None or self._target is None:
             return
         file, fingerprint = self._checkpoint
+        # Asked for after the first batch, which may have made the source.
         self._created_at = self._created_at or self._target.created_at()
         file.save(
             Checkpoint(fingerprint=fingerprint, created_at=self._created_at, shift_ms=self._shift_ms, tally=self.tally)
         )
 
-    def _note_invalid(self, checked: Checked) -> None:
+    def _note_invalid(self, checked: CheckedBatch) -> None:
         self.tally.invalid_rows += checked.invalid_rows
         room = MAX_INVALID - len(self.tally.invalid)
         self.tally.invalid = self.tally.invalid + list(checked.invalid[: max(0, room)])
 
-    def _store(self, checked: Checked, now: int) -> None:
-        tally, target, stored = self.tally, self._target, Stored()
+    def _store(self, checked: CheckedBatch, now: int) -> None:
+        """Store what of a batch may be stored, or only count it without a target, and add it to the tally."""
+        tally, target, stored = self.tally, self._target, BatchResult()
+        if target is None:
+            self._show(checked)
         if checked.pieces:
             stored = target.submit(checked.pieces) if target else stored
             tally.pieces += len(checked.pieces) + checked.superseded
@@ -147,6 +170,13 @@ class Import:
         tally.replaced += stored.replaced
         tally.duplicates += stored.duplicates
 
+    def _show(self, checked: CheckedBatch) -> None:
+        """Keep the first rows of each kind as they would be stored."""
+        room = max(0, SHOWN_EXAMPLES - len(self.examples))
+        self.examples += [piece.body for piece in checked.pieces[:room]]
+        if checked.interactions and not self.tally.interactions:
+            self.examples += [encode(interaction_members(each)) for each in checked.interactions[:SHOWN_EXAMPLES]]
+
     def _finished(self, interaction: NewInteraction) -> NewInteraction:
         """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
         event_id = interaction.event_id or stable_event_id(interaction)
@@ -167,7 +197,9 @@ def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
     size = 0
     for draft in drafts:
         full = len(batch) >= BATCH_ROWS or size + len(draft.body) > BATCH_BYTES
-        if batch and (full or draft.kind is not batch[0].kind or draft.kind not in {Kind.PIECE, Kind.INTERACTION}):
+        if batch and (
+            full or draft.kind is not batch[0].kind or draft.kind not in {DraftKind.PIECE, DraftKind.INTERACTION}
+        ):
             yield batch
             batch, size = [], 0
         batch.append(draft)
@@ -176,7 +208,7 @@ def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
         yield batch
 
 
-def _stopped(first: Invalid, rows: int) -> InvalidInput:
+def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
     more = f" (and {rows - 1} more rows of its batch)" if rows > 1 else ""
     where = f"{first.file}, line {first.line}"
     return InvalidInput(
@@ -186,12 +218,12 @@ def _stopped(first: Invalid, rows: int) -> InvalidInput:
     )
 
 
-def newest_moment(name: str, files: Files, choices: Choices) -> int | None:
+def newest_moment(name: str, files: Files, options: ImportOptions) -> int | None:
     """Return the time of the newest interaction in the files, in ms since 1970 UTC; rows with faults do not count."""
     newest: int | None = None
     now = time.time_ns() // 1_000_000
-    for batch in _batches(read_drafts(name, files, choices, Notes())):
-        if batch[0].kind is Kind.INTERACTION:
+    for batch in _batches(read_drafts(name, files, options, Notes())):
+        if batch[0].kind is DraftKind.INTERACTION:
             times = [each.occurred_at for each in check(batch, now, Notes()).interactions if each.occurred_at]
             newest = max([*times, *([] if newest is None else [newest])], default=None)
     return newest

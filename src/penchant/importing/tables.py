@@ -1,33 +1,34 @@
-"""Which columns of a table are taken, and which are left out?"""
+"""Columns of tables: which of them have to be there, which are taken, and which are left out."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from penchant.importing.files import Files, InputFile, Row, UnreadableFile, printable
+from penchant.importing.files import UNSAID, Files, TableForm, TableRow, printable
+from penchant.importing.inputs import InputFile, UnreadableFile
 from penchant.importing.notes import Notes
 
 NO_PLACE = "has no place in a piece or an interaction"
 
 
-def require_columns(files: Files, file: InputFile, names: Iterable[str], *, delimiter: str = ",") -> None:
+def require_columns(files: Files, file: InputFile, names: Iterable[str], form: TableForm = UNSAID) -> None:
     """Raise `UnreadableFile` unless a CSV file has these columns."""
-    found = files.columns(file, delimiter=delimiter)
+    found = files.columns(file, form)
     missing = [name for name in names if name not in found]
     if missing:
         shown = printable(", ".join(found)) or "none"
-        raise UnreadableFile(f"{file.path}: the column {missing[0]} is missing; found are {shown}.")
+        raise UnreadableFile(f"{file}: the column {missing[0]} is missing; found are {shown}.")
 
 
-def told(
-    rows: Iterable[Row],
+def note_values(
+    rows: Iterable[TableRow],
     file: str,
     notes: Notes,
     *,
     taken: Mapping[str, str],
     elsewhere: Iterable[str] = (),
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Yield rows, noting each value: of ``taken`` columns what it becomes, of others that it is left out.
 
-    ``elsewhere`` are columns of which somebody else takes note.
+    ``elsewhere`` are columns that are noted elsewhere.
     """
     silent = frozenset(elsewhere)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Where does an import go? Into a database directly, by the same commands that requests become."""
+"""Targets: where an import goes. Here a database directly, by the same commands that requests become."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -17,7 +17,7 @@ from penchant.storage import (
 from penchant.wire import decode_settings, encode_settings, format_timestamp
 
 
-class Stored(NamedTuple):
+class BatchResult(NamedTuple):
     """What became of a batch that was stored."""
 
     created: int = 0
@@ -30,7 +30,7 @@ class Target(Protocol):
 
     @property
     def address(self) -> str:
-        """What tells this target from others."""
+        """A text that no other target has, for the name of the checkpoint."""
 
     def created_at(self) -> str:
         """Return when the source was made; empty where there is none."""
@@ -38,10 +38,10 @@ class Target(Protocol):
     def retention_days(self) -> int:
         """Return how long the source keeps interactions."""
 
-    def submit(self, pieces: Sequence[EncodedPiece]) -> Stored:
+    def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces, replacing those of the same id."""
 
-    def record(self, interactions: Sequence[NewInteraction]) -> Stored:
+    def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Store interactions, those of a known event id not again."""
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
@@ -56,37 +56,37 @@ class StoredTarget:
 
     def __init__(self, storage: Storage, *, account: str, source: str, actor: str, address: str = "") -> None:
         self._storage = storage
-        self._account_id = storage.account_id(account)
+        self._account_id = storage.accounts.ensure(account)
         self._source = source
         self._actor = actor
         self.address = f"{address} {account}/{source}"
 
     def created_at(self) -> str:
         """Return when the source was made; empty where there is none."""
-        head = self._storage.head(self._account_id, self._source)
+        head = self._storage.sources.read_head(self._account_id, self._source)
         return "" if head is None else format_timestamp(head.created_at)
 
     def retention_days(self) -> int:
         """Return how long the source keeps interactions."""
         try:
-            _, curation = self._storage.read_curation(self._account_id, self._source)
+            _, curation = self._storage.sources.read_curation(self._account_id, self._source)
         except UnknownSource:
             return SourceSettings().retention_days
         return decode_settings(curation.settings or b"{}").retention_days
 
-    def submit(self, pieces: Sequence[EncodedPiece]) -> Stored:
+    def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces in one transaction."""
         outcome = self._storage.submit(self._submission(pieces)).result()
-        return Stored(created=outcome.created, replaced=outcome.replaced)
+        return BatchResult(created=outcome.created, replaced=outcome.replaced)
 
-    def record(self, interactions: Sequence[NewInteraction]) -> Stored:
+    def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Store interactions in one transaction."""
         outcome = self._carry_out(
             RecordInteractions(
                 account_id=self._account_id, source=self._source, actor=self._actor, interactions=interactions
             )
         )
-        return Stored(duplicates=outcome.duplicates)
+        return BatchResult(duplicates=outcome.duplicates)
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
         """Replace the whitelist or the blacklist."""
@@ -109,5 +109,6 @@ class StoredTarget:
         try:
             return self._storage.submit(command).result()
         except UnknownSource:
+            # Only a submission makes a source, if need be one without pieces.
             self._storage.submit(self._submission(())).result()
             return self._storage.submit(command).result()

@@ -1,58 +1,79 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
-from penchant.index.audience import Audience, Popular, SeedShare
+from penchant.index.audience import Audience, LikeShare
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
 from penchant.index.building import merge_segments
-from penchant.index.explaining import Liked, Parts, TermShare, blended_parts, overlap_parts, similarity_shares, tellable
-from penchant.index.health import FlatCategory, Reach, Vocabulary, vocabulary
-from penchant.index.layout import DISTANCE_SCALE, Blending, BoolArray, FloatArray, IntArray, Mask
-from penchant.index.likes import SCOPE_ARRAYS, Likes, Scope
+from penchant.index.engine import makes_weights
+from penchant.index.explaining import (
+    LEAST_PEOPLE,
+    AudienceShares,
+    ScoreParts,
+    TermShare,
+    blended_parts,
+    overlap_parts,
+    similarity_shares,
+    tellable,
+)
+from penchant.index.figures import SourceFigures
+from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
+from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.personal import Person, Wanted, recommended, scan_of
+from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
+from penchant.index.popularity import PieceCounts, Popularity
 from penchant.index.segment import Segment
-from penchant.index.snapshot import Asked, Merge, Neighbour, Scan, Snapshot
-from penchant.index.standing import Offer, count_ahead, key_of, offer_of
+from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
+from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
+from penchant.index.standing import Availability, count_ahead, key_of, offer_of
 from penchant.index.tally import Tally
+from penchant.index.weights import AudienceWeights, build_weights
 
 __all__ = [
     "DISTANCE_SCALE",
-    "SCOPE_ARRAYS",
-    "Asked",
+    "LEAST_PEOPLE",
     "Audience",
-    "Blending",
+    "AudienceShares",
+    "AudienceWeights",
+    "Availability",
+    "BlendFactors",
     "BoolArray",
     "CategoryCount",
     "Filter",
     "FlatCategory",
     "FloatArray",
     "IntArray",
-    "Liked",
+    "LikeShare",
     "Likes",
+    "ListSpec",
     "Mask",
     "Merge",
     "Neighbour",
-    "Offer",
     "Part",
-    "Parts",
-    "Person",
-    "Popular",
+    "PersonVector",
+    "PieceCounts",
+    "Popularity",
     "Reach",
     "Scan",
-    "Scope",
-    "SeedShare",
+    "ScoreParts",
     "Segment",
+    "SharedAudience",
+    "SharedLikes",
+    "SimilarityQuery",
     "Snapshot",
+    "SourceFigures",
     "Tally",
     "TermCount",
     "TermShare",
-    "Vocabulary",
-    "Wanted",
+    "VocabularyFindings",
     "blended_parts",
+    "build_weights",
     "categories",
     "count_ahead",
     "key_of",
+    "makes_weights",
     "merge_segments",
+    "nearest_by",
     "offer_of",
     "overlap_parts",
     "pieces_having",

@@ -1,4 +1,4 @@
-"""Which keywords begin so, and which pieces have one? What people look through, a page at a time.
+"""Browsing: keywords by their beginning, pieces by a keyword, and categories, a page at a time.
 
 Every answer costs a few binary searches a category and segment, and one pass over the keywords that begin so.
 """
@@ -16,7 +16,7 @@ from penchant.index.snapshot import Snapshot
 from penchant.model import Term
 
 _PAST_TEXT = b"\xff"
-"""A byte that no UTF-8 holds: what begins with a text sorts below the text with it."""
+"""A byte that no UTF-8 holds: strings that begin with a text sort below the text followed by it."""
 
 
 class TermCount(NamedTuple):
@@ -34,7 +34,7 @@ class CategoryCount(NamedTuple):
 
 
 def terms_beginning(snapshot: Snapshot, beginnings: frozenset[str], *, limit: int) -> list[TermCount]:
-    """Return terms whose keyword begins in one of these ways: the most frequent of each segment, most frequent first.
+    """Return terms whose keyword has one of these beginnings, most frequent first: of each segment its most frequent.
 
     Ties by ascending term.
     """
@@ -54,6 +54,7 @@ def _most_frequent(part: Part, beginning: str, limit: int) -> Iterator[Term]:
     for category in part.segment.category_names:
         start = (category + SEPARATOR + beginning).encode()
         ranges.append(np.arange(table.position_of(start), table.position_of(start + _PAST_TEXT)))
+    # `concatenate` needs one array at least.
     places = np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
     counts = part.frequencies(places)
     if len(places) > limit:

@@ -1,6 +1,7 @@
-"""How is a segment made? From pieces, or by merging the live pieces of several segments; in plain numpy.
+"""Segment building: from pieces, or by merging the live pieces of several segments; in plain numpy.
 
-Neither knows the other: both gather ids, pairs and windows, and `_assemble` derives the rest.
+Neither way knows the other: both gather ids, pairs and windows, and `_assemble` derives the rest. So the same pieces
+give the same arrays whatever was merged before, as `penchant.live.checking` relies on.
 """
 
 import itertools
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index.arrays import starts_of
 from penchant.index.layout import IntArray, Mask
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, Piece, Term
+from penchant.model import DAY_MS, IndexedPiece, Term
 
 SEPARATOR = "\0"
 """Between category and keyword: no name holds it, and it sorts before all that names hold."""
@@ -28,7 +30,7 @@ MIN_COLUMN = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Gathered:
+class _SegmentColumns:
     """What `_assemble` starts from; pieces ascend by id, and the terms of each piece ascend."""
 
     ids: Strings
@@ -49,12 +51,12 @@ def term_key(term: Term) -> str:
 
 
 def term_of(key: str) -> Term:
-    """Return the term that is written so."""
+    """Return the term of a key that `term_key` has made."""
     category, _, keyword = key.partition(SEPARATOR)
     return Term(category, keyword)
 
 
-def build_segment(pieces: Iterable[Piece]) -> Segment:
+def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
     """Return a segment of these pieces, whose ids are distinct."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
     distinct = sorted({term for piece in ordered for term in piece.weights})
@@ -63,44 +65,51 @@ def build_segment(pieces: Iterable[Piece]) -> Segment:
     weights: list[int] = []
     counts: list[int] = []
     catalogs: dict[str, list[int]] = {}
-    for place, piece in enumerate(ordered):
+    for row, piece in enumerate(ordered):
         pairs = sorted((numbers[term], weight) for term, weight in piece.weights.items())
         terms += [number for number, _ in pairs]
         weights += [weight for _, weight in pairs]
         counts.append(len(pairs))
         for catalog in piece.catalogs:
-            catalogs.setdefault(catalog, []).append(place)
-    ends = [(place, piece.available_until) for place, piece in enumerate(ordered) if piece.available_until is not None]
+            catalogs.setdefault(catalog, []).append(row)
+    ends = [(row, piece.available_until) for row, piece in enumerate(ordered) if piece.available_until is not None]
     return _assemble(
-        _Gathered(
+        _SegmentColumns(
             ids=Strings.of(piece.id for piece in ordered),
             terms=Strings.of(map(term_key, distinct)),
-            starts=_starts(np.asarray(counts, dtype=np.int64)),
+            starts=starts_of(np.asarray(counts, dtype=np.int64)),
             piece_terms=np.asarray(terms, dtype=np.int64),
             piece_weights=np.asarray(weights, dtype=np.int64),
             weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
             available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
-            ending=np.asarray([place for place, _ in ends], dtype=np.int64),
+            ending=np.asarray([row for row, _ in ends], dtype=np.int64),
             available_until=np.asarray([end for _, end in ends], dtype=np.int64),
-            catalogs={name: np.asarray(places, dtype=np.int64) for name, places in catalogs.items()},
+            catalogs={name: np.asarray(rows, dtype=np.int64) for name, rows in catalogs.items()},
         )
     )
 
 
 def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
-    """Return one segment of the pieces of several that are live; their ids are distinct."""
+    """Return one segment of the pieces of several that are live; their ids are distinct.
+
+    No piece is decoded: runs of pairs are copied from the parts' arrays in the order of ids.
+
+        pairs of two parts    a a a c c | b e e     joined; a, c, b and e begin at 0, 3, 5 and 6
+        ``pairs``             0 1 2 5 3 4 6 7       where the new segment finds its own: those of a, b, c, e
+    """
     if not parts:
         return build_segment(())
     segments = [segment for segment, _ in parts]
     kept = [np.flatnonzero(live) for _, live in parts]
-    ids = [encoded[place] for encoded, k in zip(_ids(segments), kept, strict=True) for place in k.tolist()]
+    ids = [encoded[row] for encoded, k in zip(_ids(segments), kept, strict=True) for row in k.tolist()]
     order = np.asarray(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
     # Where each kept piece's pairs begin in the parts' joined arrays, and how many they are.
     offsets = np.cumsum([0, *(len(segment.piece_terms) for segment in segments)])
     begins = _joined(segment.starts[:-1][k] + o for segment, k, o in zip(segments, kept, offsets, strict=False))
     counts = _joined(np.diff(segment.starts)[k] for segment, k in zip(segments, kept, strict=True))[order]
-    starts = _starts(counts)
+    starts = starts_of(counts)
     pairs = np.arange(starts[-1]) + np.repeat(begins[order] - starts[:-1], counts)
+    # Old and new numbers ascend alike, so the terms of each piece still do.
     terms, renumbered = _united([segment.terms for segment in segments])
     piece_terms = _joined(new[segment.piece_terms] for segment, new in zip(segments, renumbered, strict=True))[pairs]
     terms, piece_terms = _without_unused(terms, piece_terms)
@@ -109,13 +118,14 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
     def pick(name: str) -> NDArray[Any]:
         return _joined(getattr(segment, name)[k] for segment, k in zip(segments, kept, strict=True))[order]
 
-    ending = _joined(places[segment.ending] for segment, places in zip(segments, moved, strict=True))
+    ending = _joined(rows[segment.ending] for segment, rows in zip(segments, moved, strict=True))
     until = _joined(segment.available_until for segment in segments)
+    # Ends of pieces that are gone have the row -1.
     staying = np.flatnonzero(ending >= 0)
     staying = staying[np.argsort(ending[staying])]
     return _assemble(
-        _Gathered(
-            ids=Strings.of_encoded([ids[place] for place in order.tolist()]),
+        _SegmentColumns(
+            ids=Strings.of_encoded([ids[row] for row in order.tolist()]),
             terms=terms,
             starts=starts,
             piece_terms=piece_terms,
@@ -129,16 +139,19 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
     )
 
 
-def _assemble(gathered: _Gathered) -> Segment:
+def _assemble(gathered: _SegmentColumns) -> Segment:
+    """Return the segment of gathered columns; postings, norms, signatures and columns follow from them."""
     starts, terms = gathered.starts, gathered.piece_terms
     weights = gathered.piece_weights
     weights = weights.astype(np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16)
     owners = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
     frequencies = np.bincount(terms, minlength=len(gathered.terms))
+    # Stable, so that the rows of each posting ascend: kernels go through them block by block.
     by_term = np.argsort(terms, kind="stable")
-    posting_starts = _starts(frequencies)
+    posting_starts = starts_of(frequencies)
     posting_pieces, posting_weights = owners[by_term], weights[by_term]
     names, category_of = _categories(gathered.terms)
+    # Sums of squares of integers: exact in doubles.
     real = weights.astype(np.float64)
     segment: dict[str, Any] = {
         "ids": gathered.ids,
@@ -157,7 +170,9 @@ def _assemble(gathered: _Gathered) -> Segment:
         "days": (gathered.available_from // DAY_MS).astype(np.int32),
         "ending": gathered.ending.astype(np.uint32),
         "available_until": gathered.available_until,
-        "catalog_starts": _starts(np.asarray([len(gathered.catalogs[n]) for n in sorted(gathered.catalogs)], np.int64)),
+        "catalog_starts": starts_of(
+            np.asarray([len(gathered.catalogs[n]) for n in sorted(gathered.catalogs)], np.int64)
+        ),
         "catalog_pieces": _joined(gathered.catalogs[n] for n in sorted(gathered.catalogs)).astype(np.uint32),
         "squares": sums_by_piece(real * real, starts),
         "roots": np.sqrt(sums_by_piece(real, starts)),
@@ -171,7 +186,7 @@ Cuts = tuple[IntArray, NDArray[np.uint32], NDArray[Any]]
 
 
 def _signatures(n_pieces: int, postings: Cuts) -> dict[str, NDArray[Any]]:
-    """Return the words with a bit for each of the most frequent terms, and which bit is whose."""
+    """Return a word for each piece, with a bit for each of the most frequent terms, and the bit of each term."""
     starts, pieces, _ = postings
     frequencies = np.diff(starts)
     bits = np.full(len(frequencies), -1, dtype=np.int8)
@@ -184,11 +199,12 @@ def _signatures(n_pieces: int, postings: Cuts) -> dict[str, NDArray[Any]]:
 
 
 def _columns(n_pieces: int, postings: Cuts) -> dict[str, NDArray[Any]]:
-    """Return the weights of frequent terms by piece, and which column is whose; none for weights past a byte."""
+    """Return columns of frequent terms, weights by piece, and the column of each term; none for weights past a byte."""
     starts, pieces, weights = postings
     frequencies = np.diff(starts)
     slots = np.full(len(frequencies), -1, dtype=np.int16)
     dense = np.flatnonzero((frequencies * COLUMN_SHARE > n_pieces) & (frequencies >= MIN_COLUMN))
+    # The kernels take columns of bytes alone.
     if weights.dtype != np.uint8:
         dense = dense[:0]
     dense = dense[np.argsort(-frequencies[dense], kind="stable")][:MAX_COLUMNS]
@@ -204,11 +220,12 @@ def _categories(terms: Strings) -> tuple[Strings, NDArray[np.uint32]]:
     """Return the categories of ascending terms, ascending themselves, and each term's category."""
     names: list[bytes] = []
     numbers = np.zeros(len(terms), dtype=np.uint32)
-    for place, key in enumerate(terms.all_encoded()):
+    for term, key in enumerate(terms.all_encoded()):
         name = key[: key.index(b"\0")]
+        # A category's terms lie side by side, since the separator sorts before all that names hold.
         if not names or names[-1] != name:
             names.append(name)
-        numbers[place] = len(names) - 1
+        numbers[term] = len(names) - 1
     return Strings.of_encoded(names), numbers
 
 
@@ -223,10 +240,10 @@ def _united(tables: Sequence[Strings]) -> tuple[Strings, list[IntArray]]:
     order = sorted(range(len(entries)), key=entries.__getitem__)
     united: list[bytes] = []
     numbers = np.empty(len(entries), dtype=np.int64)
-    for place in order:
-        if not united or united[-1] != entries[place]:
-            united.append(entries[place])
-        numbers[place] = len(united) - 1
+    for entry in order:
+        if not united or united[-1] != entries[entry]:
+            united.append(entries[entry])
+        numbers[entry] = len(united) - 1
     cuts = list(itertools.accumulate(len(table) for table in tables))
     return Strings.of_encoded(united), np.split(numbers, cuts[:-1])
 
@@ -237,38 +254,32 @@ def _without_unused(terms: Strings, piece_terms: IntArray) -> tuple[Strings, Int
     if used.all():
         return terms, piece_terms
     encoded = terms.all_encoded()
-    kept = Strings.of_encoded([encoded[place] for place in np.flatnonzero(used).tolist()])
+    kept = Strings.of_encoded([encoded[term] for term in np.flatnonzero(used).tolist()])
     return kept, (np.cumsum(used) - 1)[piece_terms]
 
 
 def _moved(kept: Sequence[IntArray], order: IntArray, segments: Sequence[Segment]) -> list[IntArray]:
-    """Return for each segment the new place of every piece, -1 for those that are gone."""
-    new_places = np.empty(len(order), dtype=np.int64)
-    new_places[order] = np.arange(len(order))
+    """Return for each segment the new row of every piece, -1 for those that are gone."""
+    # The inverse of the order: it lists kept pieces segment by segment, so each segment takes its share off the front.
+    new_rows = np.empty(len(order), dtype=np.int64)
+    new_rows[order] = np.arange(len(order))
     moved = []
-    for segment, places in zip(segments, kept, strict=True):
+    for segment, rows in zip(segments, kept, strict=True):
         now_at = np.full(len(segment), -1, dtype=np.int64)
-        now_at[places], new_places = new_places[: len(places)], new_places[len(places) :]
+        now_at[rows], new_rows = new_rows[: len(rows)], new_rows[len(rows) :]
         moved.append(now_at)
     return moved
 
 
 def _merged_catalogs(segments: Sequence[Segment], moved: Sequence[IntArray]) -> dict[str, IntArray]:
     gathered: dict[str, list[IntArray]] = {}
-    for segment, places in zip(segments, moved, strict=True):
+    for segment, rows in zip(segments, moved, strict=True):
         for name in segment.catalogs:
-            staying = places[segment.catalog(name)]
+            staying = rows[segment.catalog(name)]
             staying = staying[staying >= 0]
             if len(staying):
                 gathered.setdefault(name, []).append(staying)
     return {name: np.sort(np.concatenate(found)) for name, found in gathered.items()}
-
-
-def _starts(counts: IntArray) -> IntArray:
-    """Return where each run begins, and the end: cumulative counts from 0."""
-    starts = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
-    return starts
 
 
 def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:

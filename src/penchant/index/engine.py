@@ -1,6 +1,12 @@
-"""Which code searches? Compiled kernels for what they are ready for, numpy otherwise: the answers are the same.
+"""Engine: each search by compiled kernels where they are ready, by numpy otherwise, with the same answers.
 
-Compiling takes seconds, so it is somebody else's (`penchant.live.compiling`), who hands the kernels in by `use`.
+Compiling takes seconds, so a thread of `penchant.live.compiling` does it and hands the kernels in by `use`. States of a
+kind of kernel (`Kind`), and who moves it on:
+
+    unknown --a search, `kernel`--> wanted --the thread, `compile_kind`--> compiled --the thread, `use`--> ready
+    '---------------------------------- numpy searches ------------------------------------'      kernels search
+
+Those of `KINDS` are compiled without being wanted first. While a service runs, no kind goes back.
 """
 
 from collections.abc import Set as AbstractSet
@@ -10,22 +16,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index import exact
-from penchant.index.exact import Best
+from penchant.index import exact, ridge_exact
+from penchant.index.best import Hits, in_order
 from penchant.index.layout import (
     COUNT,
     DOT,
-    Blending,
+    BlendFactors,
     Choice,
-    Crowd,
-    Figures,
     FloatArray,
-    Frequent,
+    FrequentTerms,
     IntArray,
+    KernelQuery,
+    LikeMatrix,
+    LikenessNorms,
     Norms,
+    PieceFigures,
     Postings,
-    Query,
+    SparseRows,
     Taste,
+    WeightMatrix,
 )
 
 Text: TypeAlias = NDArray[np.uint8]
@@ -33,7 +42,7 @@ Kind = tuple[str, str]
 """What a kernel is compiled for: the type of its sums and that of weights, as numpy's characters."""
 
 BLOCK = 65_536
-"""Sums that a kernel holds at once; see `kernels.BLOCK`."""
+"""Sums that a kernel holds at once: equal to `kernels.BLOCK`, which cannot be imported without numba."""
 UNWEIGHTED = np.zeros(0, dtype=np.uint8)
 
 
@@ -55,13 +64,16 @@ class _Engine:
 
 _engine = _Engine()
 FINDING: Kind = ("find", "")
-OVERLAPPING: Kind = ("overlaps", "")
-KINDS: tuple[Kind, ...] = (FINDING, OVERLAPPING, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
+RIDGE: Kind = ("ridge", "")
+MAX_DENSE = 500
+"""Pieces of which numpy makes weights: all their pairs are held at once."""
+KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
 """The kinds that most catalogues need; those with weights of 16 bits are compiled when they are wanted."""
 
 
 def use(kernels: ModuleType | None, ready: AbstractSet[Kind]) -> None:
     """Search with these kernels from now on, for the kinds that are ready; with none, by numpy alone."""
+    # In this order, and by new sets: a search in another thread that sees a kind ready finds its module as well.
     _engine.kernels, _engine.ready = kernels, ready
 
 
@@ -70,45 +82,43 @@ def wanted() -> set[Kind]:
     return _engine.wanted - _engine.ready
 
 
-def nearest(query: Query, postings: Postings, frequent: Frequent, norms: Norms, choice: Choice) -> Best:
+def is_ready(*kinds: Kind) -> bool:
+    """Return whether kernels are compiled for these kinds."""
+    return _engine.ready >= set(kinds)
+
+
+def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, norms: Norms, choice: Choice) -> Hits:
     """Return the nearest pieces of a segment; see `exact.nearest`."""
     sums_type = query.values.dtype
+    # Shared terms are counted without their weights: one kind of kernel serves weights of 8 and of 16 bits.
     if sums_type == np.uint8:
         postings = Postings(postings.starts, postings.pieces, UNWEIGHTED)
     kernel = None
+    # Integers past 32 bits come as reals, and numpy alone counts those: of real sums only `best` has kernels.
     if sums_type != np.float64:
         kernel = _engine.kernel("nearest", (sums_type.char, postings.weights.dtype.char))
     if kernel is None:
         return exact.nearest(query, postings, norms, choice)
-    keys, places = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
+    keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
     sums = np.empty(min(BLOCK, len(choice.mask)), dtype=sums_type)
-    kernel(query, postings, frequent, norms, choice, sums, keys, places)
-    return _sorted(keys, places, choice.limit)
+    kernel(query, postings, frequent, norms, choice, sums, keys, rows)
+    return in_order(keys, rows, choice.limit)
 
 
-def best(taste: Taste, blending: Blending, postings: Postings, figures: Figures, choice: Choice) -> Best:
+def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFigures, choice: Choice) -> Hits:
     """Return the best recommendations of a segment; see `exact.best`."""
     kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
-    keys, places = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    kernel(taste, blending, postings, figures, choice, keys, places)
-    return _sorted(keys, places, choice.limit)
-
-
-def overlaps(crowd: Crowd, seeds: IntArray, values: FloatArray, piece_count: int) -> tuple[IntArray, float]:
-    """Return the overlaps of a person's audience with each piece's; see `exact.overlaps`."""
-    kernel = _engine.kernel("overlaps", OVERLAPPING)
-    if kernel is None:
-        return exact.overlaps(crowd, seeds, values, piece_count)
-    found = np.zeros(piece_count, dtype=np.int64)
-    return found, float(kernel(crowd, seeds, values, np.zeros(len(crowd.inverse)), found))
+    keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
+    kernel(taste, blending, postings, figures, choice, keys, rows)
+    return in_order(keys, rows, choice.limit)
 
 
 def find(
     starts: IntArray, text: Text, wanted_starts: IntArray, wanted_text: Text, numbers: IntArray
 ) -> IntArray | None:
-    """Return where strings of one table are in another, ascending one, -1 for nowhere; ``None``: not ready."""
+    """Return by string of one table its number in another, ascending one, -1 if missing; ``None``: not ready."""
     kernel = _engine.kernel("find", FINDING)
     if kernel is None:
         return None
@@ -117,39 +127,104 @@ def find(
     return found
 
 
-def _sorted(keys: IntArray, places: IntArray, limit: int) -> Best:
-    order = np.lexsort((places, keys))
-    keys, places = keys[order], places[order]
-    if keys[-1] >= limit:
-        count = int(np.searchsorted(keys, limit))
-        keys, places = keys[:count], places[:count]
-    return keys, places
+def ridge_rows(
+    likes: LikeMatrix, squares: IntArray, k: int, block: int
+) -> tuple[IntArray, NDArray[np.int32], NDArray[np.uint8]]:
+    """Return by piece its neighbours, ascending, -1 for none, their weights, and how many people like both.
+
+    Shapes (n_pieces, k). ``squares`` is G_ii; kernels hold what they need of so many pieces as ``block`` at once.
+    """
+    count = len(squares)
+    near, overlaps = np.full((count, k), -1, dtype=np.int64), np.zeros((count, k), dtype=np.int64)
+    people, counts = np.zeros((count, k), dtype=np.uint8), np.zeros(count, dtype=np.int64)
+    weights = np.zeros((count, k), dtype=np.int32)
+    kernel = _engine.kernel("neighbours", RIDGE)
+    if kernel is None:
+        matrix, both = ridge_exact.overlap_matrix(likes)
+        for piece in np.flatnonzero(squares).tolist():
+            found = ridge_exact.nearest_pieces(matrix, piece, k)
+            near[piece, : len(found)] = found
+            weights[piece, : len(found)] = ridge_exact.ridge_weights(matrix, found, piece)
+            people[piece, : len(found)] = np.minimum(both[piece, found], ridge_exact.MOST_PEOPLE)
+        return near, weights, people
+    kernel(likes, squares, 0, near, overlaps, people, counts)
+    for first in range(0, count, block):
+        cut = slice(first, min(count, first + block))
+        entries = near[cut].reshape(-1)
+        # The entries of the block by the piece they hold, those of -1 cut off; piece p owns starts[p] to starts[p + 1].
+        order = np.argsort(entries, kind="stable")[np.count_nonzero(entries < 0) :]
+        starts = np.searchsorted(entries[order], np.arange(count + 1))
+        found = np.empty((cut.stop - first, k * (k + 1) // 2), dtype=np.uint32)
+        _engine.kernel("triangles", RIDGE)(likes, near[cut], starts, order, found)
+        _engine.kernel("solve", RIDGE)(found, overlaps[cut], counts[cut], weights[cut])
+    return near, weights, people
+
+
+def makes_weights(piece_count: int) -> bool:
+    """Return whether weights of so many liked pieces can be made: numpy is for small sources alone."""
+    return piece_count <= MAX_DENSE or _engine.kernel("neighbours", RIDGE) is not None
+
+
+def stand_ins(
+    terms: SparseRows, postings: SparseRows, norms: LikenessNorms, pieces: IntArray, most: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the likest liked pieces of each of some pieces, and how alike they are; see `ridge_exact.stand_ins`."""
+    kernel = _engine.kernel("stand_ins", RIDGE)
+    if kernel is None:
+        return ridge_exact.stand_ins(terms, postings, norms, pieces, most)
+    found, likenesses = np.full((len(pieces), most), -1, dtype=np.int64), np.zeros((len(pieces), most))
+    kernel(terms, postings, norms, pieces, found, likenesses)
+    return found, likenesses
+
+
+def likeness_squares(
+    likes: LikeMatrix, starts: IntArray, terms: NDArray[np.uint32], units: IntArray, term_count: int
+) -> IntArray:
+    """Return by person the square of the sum of the vectors of all likes; see `ridge_exact.likeness_squares`."""
+    kernel = _engine.kernel("likeness_squares", RIDGE)
+    if kernel is None:
+        return ridge_exact.likeness_squares(likes, starts, terms, units, term_count)
+    found = np.zeros(len(likes.person_starts) - 1, dtype=np.int64)
+    kernel(likes, starts, terms, units, term_count, found)
+    return found
+
+
+def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float) -> FloatArray:
+    """Return part a of all pieces for a person's likes; see `ridge_exact.shares`."""
+    kernel = _engine.kernel("shares", RIDGE)
+    if kernel is None:
+        return ridge_exact.shares(weights, seeds, grades, loan)
+    count = len(weights.evidence)
+    found = np.empty(count)
+    kernel(weights, seeds, grades, loan, np.zeros(count, np.int64), np.zeros(count, np.int64), found)
+    return found
 
 
 def compile_kind(kernels: ModuleType, kind: Kind) -> None:
-    """Compile a kernel for a kind, or load it from the cache, by a search among no pieces. Takes up to 3 s."""
+    """Compile a kernel for a kind, or load it from the cache, by a search among no pieces. Takes up to 3 s.
+
+    Numba compiles for the types of a call: every argument has the type and number of dimensions that searches give.
+    """
     numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
     if kind == FINDING:
         kernels.find(numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers[:0], numbers[:0].copy())
         return
-    if kind == OVERLAPPING:
-        people = np.zeros(0, dtype=np.uint32)
-        crowd = Crowd(numbers, numbers, people, numbers, people, numbers, people, numbers, people, numbers[:0])
-        kernels.overlaps(crowd, numbers[:0], none, none, numbers[:0].copy())
+    if kind == RIDGE:
+        _compile_ridge(kernels)
         return
     sums_type, weights_type = (np.dtype(name) for name in kind)
     postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
     if sums_type == np.float64:
         taste = Taste(numbers[:0], none, none, 1.0, 1.0)
-        blending = Blending(1.0, 1.0, 1.0, total=1.0, median=1.0, credits=np.zeros(1), today=0)
-        figures = Figures(none, np.zeros(0, dtype=np.int32), none, none)
+        blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
+        figures = PieceFigures(none, none, none)
         kernels.best(taste, blending, postings, figures, choice, numbers, numbers.copy())
         return
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
         norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
-    query = Query(COUNT if sums_type == np.uint8 else DOT, numbers[:0], np.zeros(0, dtype=sums_type), 1.0)
-    frequent = Frequent(
+    query = KernelQuery(COUNT if sums_type == np.uint8 else DOT, numbers[:0], np.zeros(0, dtype=sums_type), 1.0)
+    frequent = FrequentTerms(
         np.zeros(0, dtype=np.int8),
         np.zeros(0, dtype=np.uint64),
         np.zeros(0, dtype=np.int16),
@@ -159,3 +234,20 @@ def compile_kind(kernels: ModuleType, kind: Kind) -> None:
 
 
 _NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1)
+
+
+def _compile_ridge(kernels: ModuleType) -> None:
+    """Compile the kernels of the audience part by calls with no pieces and no people, as `compile_kind`."""
+    starts, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    numbers, bytes_ = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint8)
+    real, small = np.zeros(0), np.zeros(0, dtype=np.int32)
+    likes = LikeMatrix(starts, numbers, bytes_, starts, numbers, bytes_)
+    square = np.zeros((0, 1), dtype=np.int64)
+    kernels.neighbours(likes, none, 0, square, square.copy(), np.zeros((0, 1), dtype=np.uint8), none.copy())
+    kernels.triangles(likes, square, starts, none, np.zeros((0, 1), dtype=np.uint32))
+    kernels.solve(np.zeros((0, 1), dtype=np.uint32), square, none, np.zeros((0, 1), dtype=np.int32))
+    rows = SparseRows(starts, numbers, real)
+    kernels.stand_ins(rows, rows, LikenessNorms(real, real, 0.0), none, square, np.zeros((0, 1)))
+    kernels.likeness_squares(likes, starts, numbers, none, 0, none.copy())
+    weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
+    kernels.shares(weights, none, none, 0.0, none.copy(), none.copy(), real)

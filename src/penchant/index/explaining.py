@@ -1,4 +1,4 @@
-"""What does each term and each part add to a score? Shares that add up to it, from the definition by two pieces.
+"""Explanations: what each term and each part adds to a score, as shares that add up to it.
 
 Nothing here decides what is shown, and no search comes through here: it explains what `engine` has found.
 """
@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from penchant.index.audience import Popular, SeedShare
-from penchant.index.layout import NEW_CONTENT_SHARE, Blending
+from penchant.index.audience import LikeShare
+from penchant.index.layout import BlendFactors
 from penchant.index.part import Part
-from penchant.index.personal import Person, Wanted
+from penchant.index.personal import ListSpec, PersonVector
+from penchant.index.popularity import Popularity
 from penchant.index.snapshot import FACTOR_SCALE, Snapshot, root_norms
 from penchant.model import Algorithm, Term
 
@@ -27,16 +28,16 @@ class TermShare(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ScoreParts:
     """What each part of a recommendation adds to its s; ``terms`` add up to ``content``.
 
-    ``new`` is what the start credit lifts popularity and audience by.
+    ``new`` is what the start credit lifts popularity by.
     """
 
     content: float
     terms: tuple[TermShare, ...]
     audience: float = 0.0
-    seeds: tuple[SeedShare, ...] = ()
+    likes: tuple[LikeShare, ...] = ()
     popularity: float = 0.0
     new: float = 0.0
 
@@ -64,22 +65,29 @@ def similarity_shares(
             sum((weight * factors[term.category]) ** 2 for term, weight in weights.items())
             for weights in (first, second)
         ]
+        # As the search divides: one root of the product of integers.
         total = math.sqrt(squares[0] * squares[1])
         shares = {term: first[term] * second[term] * factors[term.category] ** 2 / total for term in shared if total}
     return ordered(shares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Liked:
-    """Part a of a candidate, and the seeds that it is owed to, whose shares add up to it."""
+class AudienceShares:
+    """Part a of a candidate, and the likes that it is owed to, whose shares add up to it."""
 
     value: float = 0.0
-    seeds: tuple[SeedShare, ...] = ()
+    likes: tuple[LikeShare, ...] = ()
 
 
 def blended_parts(
-    snapshot: Snapshot, person: Person, popular: Popular, wanted: Wanted, piece_id: str, *, liked: Liked
-) -> Parts:
+    snapshot: Snapshot,
+    person: PersonVector,
+    popular: Popularity,
+    wanted: ListSpec,
+    piece_id: str,
+    *,
+    liked: AudienceShares,
+) -> ScoreParts:
     """Return what the parts add to a piece's s for a person.
 
     Raises:
@@ -90,12 +98,13 @@ def blended_parts(
     root = float(root_norms(part.segment, wanted.category_weights)[place])
     mean = snapshot.mean_norm(wanted.category_weights)
     terms = content_terms(person, snapshot.terms_of(piece_id) or {}, person.norm * (root + mean / 2))
-    popularity = float(popular.shares[snapshot.parts.index(part)][place])
-    age = min(max(blending.today - int(part.segment.days[place]), 0), len(blending.credits) - 1)
-    return mixed(terms, liked, popularity, credit=float(blending.credits[age]), blending=blending)
+    # Popularity lies by part, in the order of the snapshot that it was asked for.
+    number = snapshot.parts.index(part)
+    popularity = (float(popular.shares[number][place]), float(popular.lifted[number][place]))
+    return mixed(terms, liked, popularity, blending)
 
 
-def content_terms(person: Person, weights: Mapping[Term, int], divisor: float) -> dict[Term, float]:
+def content_terms(person: PersonVector, weights: Mapping[Term, int], divisor: float) -> dict[Term, float]:
     """Return what each term of a piece adds to part c."""
     if not divisor:
         return {}
@@ -106,42 +115,42 @@ def content_terms(person: Person, weights: Mapping[Term, int], divisor: float) -
     }
 
 
-def mixed(terms: Mapping[Term, float], liked: Liked, popularity: float, *, credit: float, blending: Blending) -> Parts:
-    """Return what the parts c (by term), a and p of a piece add to its s, and its start credit r beside them."""
-    content = math.fsum(terms.values())
-    lifted_audience = max(liked.value, credit * NEW_CONTENT_SHARE * content)
-    lifted_popularity = max(popularity, credit * blending.median)
+def mixed(
+    terms: Mapping[Term, float], liked: AudienceShares, popularity: tuple[float, float], blending: BlendFactors
+) -> ScoreParts:
+    """Return what the parts c (by term), a and p of a piece add to its s; p is given as it is and as it is lifted."""
     by_content, by_audience, by_popularity = (
         part / blending.total for part in (blending.content, blending.audience, blending.popularity)
     )
-    return Parts(
-        content=_plain(content * by_content),
+    popular, lifted = popularity
+    return ScoreParts(
+        content=_plain(math.fsum(terms.values()) * by_content),
         terms=ordered({term: share * by_content for term, share in terms.items()}),
         audience=_plain(liked.value * by_audience),
-        seeds=tuple(seed._replace(share=seed.share * by_audience) for seed in liked.seeds),
-        popularity=_plain(popularity * by_popularity),
-        new=_plain((lifted_popularity - popularity) * by_popularity + (lifted_audience - liked.value) * by_audience),
+        likes=tuple(like._replace(share=like.share * by_audience) for like in liked.likes),
+        popularity=_plain(popular * by_popularity),
+        new=_plain((lifted - popular) * by_popularity),
     )
 
 
-def overlap_parts(liked: Iterable[Term], weights: Mapping[Term, int]) -> Parts:
+def overlap_parts(liked: Iterable[Term], weights: Mapping[Term, int]) -> ScoreParts:
     """Return what each shared term adds to the overlap of a piece with the terms that a person likes."""
     wanted = set(liked)
     union = len(wanted | weights.keys())
     if not union:
-        return Parts(content=0.0, terms=())
+        return ScoreParts(content=0.0, terms=())
     terms = ordered(dict.fromkeys(wanted & weights.keys(), 1 / union))
-    return Parts(content=len(terms) / union, terms=terms)
+    return ScoreParts(content=len(terms) / union, terms=terms)
 
 
-def tellable(seeds: Sequence[SeedShare]) -> tuple[SeedShare, ...]:
-    """Return those of an audience's pieces that may be named, greatest share first, ties by id.
+def tellable(likes: Sequence[LikeShare]) -> tuple[LikeShare, ...]:
+    """Return those likes of an audience that may be named, the greatest share first, ties by id.
 
     What fewer than three people liked together would tell what one of them likes: such a piece is left out, while its
     share stays within that of the part.
     """
-    named = [seed for seed in seeds if seed.people >= LEAST_PEOPLE and seed.share]
-    return tuple(sorted(named, key=lambda seed: (-seed.share, seed.id)))
+    named = [like for like in likes if like.people >= LEAST_PEOPLE and like.share]
+    return tuple(sorted(named, key=lambda like: (-like.share, like.id, like.through or "")))
 
 
 def ordered(shares: Mapping[Term, float]) -> tuple[TermShare, ...]:

@@ -1,4 +1,4 @@
-"""What in a catalogue keeps its pieces apart? Keywords that match nothing, and pieces that no list leads to.
+"""Health: what keeps the pieces of a catalogue apart: keywords that match nothing, and pieces that no list leads to.
 
 Arithmetic over a snapshot; how long it may take is the caller's to watch, between the calls.
 """
@@ -32,7 +32,7 @@ EXAMPLES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatCategory:
-    """A category all of whose weights are the same, so that they tell nothing."""
+    """A category all of whose weights are the same, so that they rank nothing."""
 
     name: str
     weight: int
@@ -40,7 +40,7 @@ class FlatCategory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+class VocabularyFindings:
     """What was found about a catalogue's keywords; of each finding some examples, and how many there are.
 
     ``complete`` tells that all keywords were looked at.
@@ -57,7 +57,7 @@ class Vocabulary:
     complete: bool
 
 
-def vocabulary(snapshot: Snapshot) -> Vocabulary:
+def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
     """Return what is wrong with the keywords: used once, written in two ways, never weighted differently.
 
     A piece is lonely if it shares no keyword with another one.
@@ -66,7 +66,7 @@ def vocabulary(snapshot: Snapshot) -> Vocabulary:
     once = [key for key, count in counts.items() if count == 1]
     alike = _alike(counts)
     lonely = [place for part in snapshot.parts for place in _lonely(part, counts)] if complete else []
-    return Vocabulary(
+    return VocabularyFindings(
         terms=len(counts),
         once=[term_of(key.decode()) for key in sorted(once)[:EXAMPLES]],
         once_count=len(once),
@@ -124,8 +124,10 @@ def _blocks(part: Part) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArr
 
 
 def _lonely(part: Part, counts: Mapping[bytes, int]) -> Iterator[str]:
+    """Yield the live pieces of a part without a term that another piece has, by running sums of such terms."""
     shared = np.asarray([counts.get(key, 0) > 1 for key in part.segment.terms.all_encoded()], dtype=np.int64)
     for first, starts, terms, _ in _blocks(part):
+        # Between two starts the running sum stands still where no term is shared.
         upto = np.concatenate([[0], np.cumsum(shared[terms])])
         alone = (upto[starts[1:]] == upto[starts[:-1]]) & (part.live[first : first + BLOCK] > 0)
         for place in np.flatnonzero(alone).tolist():
@@ -147,6 +149,7 @@ def _flat(snapshot: Snapshot) -> list[FlatCategory]:
             np.maximum.at(most, owners, values)
             pairs += np.bincount(owners, minlength=n)
         for name, *found in zip(segment.category_names, least.tolist(), most.tolist(), pairs.tolist(), strict=True):
+            # A category without weighted pieces here leaves what other parts have found as it is.
             known = ranges.get(name, (found[0], found[1], 0))
             ranges[name] = (min(known[0], found[0]), max(known[1], found[1]), known[2] + found[2])
     return [
@@ -172,7 +175,7 @@ class Reach:
     _left: Iterator[str] | None = None
 
     def look(self, count: int) -> bool:
-        """Look at some more lists; tell whether there are any left."""
+        """Look at some more lists; return whether there may be any left."""
         if self._left is None:
             self._left = islice(self._spread(), self.most)
         asked = list(islice(self._left, count))
@@ -185,6 +188,7 @@ class Reach:
         return len(asked) == count
 
     def _spread(self) -> Iterator[str]:
+        """Yield all live pieces, every n-th first, then those beside them, so that any beginning is spread evenly."""
         stride = max(1, -(-self.snapshot.piece_count // self.most))
         for start in range(stride):
             for part in self.snapshot.parts:
@@ -197,7 +201,7 @@ class Reach:
         missing = [
             part.segment.ids[place]
             for part in self.snapshot.parts
-            for place in np.setdiff1d(np.flatnonzero(part.allowed(self.shown)), part.skipped(self.shown)).tolist()
+            for place in np.setdiff1d(np.flatnonzero(part.allowed(self.shown)), part.excluded(self.shown)).tolist()
             if part.segment.ids[place] not in self.reached
         ]
         return sorted(missing)[:EXAMPLES], len(missing)

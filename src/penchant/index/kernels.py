@@ -1,11 +1,27 @@
-"""How are postings searched at the speed of memory? The compiled kernels, and nothing else that numba sees.
+"""Kernels: the compiled searches of a segment, and nothing else that numba sees.
 
 All jitted functions of a search live in this one file: numba does not notice a change in a jitted function of
-another file and would serve a stale cache. Import it through `penchant.index.engine`, which says where that cache lies.
+another file and would serve a stale cache. Import it through `penchant.index.engine`, which says where that cache lies;
+`penchant.index.exact` is the definition in numpy, and a property test holds both equal bit by bit.
 
-A query runs block by block, in ascending order of pieces: add up the postings of its terms, zero what may not
-be shown, test whole chunks against a bound that no better piece can fail, and give what is left to a heap with
-its exact key. Figures in comments are p50 at a million pieces of 20 keywords, one thread.
+How a query runs. Rows are cut into blocks whose sums fit the second-level cache, and each block goes through four
+steps; here one of 96 rows, a chunk being 32:
+
+    postings of a term    3  17  40  41  90 ...      ascending rows; one cursor for each term of the query
+                          |   |   |   |   |
+    1 accumulate   sums  [..2...1.. | ..5.4..... | .......3.]   terms one after the other, sums[row - begin] += value
+    2 mask         sums  [..2...0.. | ..5.4..... | .......0.]   0 for what is not live, not shown or excluded
+    3 chunk test         [   no     |  row 40    |    no    ]   sum >= least + slope * bound, 32 rows at once
+    4 exact key                        40 -> 0.3712... -> heap of `take` entries, the worst one at its root
+
+Step 3 never turns away what step 4 would take: it compares with norms rounded down (`Norms.bounds`) and with the worst
+key of the heap, made easier by `MARGIN`. As the heap fills with near pieces the test becomes harder, and soon whole
+blocks pass it with nothing left. Step 4 divides, rounds and compares as the definition does. Rows ascend and only what
+is strictly nearer than the worst enters, so that of equal keys the lesser row, which is the lesser id, stays
+(`penchant.index.best`).
+
+Sums are integers of the narrowest type that holds them, so they are exact, and as many as can be fit a register.
+Figures in comments are p50 at a million pieces of 20 keywords, one thread.
 """
 
 from typing import Any
@@ -15,8 +31,9 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from penchant.index import layout, people_kernels
+from penchant.index import layout, ridge_kernels, string_kernels
 
+# `penchant.live.compiling` sets the folder before it imports this file; without one nothing is cached.
 _jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
 
 BLOCK = 65_536
@@ -28,7 +45,9 @@ CHUNK = 32
 MARGIN = 1e-5
 """Slack of the chunk test against the rounding of the exact key: never tighter than it."""
 
-overlaps = people_kernels.overlaps
+find = string_kernels.find
+neighbours, triangles, solve = ridge_kernels.neighbours, ridge_kernels.triangles, ridge_kernels.solve
+stand_ins, likeness_squares, shares = ridge_kernels.stand_ins, ridge_kernels.likeness_squares, ridge_kernels.shares
 COUNT, DOT, SIZE = layout.COUNT, layout.DOT, layout.SIZE
 UNIT = float(layout.DISTANCE_SCALE)
 SCORE_UNIT = float(layout.SCORE_SCALE)
@@ -46,7 +65,7 @@ def _bits(_context: Any, _word: Any) -> Any:
 
 @intrinsic
 def _lowest(_context: Any, _word: Any) -> Any:
-    """Return the place of the lowest set bit."""
+    """Return the number of the lowest set bit of a word that has one."""
 
     def generate(_context: Any, builder: ir.IRBuilder, _signature: Any, arguments: Any) -> Any:
         return builder.zext(builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1)), ir.IntType(64))
@@ -56,11 +75,12 @@ def _lowest(_context: Any, _word: Any) -> Any:
 
 @_jit
 def _upto(pieces, low, high, end):
-    """Return the first place in [low, high) whose piece is `end` or later: by doubling steps, then by halves."""
+    """Return the first index in [low, high) whose piece is `end` or later: by doubling steps, then by halves."""
     step = 1
     while low + step < high and pieces[low + step] < end:
         low += step
         step <<= 1
+    # The doubling stopped because low + step is past the last index, or its piece is not before `end`.
     high = min(high, low + step + 1)
     while low < high:
         middle = (low + high) >> 1
@@ -73,29 +93,30 @@ def _upto(pieces, low, high, end):
 
 # The loops below index slices from 0 by unsigned numbers: no test for the end of the posting, none for negative
 # indexes. The same algorithm without that took three times as long (1.47 ms against 0.50).
-
-
 @_jit
 def _add_ones(sums, pieces, value, begin):
+    """Add a term's value to the sums of the pieces that have it."""
     for i in range(len(pieces)):
         sums[np.uint64(pieces[i]) - np.uint64(begin)] += value
 
 
 @_jit
 def _add_products(sums, pieces, weights, value, begin):
+    """Add a term's value times its weight in each of the pieces that have it."""
     for i in range(len(pieces)):
         sums[np.uint64(pieces[i]) - np.uint64(begin)] += value * weights[i]
 
 
 @_jit
 def _add_column(sums, column, value):
+    """Add a frequent term's value times its weights, which lie there for all pieces: no row is looked up."""
     for i in range(len(sums)):
         sums[i] += value * column[i]
 
 
 @_jit
 def _add_columns(sums, one, one_value, other, other_value):
-    """Two columns in one pass over the sums: 15 % less than one after the other."""
+    """Add two columns in one pass over the sums: 15 % less time than one after the other."""
     for i in range(len(sums)):
         sums[i] += one_value * one[i] + other_value * other[i]
 
@@ -109,7 +130,13 @@ def _count_signatures(sums, signatures, wanted):
 
 @_jit
 def _accumulate(sums, begin, end, query, postings, frequent, cursors):
-    """Make sums[i] the overlap or dot product of piece begin + i with the query."""
+    """Make sums[i] the overlap or dot product of piece begin + i with the query.
+
+    ``cursors`` holds for each term where its postings go on with this block. Few terms make most of the postings, so
+    the most frequent ones do not go by postings: an overlap counts them with one instruction for a piece, a dot
+    product adds their columns, two by two.
+    """
+    # The number of a term whose column waits for another one.
     pending = -1
     if query.mode == COUNT:
         wanted = np.uint64(0)
@@ -146,8 +173,8 @@ def _accumulate(sums, begin, end, query, postings, frequent, cursors):
 
 
 @_jit
-def _hide(sums, mask, nothing):
-    """Zero what may not be shown: a filter costs the same at any selectivity."""
+def _apply_mask(sums, mask, nothing):
+    """Zero what may not be shown: looked up for all pieces, so that a filter costs the same at any selectivity."""
     for i in range(len(sums)):
         sums[i] = sums[i] if mask[i] else nothing
 
@@ -156,17 +183,19 @@ def _hide(sums, mask, nothing):
 def _reaching(_context: Any, sums: Any, bounds: Any, first: Any, least: Any, slope: Any) -> Any:
     """Return a bit for each piece of a chunk: does its sum reach least + slope * its bound, rounded down?
 
-    In fixed point: 7 bits of fraction for sums of 8 bits, for others 16 bits of `slope` and none of `least`.
-    Written as vectors because numba does not turn the loop into them: as a loop it took 4 times as long.
+    In fixed point, since a conversion to floating point would cost more than all the rest: 7 bits of fraction for
+    sums of 8 bits (they are shifted up to it), for others 16 bits of `slope` (the product is shifted down) and none of
+    `least`. ``wide`` is a type in which neither overflows. Written as vectors because numba does not turn the loop into
+    them: as a loop it took 4 times as long.
     """
     narrow = sums.dtype.bitwidth == 8
     wide = ir.IntType({8: 16, 16: 32}.get(sums.dtype.bitwidth, 64))
 
-    def vector(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, place: Any) -> Any:
+    def vector(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, first: Any) -> Any:
         element = context.get_value_type(kind.dtype)
-        pointer = builder.gep(context.make_array(kind)(context, builder, array).data, [place])
+        pointer = builder.gep(context.make_array(kind)(context, builder, array).data, [first])
         loaded = builder.load(builder.bitcast(pointer, ir.VectorType(element, CHUNK).as_pointer()))
-        loaded.align = 1
+        loaded.align = 1  # or LLVM would take an array of numpy to begin at the width of a vector
         return builder.zext(loaded, ir.VectorType(wide, CHUNK))
 
     def spread(builder: ir.IRBuilder, number: Any) -> Any:
@@ -191,24 +220,25 @@ def _reaching(_context: Any, sums: Any, bounds: Any, first: Any, least: Any, slo
 
 
 @_jit
-def _replace_worst(keys, places, key, place):
-    """Put an entry in the place of the heap's root, the worst: greatest key, then greatest place."""
+def _replace_worst(keys, rows, key, row):
+    """Replace the heap's root, the worst entry: that of the greatest key, then of the greatest row.
+
+    The root is a gap that sinks, worse children rising into it, to where the new entry is worse than both.
+    """
     size, i = len(keys), 0
     while True:
         child = 2 * i + 1
         if child >= size:
             break
         right = child + 1
-        if right < size and (
-            keys[right] > keys[child] or (keys[right] == keys[child] and places[right] > places[child])
-        ):
+        if right < size and (keys[right] > keys[child] or (keys[right] == keys[child] and rows[right] > rows[child])):
             child = right
-        if keys[child] > key or (keys[child] == key and places[child] > place):
-            keys[i], places[i] = keys[child], places[child]
+        if keys[child] > key or (keys[child] == key and rows[child] > row):
+            keys[i], rows[i] = keys[child], rows[child]
             i = child
         else:
             break
-    keys[i], places[i] = key, place
+    keys[i], rows[i] = key, row
 
 
 @_jit
@@ -220,7 +250,13 @@ def _distance(mode, query_norm, total, norm):
 
 @_jit
 def _bound(sums, mode, query_norm, scale, limit):
-    """Return least, slope: what a nearer piece reaches in `_reaching`, and 1 at least."""
+    """Return least, slope: what a nearer piece reaches in `_reaching`; a sum of 0 may do so too, for `_offer` to see.
+
+    With s = 1 - limit the similarity to be passed, q and n the norms of query and piece: a dot product must pass
+    s * sqrt(q * n), so least is 0 and slope s * sqrt(q), bounds being roots; an overlap o with o / (q + n - o) > s
+    must pass s / (1 + s) * (q + n), so q gives least and n slope.
+    """
+    # Both in the fixed point of `_reaching`; a slope cut off at what its type holds only lets more pieces through.
     one = 128 if sums.itemsize == 1 else 1
     most = (1 << 16) - 1 if sums.itemsize == 2 else (1 << 40)
     unit = 128 if sums.itemsize == 1 else 65_536
@@ -234,106 +270,104 @@ def _bound(sums, mode, query_norm, scale, limit):
 
 
 @_jit
-def _offer(place, total, query, norms, keys, places):
-    """Put a piece into the heap if it is near enough; tell whether it was."""
+def _offer(row, total, query, norms, keys, rows):
+    """Put a piece into the heap if it is near enough; return whether it was."""
     if total <= 0:
         return False
-    key = _distance(query.mode, query.norm, total, np.float64(norms.exact[place]))
+    key = _distance(query.mode, query.norm, total, np.float64(norms.exact[row]))
     if key >= keys[0]:
         return False
-    _replace_worst(keys, places, key, place)
+    _replace_worst(keys, rows, key, row)
     return True
 
 
 @_jit
-def nearest(query, postings, frequent, norms, choice, sums, keys, places):
-    """Fill keys and places with the nearest pieces, in no order; entries not needed keep key `limit`.
+def nearest(query, postings, frequent, norms, choice, sums, keys, rows):
+    """Fill keys and rows with the nearest pieces, in no order; entries not needed keep key `limit`.
 
     A piece enters if its key is less than `limit` and than the worst entry's: of equal keys the first come stay,
-    and as pieces come in ascending order, ties go to the lesser one.
+    and as rows come in ascending order, ties go to the lesser one.
     """
-    mask, skipped, limit = choice.mask, choice.skipped, choice.limit
+    # A heap of entries that are all as bad as the limit: there is no case of a heap that is not full yet.
+    mask, excluded, limit = choice.mask, choice.excluded, choice.limit
     keys[:] = limit
-    places[:] = layout.NOWHERE
+    rows[:] = layout.NOWHERE
     least, slope = _bound(sums, query.mode, query.norm, norms.scale, limit)
     cursors = np.empty(len(query.terms), np.int64)
     for j in range(len(query.terms)):
         cursors[j] = postings.starts[query.terms[j]]
-    skip = 0
+    next_excluded = 0
     for begin in range(0, len(mask), BLOCK):
         end = min(len(mask), begin + BLOCK)
         block, bounds = sums[: end - begin], norms.bounds[begin:end]
         _accumulate(block, begin, end, query, postings, frequent, cursors)
-        _hide(block, mask[begin:end], sums.dtype.type(0))
-        while skip < len(skipped) and skipped[skip] < end:
-            block[skipped[skip] - begin] = 0
-            skip += 1
+        _apply_mask(block, mask[begin:end], sums.dtype.type(0))
+        while next_excluded < len(excluded) and excluded[next_excluded] < end:
+            block[excluded[next_excluded] - begin] = 0
+            next_excluded += 1
+        # `_reaching` loads whole vectors, so what the last block has beside whole chunks goes piece by piece.
         whole = (end - begin) // CHUNK * CHUNK
         for chunk in range(0, whole, CHUNK):
             found = _reaching(block, bounds, chunk, least, slope)
+            # What enters makes the bound harder: these bits are then of an easier one, and `_offer` compares again.
             while found:
                 i = chunk + _lowest(found)
-                found &= found - np.uint32(1)
-                if _offer(begin + i, np.float64(block[i]), query, norms, keys, places):
+                found &= found - np.uint32(1)  # without its lowest bit
+                if _offer(begin + i, np.float64(block[i]), query, norms, keys, rows):
                     least, slope = _bound(sums, query.mode, query.norm, norms.scale, keys[0])
         for i in range(whole, end - begin):
-            if _offer(begin + i, np.float64(block[i]), query, norms, keys, places):
+            if _offer(begin + i, np.float64(block[i]), query, norms, keys, rows):
                 least, slope = _bound(sums, query.mode, query.norm, norms.scale, keys[0])
 
 
 @_jit
 def _add_roots(sums, pieces, weights, value, table, begin):
+    """Add a term's value times the root of its weight in each of the pieces that have it, from a table of roots."""
     for i in range(len(pieces)):
         sums[np.uint64(pieces[i]) - np.uint64(begin)] += value * table[weights[i]]
 
 
 @_jit
-def _blended(dot, taste, blending, root, day, popular, liked):
+def _blended(dot, taste, blending, root, popular, liked):
     """Return a score, its parts added in the order of the definition."""
     divisor = taste.norm * (root + taste.mean_norm / 2)
     content = dot / divisor if divisor > 0 else 0.0
-    age = min(max(0, blending.today - day), len(blending.credits) - 1)
-    credit = blending.credits[age]
-    audience = max(liked, credit * layout.NEW_CONTENT_SHARE * content)
-    popularity = max(popular, credit * blending.median)
-    mixed = blending.content * content + blending.audience * audience + blending.popularity * popularity
+    mixed = blending.content * content + blending.audience * liked + blending.popularity * popular
     return mixed / blending.total
 
 
 @_jit
 def _score_bounds(taste, blending, worst):
-    """Return what `_any_scores` compares with: two units below the worst score, and what content counts at most."""
+    """Return what `_any_scores` compares with: two units below the worst score, and what the parts count."""
     least = (-np.float64(worst) - 2.0) / SCORE_UNIT * blending.total
-    credit = blending.credits.max()
-    most = blending.content + blending.audience * credit * layout.NEW_CONTENT_SHARE
-    half, median = taste.mean_norm / 2, credit * blending.median
-    return least, blending.content, most, blending.popularity, median, taste.norm, half, blending.audience
+    return least, blending.content, blending.popularity, blending.audience, taste.norm, taste.mean_norm / 2
 
 
 @_jit
 def _any_scores(dots, bounds, roots, popular, liked):
-    """Tell whether a piece of a chunk can score as much: no division, no branch (0.9 ms where scores took 3.9)."""
-    least, low, high, share, median, norm, half, shared = bounds
+    """Return whether a piece of a chunk can score as much: no division, no branch (0.9 ms where scores took 3.9)."""
+    least, content, share, shared, norm, half = bounds
     found = 0
     for i in range(len(dots)):
-        rest = least - share * max(popular[i], median) - shared * liked[i]
-        found |= max(dots[i] * low, dots[i] * high) >= rest * (norm * (roots[i] + half))
+        # `_blended` multiplied out; where its divisor is 0, both sides are 0 and the piece passes.
+        rest = least - share * popular[i] - shared * liked[i]
+        found |= dots[i] * content >= rest * (norm * (roots[i] + half))
     return found != 0
 
 
 @_jit
-def best(taste, blending, postings, figures, choice, keys, places):
-    """Fill keys and places with the best recommendations, keys being minus the score in its unit; as `nearest`."""
-    mask, skipped, limit = choice.mask, choice.skipped, choice.limit
-    roots, days, popular, liked = figures.roots, figures.days, figures.popular, figures.audience
+def best(taste, blending, postings, figures, choice, keys, rows):
+    """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`."""
+    mask, excluded, limit = choice.mask, choice.excluded, choice.limit
+    roots, popular, liked = figures.roots, figures.popular, figures.audience
     keys[:] = limit
-    places[:] = layout.NOWHERE
+    rows[:] = layout.NOWHERE
     cursors = np.empty(len(taste.terms), np.int64)
     for j in range(len(taste.terms)):
         cursors[j] = postings.starts[taste.terms[j]]
     scores = np.empty(REAL_BLOCK, np.float64)
     bounds = _score_bounds(taste, blending, keys[0])
-    skip = 0
+    next_excluded = 0
     for begin in range(0, len(mask), REAL_BLOCK):
         end = min(len(mask), begin + REAL_BLOCK)
         block = scores[: end - begin]
@@ -351,43 +385,16 @@ def best(taste, blending, postings, figures, choice, keys, places):
             if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of], liked[figures_of]):
                 continue
             for i in range(chunk, last):
-                place = begin + i
-                score = _blended(block[i], taste, blending, roots[place], days[place], popular[place], liked[place])
+                row = begin + i
+                score = _blended(block[i], taste, blending, roots[row], popular[row], liked[row])
                 # Rounding moves a score by half a unit at most.
                 if score * SCORE_UNIT + 1.0 <= -keys[0]:
                     continue
-                while skip < len(skipped) and skipped[skip] < place:
-                    skip += 1
-                hidden = not mask[place] or (skip < len(skipped) and skipped[skip] == place)
+                # Also over what lay in chunks that were skipped: rows ascend, so it is never needed again.
+                while next_excluded < len(excluded) and excluded[next_excluded] < row:
+                    next_excluded += 1
+                is_excluded = not mask[row] or (next_excluded < len(excluded) and excluded[next_excluded] == row)
                 key = -np.int64(np.rint(score * SCORE_UNIT))
-                if not hidden and key < keys[0]:
-                    _replace_worst(keys, places, key, place)
+                if not is_excluded and key < keys[0]:
+                    _replace_worst(keys, rows, key, row)
                     bounds = _score_bounds(taste, blending, keys[0])
-
-
-@_jit
-def _compare(one, other):
-    """Return -1, 0 or 1 as one string of bytes is before, equal to or after another."""
-    for i in range(min(len(one), len(other))):
-        if one[i] != other[i]:
-            return -1 if one[i] < other[i] else 1
-    return (len(one) > len(other)) - (len(one) < len(other))
-
-
-@_jit
-def find(starts, text, wanted_starts, wanted_text, numbers, found):
-    """Set found[i] to the place of wanted string numbers[i] in an ascending table, or to -1."""
-    for i in range(len(numbers)):
-        wanted = wanted_text[wanted_starts[numbers[i]] : wanted_starts[numbers[i] + 1]]
-        low, high = 0, len(starts) - 1
-        found[i] = -1
-        while low < high:
-            middle = (low + high) >> 1
-            order = _compare(text[starts[middle] : starts[middle + 1]], wanted)
-            if order == 0:
-                found[i] = middle
-                break
-            if order < 0:
-                low = middle + 1
-            else:
-                high = middle

@@ -1,4 +1,4 @@
-"""Which numbers do the index's parts share? Units, layouts and the records that kernels take.
+"""Layout: units, types of arrays and the records that kernels take, shared by the parts of the index.
 
 Plain values: no numba here, so that commands which never search do not load it.
 """
@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from penchant.model import TOP_GRADE
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -23,18 +25,24 @@ DISTANCE_SCALE = 10**12
 """Distances are rounded to 12 decimals (interface, section 5) and compared as integers of this unit."""
 SCORE_SCALE = 10**9
 """Scores of recommendations are rounded to nine decimals (interface, section 6) and compared likewise."""
-LIKE_SCALE = 1 << 42
-"""A person who likes n pieces counts 1/n, as an integer of this unit: a million people fit 64 bits."""
-OVERLAP_SCALE = 1 << 50
-"""The unit of overlaps between a person's audience and a piece's, which are below the root of its people."""
-SQUARE_SCALE = 1 << 38
-"""The unit of the squares that make the norm of a person's audience, as parts of the greatest."""
-NEW_CONTENT_SHARE = 0.2
-"""How much of its content part a wholly new piece is credited as audience (interface, section 6)."""
+PENALTY = 12_800
+"""What the ridge regression adds to the diagonal: 50 likes of the top grade."""
+WEIGHT_SCALE = 1 << 20
+"""Weights between pieces are integers of this unit."""
+SHARE_SCALE = 1 << 16
+"""Shares of stand-ins, the evidence that pieces lack, and unit vectors are integers of this unit."""
+LIKENESS_SCALE = 10**12
+"""Likeness to stand-ins is compared in this unit, so that noise of doubles decides no tie."""
+PEOPLE_SHIFT = 40
+"""Overlaps take so many bits while they are added up; above them the people of a pair are counted."""
+DIRECT_SCALE = TOP_GRADE * WEIGHT_SCALE
+LENT_SCALE = DIRECT_SCALE * SHARE_SCALE
+OWN_SCALE = TOP_GRADE * SHARE_SCALE
+"""The units of sums of grade x weight, of share x grade x weight, and of share x grade."""
 NOWHERE = 1 << 62
-"""The place of an empty entry of a heap."""
+"""The row of an empty entry of a heap; as a limit, one that every key is below."""
 FARTHEST = DISTANCE_SCALE + 1
-"""A distance that every piece with any similarity is nearer than."""
+"""A limit of distances: every piece with any similarity is nearer."""
 
 Values: TypeAlias = NDArray[np.uint8] | NDArray[np.int16] | NDArray[np.int32] | FloatArray
 """What each term of a query adds, in the type that sums are counted in."""
@@ -43,7 +51,7 @@ COUNT, DOT, SIZE = 0, 1, 2
 """What a query adds up: shared terms, products of weights, or shared terms by their category's weight."""
 
 
-class Query(NamedTuple):
+class KernelQuery(NamedTuple):
     """A query against one segment; ``values`` has the type that sums are counted in."""
 
     mode: int
@@ -53,18 +61,19 @@ class Query(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """By term: the places, ascending, of the pieces that have it, and its weight in each."""
+    """By term: the rows, ascending, of the pieces that have it, and its weight in each."""
 
     starts: IntArray
     pieces: Numbers
     weights: Weights
 
 
-class Frequent(NamedTuple):
-    """What speeds frequent terms up: a bit each of the 64 most frequent in a word a piece, and dense columns.
+class FrequentTerms(NamedTuple):
+    """Frequent terms, stored so that they are added up faster: bits of the 64 most frequent by piece, and columns.
 
-    ``bits`` and ``slots`` tell by term its bit or column, -1 for none. Shapes: (n_terms,), (n_pieces,),
-    (n_terms,), (n_columns, n_pieces).
+    ``signatures`` have a word for each piece, ``columns`` a weight for each piece, 0 where it lacks the term. ``bits``
+    and ``slots`` are by term its bit or column, -1 for none. Shapes: (n_terms,), (n_pieces,), (n_terms,),
+    (n_columns, n_pieces).
     """
 
     bits: NDArray[np.int8]
@@ -86,23 +95,20 @@ class Taste(NamedTuple):
     mean_norm: float
 
 
-class Blending(NamedTuple):
-    """What the parts of a recommendation are mixed with; see `penchant.ranking`.
+class BlendFactors(NamedTuple):
+    """Weights of the parts of a recommendation, that of ``content`` multiplied by gamma already.
 
-    ``credits`` holds the start credit by age in days; its last entry holds for all that are older.
+    Their weighted sum is divided by ``total``.
     """
 
     content: float
     audience: float
     popularity: float
     total: float
-    median: float
-    credits: FloatArray
-    today: int
 
 
 class Norms(NamedTuple):
-    """What distances divide by; shapes (n_pieces,).
+    """Norms that distances divide by; shapes (n_pieces,).
 
     ``bounds`` is ``scale`` times the norm, rounded down and cut off at what its type holds: never more than the
     truth, so that a test against it is conservative.
@@ -113,38 +119,66 @@ class Norms(NamedTuple):
     exact: Numbers | FloatArray
 
 
-class Figures(NamedTuple):
-    """What a recommendation needs of every piece beside its terms: norm, day, parts p and a; shapes (n_pieces,)."""
+class PieceFigures(NamedTuple):
+    """What a recommendation needs of every piece beside its terms: norm, parts p and a; shapes (n_pieces,)."""
 
     roots: FloatArray
-    days: Days
     popular: FloatArray
     audience: FloatArray
 
 
-class Crowd(NamedTuple):
-    """Who likes what: ``u`` people, ``n`` pieces, both by their numbers; what is ``more`` came later.
+class LikeMatrix(NamedTuple):
+    """Likes as grades of 1 to 16, twice: by person with ascending pieces, by piece with ascending people.
 
-    ``starts`` and ``ends`` (u,) cut ``pieces`` into what each person likes, ``piece_starts`` (n + 1,)
-    ``piece_people`` into who likes each piece. ``inverse`` (u,) is 1 / n_x in `LIKE_SCALE`, 0 for who is gone.
+    ``person_starts`` (u + 1,) cuts ``pieces`` and ``grades`` into people, ``piece_starts`` (n + 1,) ``people`` and
+    ``piece_grades`` into pieces.
+    """
+
+    person_starts: IntArray
+    pieces: Numbers
+    grades: NDArray[np.uint8]
+    piece_starts: IntArray
+    people: Numbers
+    piece_grades: NDArray[np.uint8]
+
+
+class SparseRows(NamedTuple):
+    """Rows of numbers, ascending, with a value each; ``starts`` cuts both into rows."""
+
+    starts: IntArray
+    numbers: Numbers
+    values: FloatArray
+
+
+class LikenessNorms(NamedTuple):
+    """What content likeness of pieces divides by; shapes (n,): lengths as a profile and as a piece, and their mean."""
+
+    profiles: FloatArray
+    roots: FloatArray
+    mean: float
+
+
+class WeightMatrix(NamedTuple):
+    """Weights and stand-ins of ``n`` pieces, from which part a is added up.
+
+    ``starts`` (n + 1,) cuts ``targets``, ascending, and ``values`` into what a like of each piece says of others, in
+    `WEIGHT_SCALE`. ``stand_in_starts`` (n + 1,) cuts ``stand_ins`` and ``stand_in_shares`` into those of each
+    piece, most alike first; ``evidence`` (n,) is how much they count. Both are in `SHARE_SCALE`.
     """
 
     starts: IntArray
-    ends: IntArray
-    pieces: Numbers
-    piece_starts: IntArray
-    piece_people: Numbers
-    more_starts: IntArray
-    more_pieces: Numbers
-    more_piece_starts: IntArray
-    more_people: Numbers
-    inverse: IntArray
+    targets: Numbers
+    values: NDArray[np.int32]
+    stand_in_starts: IntArray
+    stand_ins: Numbers
+    stand_in_shares: NDArray[np.int32]
+    evidence: NDArray[np.int32]
 
 
 class Choice(NamedTuple):
-    """Which pieces may be returned, and how many: those with a key below ``limit``; ``skipped`` ascends."""
+    """Which pieces may be returned, and how many: those with a key below ``limit``; ``excluded`` ascends."""
 
     mask: Mask
-    skipped: IntArray
+    excluded: IntArray
     take: int
     limit: int

@@ -1,4 +1,4 @@
-"""Which pieces of a segment may be shown? One byte a piece, made once for all requests that ask alike."""
+"""Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,25 +11,26 @@ from penchant.index.strings import Strings
 
 MAX_MASKS = 16
 """Masks kept for a segment beside the one of now: one for each channel or site that filters by catalogs."""
-MAX_HIDDEN = 4
-"""Sets of hidden ids whose places are kept for a segment: its blacklist, and the one before."""
+MAX_BLACKLISTS = 4
+"""Blacklists whose rows are kept for a segment: that of its source, and those before."""
 ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not hidden.
+    """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
-    ``hidden`` is for sets that many requests share, ``seen`` for those of one request.
+    Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
+    pieces and those of its parameter ``exclude``.
     """
 
     moment: int
     catalogs: frozenset[str] | None = None
-    hidden: frozenset[str] = frozenset()
-    seen: frozenset[str] = frozenset()
+    blacklisted: frozenset[str] = frozenset()
+    omitted: frozenset[str] = frozenset()
 
 
-class _Available(NamedTuple):
+class _WindowMask(NamedTuple):
     """A mask and the moments, from and until, for which it holds."""
 
     mask: Mask
@@ -38,16 +39,20 @@ class _Available(NamedTuple):
 
 
 class Masks:
-    """The masks of one segment with its live pieces; what it remembers changes no answer."""
+    """The masks of one segment with its live pieces; what it remembers changes no answer.
 
-    def __init__(self, segment: Segment, live: Mask, available: _Available | None = None) -> None:
+    A mask holds from the last beginning or end of a window to the next one. Threads may make the same one at once.
+    """
+
+    def __init__(self, segment: Segment, live: Mask, available: _WindowMask | None = None) -> None:
         self._segment = segment
         self._live = live
         self._now = available
         self._kept: dict[tuple[frozenset[str], int], Mask] = {}
 
     def without(self, gone: IntArray, live: Mask) -> "Masks":
-        """Return the masks after pieces are gone; ``live`` tells so already."""
+        """Return the masks after pieces are gone, which ``live`` leaves out already."""
+        # Windows are of all pieces of the segment, live or not, so this one stays.
         if self._now is None:
             return Masks(self._segment, live)
         mask = self._now.mask.copy()
@@ -60,12 +65,13 @@ class Masks:
         return (len(self._kept) + 2) * len(self._segment)
 
     def allowed(self, shown: Filter) -> Mask:
-        """Return which pieces are live, available and in the catalogs; hidden ones are `skipped`'s."""
+        """Return which pieces are live, available and in the catalogs; `Part.excluded` has the rest."""
         available = self._available(shown.moment)
         if shown.catalogs is None:
             return available.mask
-        place = (shown.catalogs, available.since)
-        mask = self._kept.get(place)
+        # A new window has a new key; masks of the old one go when there are too many.
+        key = (shown.catalogs, available.since)
+        mask = self._kept.get(key)
         if mask is None:
             mask = np.zeros(len(self._segment), dtype=np.uint8)
             for name in shown.catalogs:
@@ -73,10 +79,16 @@ class Masks:
                 mask[inside] = available.mask[inside]
             if len(self._kept) >= MAX_MASKS:
                 self._kept = {}
-            self._kept[place] = mask
+            self._kept[key] = mask
         return mask
 
-    def _available(self, moment: int) -> _Available:
+    def window(self, moment: int) -> tuple[int, int]:
+        """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
+        available = self._available(moment)
+        return available.since, available.until
+
+    def _available(self, moment: int) -> _WindowMask:
+        # Read once, since another thread may replace it meanwhile.
         now = self._now
         if now is None or not now.since <= moment < now.until:
             now = _available(self._segment, self._live, moment)
@@ -84,44 +96,47 @@ class Masks:
         return now
 
 
-def _available(segment: Segment, live: Mask, moment: int) -> _Available:
+def _available(segment: Segment, live: Mask, moment: int) -> _WindowMask:
+    """Return what is live and available at a moment, and until when nothing begins or ends."""
     begun = segment.available_from <= moment
     ended = segment.available_until <= moment
     mask = live & begun.view(np.uint8)
     mask[segment.ending[ended]] = 0
+    # The last beginning or end up to the moment, and the first one after it.
     begins, ends = segment.available_from, segment.available_until
     since = max(begins[begun].max(initial=ALWAYS[0]), ends[ended].max(initial=ALWAYS[0]))
     until = min(begins[~begun].min(initial=ALWAYS[1]), ends[~ended].min(initial=ALWAYS[1]))
-    return _Available(mask, int(since), int(until))
+    return _WindowMask(mask, int(since), int(until))
 
 
-class Places:
-    """Where the ids of shared sets lie in a segment; found once for each set."""
+class RowLookup:
+    """The rows that the ids of shared sets have in a segment; looked up once for each set."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._kept: dict[frozenset[str], IntArray] = {}
 
-    def of(self, ids: frozenset[str]) -> IntArray:
-        """Return the places, ascending, of those ids that the segment has."""
+    def rows(self, ids: frozenset[str]) -> IntArray:
+        """Return the rows, ascending, of those ids that the segment has."""
         if not ids:
-            return _NOWHERE
-        known = self._kept.get(ids)
-        if known is None:
-            if len(self._kept) >= MAX_HIDDEN:
+            return _NO_ROWS
+        rows = self._kept.get(ids)
+        if rows is None:
+            if len(self._kept) >= MAX_BLACKLISTS:
                 self._kept = {}
-            known = self._kept[ids] = places_of(self._segment, ids)
-        return known
+            rows = self._kept[ids] = rows_of(self._segment, ids)
+        return rows
 
 
-_NOWHERE = np.zeros(0, dtype=np.int64)
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-def places_of(segment: Segment, ids: frozenset[str]) -> IntArray:
-    """Return the places, ascending, of those ids that a segment has."""
+def rows_of(segment: Segment, ids: frozenset[str]) -> IntArray:
+    """Return the rows, ascending, of those ids that a segment has."""
     if not ids:
-        return _NOWHERE
+        return _NO_ROWS
+    # A small segment asks for each of its pieces; else each id is looked up.
     if len(segment) < len(ids):
-        return np.asarray([place for place, known in enumerate(segment.ids) if known in ids], dtype=np.int64)
+        return np.asarray([row for row, piece_id in enumerate(segment.ids) if piece_id in ids], dtype=np.int64)
     found = segment.ids.find_all(Strings.of(ids))
     return np.sort(found[found >= 0])

@@ -1,4 +1,4 @@
-"""Which pieces of a segment still count? A part: the segment, with a mask of what is live in one snapshot."""
+"""Parts: segments in a snapshot, each with a mask of the pieces that are live in it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from penchant.index.layout import FloatArray, IntArray, Mask
-from penchant.index.masks import Filter, Masks, Places, places_of
+from penchant.index.masks import Filter, Masks, RowLookup, rows_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 
@@ -18,12 +18,14 @@ fine enough for nine decimals of a score, coarse enough for 30 million fractions
 class Part:
     """A segment in a snapshot. ``live`` has shape (n_pieces,), uint8; it is never written to."""
 
-    def __init__(self, segment: Segment, live: Mask, masks: Masks, places: Places, gone: IntArray | None) -> None:
+    def __init__(
+        self, segment: Segment, live: Mask, masks: Masks, row_lookup: RowLookup, gone: IntArray | None
+    ) -> None:
         self.segment = segment
         self.live = live
         self.live_count = int(np.count_nonzero(live))
         self._masks = masks
-        self._places = places
+        self._row_lookup = row_lookup
         self._gone = gone
         """How many pieces with each term are gone; shape (n_terms,), or ``None`` for none at all."""
         self._day_counts: Mapping[int, int] | None = None
@@ -32,26 +34,28 @@ class Part:
     def whole(cls, segment: Segment) -> "Part":
         """Return a part with every piece live."""
         live = np.ones(len(segment), dtype=np.uint8)
-        return cls(segment, live, Masks(segment, live), Places(segment), None)
+        return cls(segment, live, Masks(segment, live), RowLookup(segment), None)
 
     def without(self, ids: Strings) -> "Part":
         """Return the part without the pieces of these ids; itself where it has none of them."""
-        places = self.segment.ids.find_all(ids)
-        places = places[places >= 0]
-        places = places[self.live[places] > 0]
-        if not len(places):
+        rows = self.segment.ids.find_all(ids)
+        rows = rows[rows >= 0]
+        # Or terms of a piece that is gone already would be taken off once more.
+        rows = rows[self.live[rows] > 0]
+        if not len(rows):
             return self
         live = self.live.copy()
-        live[places] = 0
+        live[rows] = 0
         gone = np.zeros(len(self.segment.terms), dtype=np.int64) if self._gone is None else self._gone.copy()
-        for place in places.tolist():
-            gone[self.segment.piece(place)[0]] += 1
-        return Part(self.segment, live, self._masks.without(places, live), self._places, gone)
+        for row in rows.tolist():
+            gone[self.segment.piece(row)[0]] += 1
+        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, gone)
 
     def apart(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""
+        # `replace` shares the arrays and begins with no norms.
         segment = replace(self.segment)
-        return Part(segment, self.live, Masks(segment, self.live), Places(segment), self._gone)
+        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self._gone)
 
     @property
     def nbytes(self) -> int:
@@ -60,32 +64,37 @@ class Part:
         return self.segment.nbytes + self.live.nbytes + self._masks.nbytes + gone
 
     def find(self, piece_id: str) -> int | None:
-        """Return the place of a live piece."""
-        place = self.segment.ids.find(piece_id)
-        return place if place is not None and self.live[place] else None
+        """Return the row of a live piece."""
+        row = self.segment.ids.find(piece_id)
+        return row if row is not None and self.live[row] else None
 
     def allowed(self, shown: Filter) -> Mask:
-        """Return which pieces pass a filter but for what it hides; shape (n_pieces,), uint8, not to be written to."""
+        """Return which pieces pass a filter but for what it excludes; shape (n_pieces,), never written to."""
         return self._masks.allowed(shown)
 
-    def skipped(self, shown: Filter, own: int | None = None) -> IntArray:
-        """Return the places, ascending, of what a filter hides, and of the queried piece."""
-        places = self._places.of(shown.hidden)
-        if shown.seen:
-            places = np.union1d(places, places_of(self.segment, shown.seen))
-        if own is not None:
-            places = np.insert(places, np.searchsorted(places, own), own) if len(places) else np.array([own])
-        return places
+    def window(self, moment: int) -> tuple[int, int]:
+        """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
+        return self._masks.window(moment)
 
-    def named(self, keys: IntArray, places: IntArray) -> list[tuple[int, str]]:
-        """Return keys with the ids of their places."""
-        return list(zip(keys.tolist(), self.segment.ids.take(places.tolist()), strict=True))
+    def excluded(self, shown: Filter, own: int | None = None) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes, and of the queried piece."""
+        rows = self._row_lookup.rows(shown.blacklisted)
+        if shown.omitted:
+            rows = np.union1d(rows, rows_of(self.segment, shown.omitted))
+        if own is not None:
+            rows = np.insert(rows, np.searchsorted(rows, own), own) if len(rows) else np.array([own])
+        return rows
+
+    def named(self, keys: IntArray, rows: IntArray) -> list[tuple[int, str]]:
+        """Return keys with the ids of their rows."""
+        return list(zip(keys.tolist(), self.segment.ids.take(rows.tolist()), strict=True))
 
     def frequencies(self, terms: IntArray) -> IntArray:
         """Return how many live pieces have each of these terms; 0 for -1."""
         if not len(self.segment.terms):
             return np.zeros(len(terms), dtype=np.int64)
         starts = self.segment.posting_starts
+        # -1 looks at term 0 for now.
         known = np.maximum(terms, 0)
         counts = starts[known + 1] - starts[known]
         if self._gone is not None:

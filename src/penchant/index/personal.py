@@ -1,4 +1,4 @@
-"""Which pieces suit a person best? The ranking of section 6 over a snapshot, from figures that others gather."""
+"""Personal lists: the ranking over a snapshot, from the figures of a person and an audience (interface, section 6)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant.index import engine, exact
-from penchant.index.audience import Popular
+from penchant.index.best import BestPieces, Hits
 from penchant.index.building import term_key
-from penchant.index.exact import Best
-from penchant.index.layout import NOWHERE, Blending, Choice, Figures, FloatArray, Taste
+from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, PieceFigures, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.popularity import Popularity
 from penchant.index.snapshot import Scan, Snapshot, root_norms
 from penchant.index.strings import Strings
 from penchant.model import MAX_WEIGHT, Term
@@ -21,8 +21,8 @@ _ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Person:
-    """What the ranking knows of a person: values by term, ascending by term, and the norm of f x P.
+class PersonVector:
+    """A person's taste as the ranking takes it: values by term, ascending by term, and the norm of f x P.
 
     The values are f x P x category weight (interface, section 6).
     """
@@ -32,21 +32,21 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Wanted:
+class ListSpec:
     """What a list is made of: what may be shown, how parts are mixed, and how many pieces.
 
     Without ``fill`` scores of 0 and less are left out.
     """
 
     shown: Filter
-    blending: Blending
+    blending: BlendFactors
     category_weights: Mapping[str, float]
     take: int
     fill: bool
 
 
 def recommended(
-    snapshot: Snapshot, person: Person, popular: Popular, liked: Sequence[FloatArray], wanted: Wanted
+    snapshot: Snapshot, person: PersonVector, popular: Popularity, liked: Sequence[FloatArray], wanted: ListSpec
 ) -> list[tuple[int, str]]:
     """Return the best pieces: scores in their unit, descending, ties by ascending id.
 
@@ -55,38 +55,36 @@ def recommended(
     keys = Strings.of(map(term_key, person.values))
     values = np.fromiter(person.values.values(), np.float64, len(person.values))
     norms = (person.norm, snapshot.mean_norm(wanted.category_weights))
-    best: list[tuple[int, str]] = []
-    limit = NOWHERE if wanted.fill else 0
-    for part, shares, alike in zip(snapshot.parts, popular.shares, liked, strict=True):
+    best = BestPieces(wanted.take, NOWHERE if wanted.fill else 0)
+    for part, shares, alike in zip(snapshot.parts, popular.lifted, liked, strict=True):
         segment = part.segment
-        figures = Figures(root_norms(segment, wanted.category_weights), segment.days, shares, alike)
-        choice = Choice(part.allowed(wanted.shown), part.skipped(wanted.shown), wanted.take, limit)
+        figures = PieceFigures(root_norms(segment, wanted.category_weights), shares, alike)
+        choice = Choice(part.allowed(wanted.shown), part.excluded(wanted.shown), wanted.take, best.limit)
         taste = _taste(part, keys, values, norms)
-        best += part.named(*engine.best(taste, wanted.blending, segment.postings, figures, choice))
-        best.sort()
-        if len(best) >= wanted.take:
-            del best[wanted.take :]
-            # Of other segments only what is as good can enter: as good, since the lesser id comes first.
-            limit = best[-1][0] + 1
-    return [(-key, piece_id) for key, piece_id in best]
+        best.add(part.named(*engine.best(taste, wanted.blending, segment.postings, figures, choice)))
+    return [(-key, piece_id) for key, piece_id in best.ranked()]
 
 
-def scan_of(snapshot: Snapshot, person: Person, popular: Popular, liked: Sequence[FloatArray], wanted: Wanted) -> Scan:
-    """Return what finds any number of a part's pieces by how well they suit a person, by numpy."""
+def scan_of(
+    snapshot: Snapshot, person: PersonVector, popular: Popularity, liked: Sequence[FloatArray], wanted: ListSpec
+) -> Scan:
+    """Return a scan of a part by how well its pieces suit a person, by numpy."""
     keys = Strings.of(map(term_key, person.values))
     values = np.fromiter(person.values.values(), np.float64, len(person.values))
     norms = (person.norm, snapshot.mean_norm(wanted.category_weights))
-    by_part = dict(zip(snapshot.parts, zip(popular.shares, liked, strict=True), strict=True))
+    by_part = dict(zip(snapshot.parts, zip(popular.lifted, liked, strict=True), strict=True))
 
-    def scan(part: Part, choice: Choice) -> Best:
+    def scan(part: Part, choice: Choice) -> Hits:
         segment = part.segment
-        figures = Figures(root_norms(segment, wanted.category_weights), segment.days, *by_part[part])
+        figures = PieceFigures(root_norms(segment, wanted.category_weights), *by_part[part])
         return exact.best(_taste(part, keys, values, norms), wanted.blending, segment.postings, figures, choice)
 
     return scan
 
 
 def _taste(part: Part, keys: Strings, values: FloatArray, norms: tuple[float, float]) -> Taste:
+    """Return a person's taste against one part; terms that this lacks add nothing to any of its pieces."""
+    # Both ascend, so the terms found do too, and additions run in the same order in each segment.
     terms = part.segment.terms.find_all(keys)
     known = terms >= 0
     table = _ROOTS[:256] if part.segment.posting_weights.dtype == np.uint8 else _ROOTS

@@ -1,20 +1,25 @@
-"""How do pieces lie in memory? Immutable arrays in id order: forward by piece, and postings by term.
+"""Segment: pieces in memory, as immutable arrays in the order of ids: forward by piece, and postings by term.
 
 A segment never knows which of its pieces are still live: that is the snapshot's. All of it is arrays, so that it
-can be written to a file and mapped by any number of processes.
+can be written to a file and mapped by any number of processes. Two pieces, of row 0 with the terms 0 and 1, and of
+row 1 with the terms 0 and 2:
+
+    starts          0 2 4       piece_terms     0 1 | 0 2      cut into pieces
+    posting_starts  0 2 3 4     posting_pieces  0 1 | 0 | 1    cut into terms, each of which some piece has
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index.arrays import arrays_of, members_of
 from penchant.index.layout import (
     Days,
     FloatArray,
-    Frequent,
+    FrequentTerms,
     IntArray,
     Norms,
     Numbers,
@@ -31,7 +36,7 @@ MAX_NORMS = 4
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SegmentNorms:
-    """What distances divide by, for one set of category factors.
+    """Norms that distances divide by, for one set of category factors.
 
     ``count`` is of a piece's terms, ``size`` of the sum of factors over its terms, ``dot`` of its vector of
     weight x factor, squared where exact. ``roots`` (n_pieces,) are norms of the vector of the weights' roots x
@@ -52,9 +57,9 @@ class Segment:
     and its keyword, and ``category_of`` (v,) numbers its category. ``starts`` (n + 1,) cuts ``piece_terms`` and
     ``piece_weights`` (z,) into pieces, whose terms ascend. ``posting_starts`` (v + 1,) cuts ``posting_pieces`` and
     ``posting_weights`` (z,) into terms. ``available_from`` (n,) is in milliseconds since 1970 UTC, ``days`` (n,)
-    its UTC day; ``ending`` are the places, ascending, of pieces with an end, ``available_until`` these ends.
+    its UTC day; ``ending`` are the rows, ascending, of pieces with an end, ``available_until`` these ends.
     ``catalog_starts`` cuts ``catalog_pieces`` into catalogs. ``bits``, ``signatures``, ``slots`` and ``columns``:
-    see `layout.Frequent`. ``squares`` and ``roots`` (n,) are the norms where every category counts 1.
+    see `layout.FrequentTerms`. ``squares`` and ``roots`` (n,) are the norms where every category counts 1.
     """
 
     ids: Strings
@@ -82,7 +87,7 @@ class Segment:
     squares: FloatArray
     roots: FloatArray
     postings: Postings = field(init=False)
-    frequent: Frequent = field(init=False)
+    frequent: FrequentTerms = field(init=False)
     greatest_weight: int = field(init=False)
     category_names: tuple[str, ...] = field(init=False)
     _norms: dict[Factors, SegmentNorms] = field(init=False, default_factory=dict)
@@ -90,7 +95,7 @@ class Segment:
     def __post_init__(self) -> None:
         postings = Postings(self.posting_starts, self.posting_pieces, self.posting_weights)
         object.__setattr__(self, "postings", postings)
-        object.__setattr__(self, "frequent", Frequent(self.bits, self.signatures, self.slots, self.columns))
+        object.__setattr__(self, "frequent", FrequentTerms(self.bits, self.signatures, self.slots, self.columns))
         object.__setattr__(self, "greatest_weight", int(self.posting_weights.max(initial=0)))
         object.__setattr__(self, "category_names", tuple(self.categories))
 
@@ -100,24 +105,11 @@ class Segment:
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Segment":
         """Return the segment of these arrays, as `arrays` names them; they are used, not copied."""
-        members: dict[str, Any] = {}
-        for each in stored_fields():
-            if each in STRINGS:
-                members[each] = Strings(arrays[f"{each}.starts"], arrays[f"{each}.text"])
-            else:
-                members[each] = arrays[each]
-        return cls(**members)
+        return cls(**members_of(cls, arrays))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays of the segment by name."""
-        found: dict[str, NDArray[Any]] = {}
-        for name in stored_fields():
-            value = getattr(self, name)
-            if isinstance(value, Strings):
-                found |= {f"{name}.starts": value.starts, f"{name}.text": value.text}
-            else:
-                found[name] = value
-        return found
+        return arrays_of(self)
 
     @property
     def nbytes(self) -> int:
@@ -126,13 +118,13 @@ class Segment:
         extra = sum(each.dot.exact.nbytes * 3 + each.dot.bounds.nbytes * 2 for each in kept)
         return extra + sum(array.nbytes for array in self.arrays().values())
 
-    def piece(self, place: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def piece(self, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the terms of a piece, ascending, and their weights."""
-        cut = slice(self.starts[place], self.starts[place + 1])
+        cut = slice(self.starts[row], self.starts[row + 1])
         return self.piece_terms[cut], self.piece_weights[cut]
 
     def catalog(self, name: str) -> Numbers:
-        """Return the places, ascending, of the pieces in a catalog."""
+        """Return the rows, ascending, of the pieces in a catalog."""
         number = self.catalogs.find(name)
         if number is None:
             return self.catalog_pieces[:0]
@@ -140,6 +132,7 @@ class Segment:
 
     def norms(self, factors: Factors) -> SegmentNorms:
         """Return the norms under these category factors; computed once for each."""
+        # Several threads may come here at once: each then computes the same, and one of them is kept.
         norms = self._norms.get(factors)
         if norms is None:
             if len(self._norms) >= MAX_NORMS:
@@ -149,6 +142,7 @@ class Segment:
 
     def _measure(self, factors: Factors) -> SegmentNorms:
         counts = np.diff(self.starts)
+        # Bounds that are cut off at 255 are lower than the truth, as bounds may be.
         count = Norms(np.minimum(counts, 255).astype(np.uint8), 1.0, counts.astype(np.uint32))
         if set(factors) <= {1}:
             sizes, squares, roots = counts.astype(np.float64), self.squares, self.roots
@@ -161,14 +155,6 @@ class Segment:
         return SegmentNorms(count=count, size=_norms(sizes, sizes), dot=_norms(np.sqrt(squares), squares), roots=roots)
 
 
-STRINGS = frozenset({"ids", "terms", "categories", "catalogs"})
-
-
-def stored_fields() -> list[str]:
-    """Return the names of what makes a segment; all else follows from it."""
-    return [each.name for each in fields(Segment) if each.init]
-
-
 def sums_by_piece(values: FloatArray, starts: IntArray) -> FloatArray:
     """Return the sum of each piece's values, added in their order; shape (n_pieces,)."""
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -176,6 +162,7 @@ def sums_by_piece(values: FloatArray, starts: IntArray) -> FloatArray:
 
 
 def _norms(values: FloatArray, exact: FloatArray) -> Norms:
+    """Return norms with bounds of 16 bits, as `layout.Norms` says: rounded down, scaled to use them all."""
     greatest = float(values.max(initial=0.0))
     scale = np.iinfo(np.uint16).max / greatest if greatest else 1.0
     return Norms(np.minimum(np.floor(values * scale), np.iinfo(np.uint16).max).astype(np.uint16), scale, exact)

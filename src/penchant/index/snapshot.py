@@ -1,7 +1,13 @@
-"""Which pieces are nearest? An immutable state of a source that answers exactly, by definition.
+"""Snapshot: an immutable state of a source's pieces, which answers exactly, by definition, which ones are nearest.
 
-Changes make a new snapshot; the old one stays valid for whoever still reads it. Nothing here knows the time
-of day: moments are arguments.
+Changes make a new snapshot; the old one stays valid for requests that still read it. Nothing here knows the time
+of day: moments are arguments. Pieces lie in a few segments, each with a mask of those that are live; a change adds a
+small segment at the end, and small ones merge into larger ones from there (`_compacted`):
+
+    100,000 | 20,000 | 4,000 | 900      and a change that stores 600 pieces:
+    100,000 | 20,000 | 4,000 | 1,500    900 and 600 merge; 4,000 is less than four times as many, so it does as well,
+    125,500                             and so on; mostly it ends sooner, and a piece is merged a logarithmic number
+                                        of times
 """
 
 import math
@@ -14,8 +20,8 @@ from numpy.typing import NDArray
 
 from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
+from penchant.index.best import BestPieces, Hits
 from penchant.index.building import build_segment, merge_segments, term_key, term_of
-from penchant.index.exact import Best
 from penchant.index.layout import (
     COUNT,
     DISTANCE_SCALE,
@@ -26,16 +32,16 @@ from penchant.index.layout import (
     Choice,
     FloatArray,
     IntArray,
+    KernelQuery,
     Mask,
     Norms,
-    Query,
     Values,
 )
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part
-from penchant.index.segment import Factors, Segment
+from penchant.index.segment import MAX_NORMS, Factors, Segment
 from penchant.index.strings import Strings
-from penchant.model import Algorithm, Piece, Term
+from penchant.model import Algorithm, IndexedPiece, Term
 
 FACTOR_SCALE = 100
 """Category weights have at most two decimals; as integers of this unit every sum stays exact."""
@@ -43,17 +49,18 @@ MAX_COUNT = 255
 INT16, INT32 = 2**15 - 1, 2**31 - 1
 """The greatest numbers of the types that sums are counted in; terms are counted in bytes."""
 MERGE_RATIO = 4
-"""A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic."""
+"""A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic
+(D34 of docs/decisions.md)."""
 SMALL_SEGMENT = 1_000
 """Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
 
 Merge = Callable[[Sequence[tuple[Segment, Mask]]], Segment]
-Scan = Callable[[Part, Choice], Best]
-"""What finds any number of a part's pieces by some measure."""
+Scan = Callable[[Part, Choice], Hits]
+"""A full scan of a part by some measure: finds as many pieces as the choice says."""
 
 
 class Neighbour(NamedTuple):
-    """A piece and its distance from the one asked for."""
+    """A piece and its distance from the queried one."""
 
     id: str
     distance: float
@@ -79,7 +86,11 @@ class Snapshot:
         return cls((Part.whole(segment),))
 
     def apply(
-        self, changes: Mapping[str, Piece | None], *, max_merged: int | None = None, merge: Merge = merge_segments
+        self,
+        changes: Mapping[str, IndexedPiece | None],
+        *,
+        max_merged: int | None = None,
+        merge: Merge = merge_segments,
     ) -> "Snapshot":
         """Return the snapshot after pieces were stored or, where ``None``, deleted.
 
@@ -87,6 +98,7 @@ class Snapshot:
         whose merge would be of more than ``max_merged`` pieces stay apart. ``merge`` is for those who time it.
         """
         parts = self.parts
+        # A piece that is stored again leaves its segment here, so that it is live in one alone.
         if parts:
             ids = Strings.of(changes)
             parts = tuple(part.without(ids) for part in parts)
@@ -100,7 +112,7 @@ class Snapshot:
         return merge_segments([(part.segment, part.live) for part in self.parts])
 
     def apart(self) -> "Snapshot":
-        """Return the same pieces for questions in passing: what is remembered for others stays as it is."""
+        """Return the same pieces with a memory of their own: single questions displace nothing remembered for lists."""
         return Snapshot([part.apart() for part in self.parts])
 
     def prepare(self, category_weights: Mapping[str, float]) -> None:
@@ -112,6 +124,11 @@ class Snapshot:
     def nbytes(self) -> int:
         """How much memory the snapshot takes, mapped files included."""
         return sum(part.nbytes for part in self.parts)
+
+    def window(self, moment: int) -> tuple[int, int]:
+        """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
+        windows = [part.window(moment) for part in self.parts]
+        return max(since for since, _ in windows), min(until for _, until in windows)
 
     def __contains__(self, piece_id: str) -> bool:
         return self.find(piece_id) is not None
@@ -132,8 +149,8 @@ class Snapshot:
         found = self.find(piece_id)
         if found is None:
             return False
-        part, place = found
-        return any(place in part.segment.catalog(name) for name in catalogs)
+        part, row = found
+        return any(row in part.segment.catalog(name) for name in catalogs)
 
     def nearest(
         self,
@@ -154,7 +171,9 @@ class Snapshot:
         """
         return self.nearest_to(self.asked(piece_id, algorithm, category_weights), shown, take)
 
-    def asked(self, piece_id: str, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> "Asked":
+    def asked(
+        self, piece_id: str, algorithm: Algorithm | None, category_weights: Mapping[str, float]
+    ) -> "SimilarityQuery":
         """Return a piece as a query.
 
         Raises:
@@ -163,20 +182,15 @@ class Snapshot:
         found = self.find(piece_id)
         if found is None:
             raise UnknownPiece("The source has no piece with this id.")
-        return Asked(*found, algorithm, category_weights)
+        return SimilarityQuery(*found, algorithm, category_weights)
 
-    def nearest_to(self, asked: "Asked", shown: Filter, take: int) -> list[Neighbour]:
+    def nearest_to(self, asked: "SimilarityQuery", shown: Filter, take: int) -> list[Neighbour]:
         """Return the pieces nearest to a query, as `nearest` does."""
-        nearest: list[tuple[int, str]] = []
-        limit = FARTHEST
+        # Each part is searched below the limit that those before have left; mostly the first is the largest.
+        nearest = BestPieces(take, FARTHEST)
         for part in self.parts:
-            nearest += asked.nearest_in(part, shown, take, limit)
-            nearest.sort()
-            if len(nearest) >= take:
-                del nearest[take:]
-                # Of other segments only what is as near can enter: as near, since the lesser id comes first.
-                limit = nearest[-1][0] + 1
-        return [Neighbour(other_id, key / DISTANCE_SCALE) for key, other_id in nearest]
+            nearest.add(asked.nearest_in(part, shown, take, nearest.limit))
+        return [Neighbour(other_id, key / DISTANCE_SCALE) for key, other_id in nearest.ranked()]
 
     def document_frequencies(self, terms: Sequence[Term]) -> IntArray:
         """Return how many live pieces have each term; shape (len(terms),)."""
@@ -197,12 +211,14 @@ class Snapshot:
 
     def mean_norm(self, category_weights: Mapping[str, float]) -> float:
         """Return the mean of the root norms of live pieces that have terms; 0 where there are none."""
-        place = tuple(sorted(category_weights.items()))
-        mean = self._mean_norms.get(place)
+        key = tuple(sorted(category_weights.items()))
+        mean = self._mean_norms.get(key)
         if mean is None:
             totals = [part.norm_total(root_norms(part.segment, category_weights)) for part in self.parts]
             total, count = sum(each[0] for each in totals), sum(each[1] for each in totals)
-            mean = self._mean_norms[place] = total / count / NORM_SCALE if count else 0.0
+            if len(self._mean_norms) >= MAX_NORMS:
+                self._mean_norms.clear()  # settings may change any number of times while the pieces stay
+            mean = self._mean_norms[key] = total / count / NORM_SCALE if count else 0.0
         return mean
 
     def overlapping(self, terms: Sequence[Term], shown: Filter, *, take: int, fill: bool) -> list[tuple[int, str]]:
@@ -211,68 +227,70 @@ class Snapshot:
         Ties by ascending id; without ``fill`` pieces without any overlap are left out.
         """
         scan = self.overlap_scan(terms)
-        best: list[tuple[int, str]] = []
+        best = BestPieces(take, NOWHERE if fill else 0)
         for part in self.parts:
-            choice = Choice(part.allowed(shown), part.skipped(shown), take, NOWHERE if fill else 0)
-            best += part.named(*scan(part, choice))
-        return [(-key, piece_id) for key, piece_id in sorted(best)[:take]]
+            choice = Choice(part.allowed(shown), part.excluded(shown), take, best.limit)
+            best.add(part.named(*scan(part, choice)))
+        return [(-key, piece_id) for key, piece_id in best.ranked()]
 
     @staticmethod
     def overlap_scan(terms: Sequence[Term]) -> Scan:
-        """Return what finds the pieces of a part that overlap most with these terms."""
+        """Return a scan of a part by how much its pieces overlap with these terms."""
         keys = Strings.of(map(term_key, terms))
 
-        def scan(part: Part, choice: Choice) -> Best:
+        def scan(part: Part, choice: Choice) -> Hits:
             known = part.segment.terms.find_all(keys)
             return exact.overlapping(known[known >= 0], len(terms), part.segment.starts, part.segment.postings, choice)
 
         return scan
 
     def find(self, piece_id: str) -> tuple[Part, int] | None:
-        """Return the part that has a live piece, and its place there; ``None`` for an unknown one."""
+        """Return the part that has a live piece, and its row there; ``None`` for an unknown one."""
         for part in reversed(self.parts):
-            place = part.find(piece_id)
-            if place is not None:
-                return part, place
+            row = part.find(piece_id)
+            if row is not None:
+                return part, row
         return None
 
 
-class Asked:
+class SimilarityQuery:
     """The queried piece as numbers: its terms, what each adds to an overlap, and its own norm.
 
     Without an algorithm it is cosine where the piece has a keyword with a weight, Jaccard otherwise.
     """
 
-    def __init__(
-        self, own: Part, place: int, algorithm: Algorithm | None, category_weights: Mapping[str, float]
-    ) -> None:
+    def __init__(self, own: Part, row: int, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> None:
         if algorithm is None:
-            algorithm = Algorithm.COSINE if own.segment.weighted[place] else Algorithm.JACCARD
+            algorithm = Algorithm.COSINE if own.segment.weighted[row] else Algorithm.JACCARD
         self.algorithm = algorithm
         self.own = own
-        self.place = place
+        self.row = row
         self.weights = category_weights
         segment = own.segment
-        terms, weights = segment.piece(place)
+        terms, weights = segment.piece(row)
         norms = segment.norms(factors_of(segment, category_weights))
         values: NDArray[Any]
+        # Sums of bytes, which up to 255 terms cannot overflow.
         if algorithm is Algorithm.JACCARD and not category_weights and len(terms) <= MAX_COUNT:
             self.mode, self.norm = COUNT, float(len(terms))
             self.terms, self.values = terms.astype(np.int64), np.ones(len(terms), dtype=np.uint8)
             return
         factors = np.asarray(factors_of(segment, category_weights), dtype=np.int64)[segment.category_of[terms]]
         if algorithm is Algorithm.COSINE:
-            self.mode, self.norm = DOT, float(norms.dot.exact[place])
+            self.mode, self.norm = DOT, float(norms.dot.exact[row])
             # A posting adds (query weight x factor) x (its weight x factor) to a dot product.
             values = weights * factors * factors
         else:
-            self.mode, self.norm, values = SIZE, float(norms.size.exact[place]), factors
+            self.mode, self.norm, values = SIZE, float(norms.size.exact[row]), factors
+        # Terms of a category that counts 0 add nothing.
         used = values > 0
         self.terms, self.values = terms[used].astype(np.int64), values[used]
 
     @classmethod
-    def of_draft(cls, piece: Piece, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> "Asked":
-        """Return a piece as a query that no snapshot need have."""
+    def of_draft(
+        cls, piece: IndexedPiece, algorithm: Algorithm | None, category_weights: Mapping[str, float]
+    ) -> "SimilarityQuery":
+        """Return a piece that no snapshot need have as a query."""
         return cls(Part.whole(build_segment([piece])), 0, algorithm, category_weights)
 
     def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
@@ -280,27 +298,28 @@ class Asked:
         query = self._query(part)
         if query is None:
             return []
-        skipped = part.skipped(shown, self.place if part is self.own else None)
+        excluded = part.excluded(shown, self.row if part is self.own else None)
         segment = part.segment
-        choice = Choice(part.allowed(shown), skipped, take, limit)
+        choice = Choice(part.allowed(shown), excluded, take, limit)
         return part.named(*engine.nearest(query, segment.postings, segment.frequent, self._norms(segment), choice))
 
-    def scan(self, part: Part, choice: Choice) -> Best:
-        """Return any number of one segment's pieces with their distances, by numpy; the queried one is no exception."""
+    def scan(self, part: Part, choice: Choice) -> Hits:
+        """Return any number of one segment's pieces with distances, by numpy; the queried one may be among them."""
         query = self._query(part)
         if query is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return exact.nearest(query, part.segment.postings, self._norms(part.segment), choice)
 
-    def _query(self, part: Part) -> Query | None:
+    def _query(self, part: Part) -> KernelQuery | None:
         """Return the query against one segment, or ``None`` where that has none of its terms."""
         terms, values = self.terms, self.values
+        # Terms have a number in each segment; those that this one lacks add nothing to any of its pieces.
         if part is not self.own:
             terms = part.segment.terms.find_all(self.own.segment.terms, terms)
             terms, values = terms[terms >= 0], values[terms >= 0]
             if not len(terms):
                 return None
-        return Query(self.mode, terms, self._typed(values, part.segment), self.norm)
+        return KernelQuery(self.mode, terms, self._typed(values, part.segment), self.norm)
 
     def _norms(self, segment: Segment) -> Norms:
         norms = segment.norms(factors_of(segment, self.weights))
@@ -310,6 +329,7 @@ class Asked:
         """Return the values in the narrowest type whose sums cannot overflow."""
         if self.mode == COUNT:
             return values
+        # The sum of a piece that has all terms of the query, each at the segment's greatest weight.
         greatest = int(values.sum()) * (segment.greatest_weight if self.mode == DOT else 1)
         if greatest <= INT16:
             return values.astype(np.int16)
@@ -323,6 +343,7 @@ def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Facto
     """
     if not category_weights:
         return (1,) * len(segment.category_names)
+    # All factors are multiples of the unit, so the division leaves nothing.
     scale = factor_unit(category_weights)
     return tuple(round(category_weights.get(name, 1) * FACTOR_SCALE) // scale for name in segment.category_names)
 
@@ -339,7 +360,10 @@ def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> Float
 
 
 def _compacted(parts: Iterable[Part], max_merged: int | None, merge: Merge) -> list[Part]:
-    """Return the parts with small neighbours merged, and without those that have no live piece left."""
+    """Return the parts with small neighbours merged, and without those that have no live piece left.
+
+    From left to right; each part merges with what lies before it for as long as they belong together.
+    """
     kept: list[Part] = []
     for part in parts:
         if not part.live_count:
@@ -352,6 +376,7 @@ def _compacted(parts: Iterable[Part], max_merged: int | None, merge: Merge) -> l
 
 
 def _belong_together(one: Part, other: Part, max_merged: int | None) -> bool:
+    """Return whether neighbours are to be merged."""
     together = one.live_count + other.live_count
     if max_merged is not None and together > max_merged:
         return False

@@ -1,4 +1,4 @@
-"""Where does a piece stand that no list shows? Its key by any measure, how many are ahead of it, and where it may show.
+"""Standing: the key of a piece by any measure, how many others are ahead of it, and where and when it may be shown.
 
 By full scans in numpy, for single questions: two passes where a list takes a fraction of one.
 """
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penchant.index.best import count_better
 from penchant.index.layout import NOWHERE, Choice
 from penchant.index.masks import Filter
 from penchant.index.snapshot import Scan, Snapshot
@@ -15,7 +16,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Availability:
     """Where and when a piece may be shown: its catalogs, ascending, and its window in ms since 1970 UTC."""
 
     catalogs: tuple[str, ...]
@@ -23,18 +24,18 @@ class Offer:
     available_until: int | None
 
 
-def offer_of(snapshot: Snapshot, piece_id: str) -> Offer | None:
+def offer_of(snapshot: Snapshot, piece_id: str) -> Availability | None:
     """Return where and when a live piece may be shown, or ``None`` for an unknown one."""
     found = snapshot.find(piece_id)
     if found is None:
         return None
-    part, place = found
+    part, row = found
     segment = part.segment
-    ending = int(np.searchsorted(segment.ending, place))
-    ends = ending < len(segment.ending) and int(segment.ending[ending]) == place
-    return Offer(
-        catalogs=tuple(name for name in segment.catalogs if _holds(segment.catalog(name), place)),
-        available_from=int(segment.available_from[place]),
+    ending = int(np.searchsorted(segment.ending, row))
+    ends = ending < len(segment.ending) and int(segment.ending[ending]) == row
+    return Availability(
+        catalogs=tuple(name for name in segment.catalogs if _holds(segment.catalog(name), row)),
+        available_from=int(segment.available_from[row]),
         available_until=int(segment.available_until[ending]) if ends else None,
     )
 
@@ -44,22 +45,24 @@ def key_of(snapshot: Snapshot, piece_id: str, scan: Scan) -> int | None:
     found = snapshot.find(piece_id)
     if found is None:
         return None
-    part, place = found
+    part, row = found
+    # A choice of this piece alone: the measure need not know about single pieces.
     alone = np.zeros(len(part.segment), dtype=np.uint8)
-    alone[place] = 1
+    alone[row] = 1
     keys, _ = scan(part, Choice(alone, _NONE, 1, NOWHERE))
     return int(keys[0]) if len(keys) else None
 
 
 def count_ahead(snapshot: Snapshot, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
-    """Return how many of the shown pieces come before this one: by lesser key, or by an equal key and lesser id."""
+    """Return how many of the shown pieces are better than this one."""
     ahead = 0
     for part in snapshot.parts:
-        keys, places = scan(part, Choice(part.allowed(shown), part.skipped(shown), len(part.segment), key + 1))
-        ahead += int(np.count_nonzero((keys < key) | (places < part.segment.ids.position(piece_id))))
+        # Of the same key those with a lesser id are ahead: they are found as well, and counted by row.
+        choice = Choice(part.allowed(shown), part.excluded(shown), len(part.segment), key + 1)
+        ahead += count_better(scan(part, choice), key, part.segment.ids.position(piece_id))
     return ahead
 
 
-def _holds(places: np.ndarray, place: int) -> bool:
-    at = int(np.searchsorted(places, place))
-    return at < len(places) and int(places[at]) == place
+def _holds(rows: np.ndarray, row: int) -> bool:
+    at = int(np.searchsorted(rows, row))
+    return at < len(rows) and int(rows[at]) == row

@@ -1,4 +1,4 @@
-"""How are ids and keywords kept without an object each? As tables: their UTF-8 in one array, and where it is cut."""
+"""Strings: ids and keywords as tables, without an object for each: their UTF-8 in one array, and where it is cut."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,7 +91,19 @@ class Strings:
         """Return the places in this ascending table of some (or all) strings of another one; -1 where missing."""
         numbers = np.arange(len(wanted)) if numbers is None else numbers
         found = engine.find(self.starts, self.text, wanted.starts, wanted.text, numbers)
+        # Before the kernel is compiled, by a binary search in Python for each.
         if found is None:
             places = [self.find(wanted[number]) for number in numbers.tolist()]
             found = np.asarray([-1 if place is None else place for place in places], dtype=np.int64)
         return found
+
+
+def rows_in(table: Strings, ids: Strings) -> IntArray:
+    """Return the row of each id in an ascending table, -1 where it is not there; both ascend."""
+    # The shorter one is looked up in the longer one: binary searches for as few as can be.
+    if len(ids) <= len(table):
+        return table.find_all(ids)
+    found = ids.find_all(table)
+    rows = np.full(len(ids), -1, dtype=np.int64)
+    rows[found[found >= 0]] = np.flatnonzero(found >= 0)
+    return rows

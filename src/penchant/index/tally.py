@@ -1,48 +1,45 @@
-"""How does the audience follow the interactions feed? A fold: pairs counted step by step, as if all at once.
+"""Tally: the fold of the interactions feed into likes, step by step as if all at once.
 
-What is new since the base lies in columns of its own, small enough to be made anew with every step. A person
-who likes something no longer, or is erased, is gone from the base: a person who stays gets a new number.
+What is new since the base lies in columns of its own, small enough to be made anew with every step:
+
+    _events   what was recorded since the last `_settle`, in the order of the feed
+       |      `_settle`: sorted in, the latest of each number stays
+    _more     what was recorded since the base was made; people and pieces that the base does not have are numbered
+       |      after its own (``_people``, ``_pieces``)
+       |      `_compact`: once there is much of it, all becomes a new base, and all numbers are new
+    _base     `Likes`, never changed; of people in ``_gone`` it still has events, which count no longer
+
+A person who is erased and comes back gets a new number, so that older events stay erased. One thread at a time.
 """
 
 from array import array
-from collections.abc import Iterable
-from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from penchant.index.audience import Audience
-from penchant.index.layout import BoolArray, IntArray
+from penchant.index.layout import IntArray
 from penchant.index.likes import (
-    NEVER,
+    PAIR_SHIFT,
     PERSON_SHIFT,
-    UNRATED,
+    LatestEvents,
     Likes,
-    Pairs,
-    Replaced,
     build_likes,
-    first_day,
-    joined,
-    settled,
+    latest_of,
+    pair_facts,
     words_of,
 )
-from penchant.index.strings import Strings
-from penchant.model import DAY_MS
+from penchant.index.popularity import FAINT_PEOPLE, PieceCounts, counted_people, faint_people
+from penchant.model import DAY_MS, InteractionType, SourceSettings
 
-MAX_PIECES = 10_000
-"""Pieces counted of a person: the first ones. Who interacts with more is no person."""
-MAX_PEOPLE = 1_000_000
-"""People counted of a piece: the first ones. So the sums over a piece's people fit 64 bits."""
 LEAST_MORE = 20_000
 MORE_SHARE = 32
-"""A new base is made after as many pairs as one in so many of its own, and at least `LEAST_MORE`."""
+"""A new base is made after as many events as one in so many of its own, and at least `LEAST_MORE`."""
 
-_Events: TypeAlias = "tuple[array[int], array[int], array[int], array[int]]"
+_Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
 
 
 class Tally:
-    """Counts who likes what from the oldest day that counts on; `audience` hands out what is counted so far."""
+    """Counts what people do from the oldest day that counts on."""
 
     def __init__(self, base: Likes) -> None:
         self._events = _no_events()
@@ -51,117 +48,129 @@ class Tally:
     def _begin(self, base: Likes) -> None:
         self._base = base
         self._kept_from = int(base.kept_from[0])
-        self._is_capped = bool(base.capped[0])
         self._people: dict[bytes, int] = {}
         self._pieces: dict[str, int] = {}
         self._next_person = base.person_count
         self._gone: set[int] = set()
-        self._more = Pairs.none()
-        self._replaced = Replaced.nothing(0)
-        """What the base says of each of `_more`."""
+        self._more = LatestEvents.none()
+        self._base_counts: tuple[object, IntArray] | None = None
 
     @classmethod
-    def empty(cls, positive: Iterable[str], oldest_day: int) -> "Tally":
-        """Return the tally of nobody; ``positive`` names the types of interaction that speak for a piece."""
-        none = Pairs.none()
-        return cls(build_likes(words_of([]), [], none, kept_from=oldest_day, positive=Strings.of(sorted(positive))))
+    def empty(cls, oldest_day: int) -> "Tally":
+        """Return a tally without interactions."""
+        return cls(build_likes(words_of([]), [], LatestEvents.none(), kept_from=oldest_day))
 
     @property
     def base(self) -> Likes:
-        """What the rest is added to."""
+        """The likes beside which later events lie."""
         return self._base
+
+    @property
+    def event_count(self) -> int:
+        """How many events there are, about."""
+        return len(self._base.pieces) + len(self._more.numbers)
 
     @property
     def nbytes(self) -> int:
         """How much memory the counts take, about."""
-        return self._base.nbytes + 40 * len(self._more.numbers) + 150 * (len(self._people) + len(self._pieces))
+        return self._base.nbytes + 24 * len(self._more.numbers) + 150 * (len(self._people) + len(self._pieces))
 
-    def counts(self, positive: Iterable[str], oldest_day: int) -> bool:
-        """Return whether it goes on counting right for these types from this day on; otherwise it is made anew."""
-        scope = self._base.scope._replace(kept_from=self._kept_from, capped=self._is_capped)
-        return scope.serves(positive, oldest_day)
+    def counts(self, oldest_day: int) -> bool:
+        """Return whether it has all interactions from this day on; one that has not is made anew."""
+        return oldest_day >= self._kept_from
 
-    def record(self, user_key: bytes, piece_id: str, occurred_at: int, *, positive: bool, rating: bool | None) -> None:
-        """Count an interaction at a moment in milliseconds; ``rating`` tells, of a rating, whether it is a like.
-
-        To be called in the order of the feed.
-        """
-        day = occurred_at // DAY_MS
-        if day < self._kept_from:
+    def record(self, user_key: bytes, piece_id: str, kind: InteractionType, occurred_at: int, version: int) -> None:
+        """Count an interaction at a moment in milliseconds. To be called in the order of the feed."""
+        if occurred_at // DAY_MS < self._kept_from:
             return
-        numbers, days, rated_at, disliked = self._events
-        numbers.append(self._person(user_key) << PERSON_SHIFT | self._piece(piece_id))
-        days.append(day if positive else NEVER)
-        rated_at.append(UNRATED if rating is None else occurred_at)
-        disliked.append(rating is False)
+        numbers, moments, versions = self._events
+        numbers.append(self._person(user_key) << PERSON_SHIFT | self._piece(piece_id) << PAIR_SHIFT | kind.code)
+        moments.append(occurred_at)
+        versions.append(version)
 
     def erase(self, user_key: bytes) -> None:
-        """Count a person no longer."""
+        """Remove what a person has done so far; what comes later counts."""
+        # What was recorded before belongs to the old number; what comes later gets a new one.
         self._settle()
         person = self._people.pop(user_key, None)
         if person is None:
             person = self._known(user_key)
         if person is None:
             return
+        # A base is never changed, so these events are only left out until the next one is made.
         if person < self._base.person_count:
             self._gone.add(person)
-        kept = self._more.people != person
-        self._more, self._replaced = self._more.take(kept), self._replaced.take(kept)
+        self._more = self._more.take(self._more.people != person)
 
-    def audience(self, today: int, oldest_day: int, *, room: int = 1) -> Audience:
-        """Return the counts so far, untouched by what is recorded later.
+    def popularity(self, settings: SourceSettings, today: int, *, room: int = 1) -> PieceCounts:
+        """Return how many people like each piece, untouched by what is recorded later.
 
-        What is older than ``oldest_day`` counts no longer, from now on. There may be so many times as many pairs
-        beside the base as usual before it makes a new one.
+        There may be so many times as many events beside the base as usual before it makes a new one.
         """
-        self._settle()
-        if self._is_full(oldest_day, room):
-            self._kept_from = oldest_day
-            self._compact()
-        self._kept_from = oldest_day
-        gone = np.fromiter(sorted(self._gone), np.int64, len(self._gone))
-        return Audience(self._base, self._more, self._replaced, gone, tuple(self._pieces), today)
+        if self.is_full(room=room):
+            self.compacted(today - settings.retention_days)
+        oldest_day = today - settings.retention_days
+        size = len(self._base.ids) + len(self._pieces)
+        people = np.zeros(size, dtype=np.int64)
+        people[: len(self._base.ids)] = self._counted_base(settings, today, oldest_day)
+        # The base is counted once a day; what is not in it, or no longer, is added and taken off: all of integers.
+        for person in sorted(self._gone):
+            people -= counted_people(pair_facts(self._base.events_of(person), settings, oldest_day), today, size)
+        if len(self._more.numbers):
+            pairs = np.unique(self._more.numbers >> PAIR_SHIFT)
+            # A pair may have events in both, and counts by all of them: so off with the old count, on with the new.
+            before = self._base.events_of_pairs(pairs)
+            if self._gone:
+                before = before.take(~np.isin(before.people, sorted(self._gone)))
+            now = latest_of([before, self._more])
+            people += counted_people(pair_facts(now, settings, oldest_day), today, size)
+            people -= counted_people(pair_facts(before, settings, oldest_day), today, size)
+        if people.max(initial=0) < FAINT_PEOPLE:
+            # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
+            facts = pair_facts(self._events_now(), settings, oldest_day)
+            return PieceCounts(self._base, tuple(self._pieces), *faint_people(facts, today, size))
+        return PieceCounts(self._base, tuple(self._pieces), people)
 
-    def is_full(self, oldest_day: int, *, room: int = 1) -> bool:
-        """Return whether `audience` would make a new base, which takes a second for some millions of pairs."""
+    def is_full(self, *, room: int = 1) -> bool:
+        """Return whether a new base is due, which takes a second for some millions of events."""
         self._settle()
-        return self._is_full(oldest_day, room)
+        return len(self._more.numbers) > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
 
     def compacted(self, oldest_day: int | None = None) -> Likes:
         """Return all that is counted as a base of its own, from this day on if one is given."""
         self._settle()
-        self._kept_from = self._kept_from if oldest_day is None else oldest_day
-        self._compact()
+        self._kept_from = self._kept_from if oldest_day is None else max(oldest_day, self._kept_from)
+        base = self._base
+        is_old = int(base.first_day[0]) < self._kept_from
+        if is_old or self._gone or len(self._more.numbers) or self._kept_from != int(base.kept_from[0]):
+            self._compact()
         return self._base
 
-    def _is_full(self, oldest_day: int, room: int) -> bool:
-        if oldest_day > self._kept_from and min(int(self._base.first_day[0]), first_day(self._more)) < oldest_day:
-            return True
-        return len(self._more.numbers) > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
+    def _events_now(self) -> LatestEvents:
+        """Return the events of the base without those of erased people, and those that came later."""
+        events = self._base.events
+        if self._gone:
+            events = events.take(~np.isin(events.people, sorted(self._gone)))
+        return latest_of([events, self._more])
 
     def _compact(self) -> None:
         base = self._base
-        people = base.people_of_pairs
-        kept = np.ones(len(base.pieces), dtype=np.bool_)
-        replaced = base.find(self._more.numbers)
-        kept[replaced[replaced >= 0]] = False
-        gone = np.zeros(base.person_count, dtype=np.bool_)
-        gone[list(self._gone)] = True
-        kept &= ~gone[people]
-        pairs = joined([base.pairs(people[kept], kept), self._more])
+        events = self._events_now()
+        # Numbers of new people who were erased have no event, so `build_likes` leaves their words of 0 out.
         words = np.zeros((self._next_person, 2), dtype=np.uint64)
         words[: base.person_count] = np.stack((base.heads, base.tails), axis=1)
         words[list(self._people.values())] = words_of(list(self._people))
-        self._begin(
-            build_likes(
-                words,
-                base.ids.all_encoded() + [piece_id.encode() for piece_id in self._pieces],
-                pairs.since(self._kept_from, self._kept_from * DAY_MS),
-                kept_from=self._kept_from,
-                positive=base.positive,
-                capped=self._is_capped,
-            )
-        )
+        ids = base.ids.all_encoded() + [piece_id.encode() for piece_id in self._pieces]
+        kept = events.take(events.moments >= self._kept_from * DAY_MS)
+        self._begin(build_likes(words, ids, kept, kept_from=self._kept_from))
+
+    def _counted_base(self, settings: SourceSettings, today: int, oldest_day: int) -> IntArray:
+        """Return the people of the base's pieces, counted once a day."""
+        key = (settings.positive_types, today, oldest_day)
+        if self._base_counts is None or self._base_counts[0] != key:
+            facts = pair_facts(self._base.events, settings, oldest_day)
+            self._base_counts = key, counted_people(facts, today, len(self._base.ids))
+        return self._base_counts[1]
 
     def _person(self, key: bytes) -> int:
         number = self._people.get(key)
@@ -186,98 +195,13 @@ class Tally:
 
     def _settle(self) -> None:
         """Bring what was recorded into `_more`."""
-        numbers, days, rated_at, disliked = self._events
-        if not numbers:
-            return
-        self._events = _no_events()
-        events = Pairs(
-            np.frombuffer(numbers, dtype=np.int64),
-            np.frombuffer(days, dtype=np.int32),
-            np.frombuffer(rated_at, dtype=np.int64),
-            np.frombuffer(disliked, dtype=np.bool_),
-        )
-        self._add(*settled(events))
-
-    def _add(self, new: Pairs, first: IntArray) -> None:
-        """Add events, one for a pair, which came in the order of ``first``."""
-        in_more, in_base = _places(self._more.numbers, new.numbers), self._base.find(new.numbers)
-        counted = (in_more >= 0) | (in_base >= 0)
-        counted[~counted] = self._within_caps(new.take(~counted), first[~counted])
-        if not counted.all():
-            self._is_capped = True
-            new, in_more, in_base = new.take(counted), in_more[counted], in_base[counted]
-        known = in_base >= 0
-        places = in_base[known]
-        # Of ratings of one moment the later counts, so what came first stands first.
-        old = [self._base.pairs(new.people[known], places), self._more.take(in_more[in_more >= 0])]
-        now, _ = settled(joined([*old, new]))
-        replaced = Replaced.nothing(len(new.numbers))
-        replaced.days[known] = self._base.days[places]
-        replaced.liked[known] = places < self._base.liked_ends[new.people[known]]
-        self._put(now, replaced)
-        for person in np.unique(now.people[replaced.liked & ~now.liked]).tolist():
-            self._move(person)
-
-    def _put(self, pairs: Pairs, replaced: Replaced) -> None:
-        """Put pairs, ascending, into `_more`, in the place of those of the same number."""
-        places = np.searchsorted(self._more.numbers, pairs.numbers)
-        inside = _places(self._more.numbers, pairs.numbers) >= 0
-
-        def put(kept: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-            column = kept.copy()
-            column[places[inside]] = new[inside]
-            return np.insert(column, places[~inside], new[~inside])
-
-        both: Iterable[tuple[Any, Any]] = zip(self._more, pairs, strict=True)
-        self._more = Pairs(*(put(kept, new) for kept, new in both))
-        self._replaced = Replaced(put(self._replaced.days, replaced.days), put(self._replaced.liked, replaced.liked))
-
-    def _move(self, person: int) -> None:
-        """Give a person of the base a new number, since the base says of it what is so no longer."""
-        key = b"".join(int(words[person]).to_bytes(8, "big") for words in (self._base.heads, self._base.tails))
-        own = self._more.people == person
-        pairs, _ = settled(joined([self._base.row(person), self._more.take(own)]))
-        self._more, self._replaced = self._more.take(~own), self._replaced.take(~own)
-        self._gone.add(person)
-        number = self._people[key] = self._next_person
-        self._next_person += 1
-        moved = pairs._replace(numbers=number << PERSON_SHIFT | pairs.pieces)
-        self._put(moved, Replaced.nothing(len(moved.numbers)))
-
-    def _within_caps(self, fresh: Pairs, first: IntArray) -> BoolArray:
-        """Return which new pairs are among those that are counted of their person, and of their piece."""
-        people = self._counted(np.diff(self._base.starts), self._more.people, self._next_person)
-        pieces = self._counted(self._base.known, self._more.pieces, len(self._base.ids) + len(self._pieces))
-        within = partial(_within, first=first)
-        return within(fresh.people, people, MAX_PIECES) & within(fresh.pieces, pieces, MAX_PEOPLE)
-
-    def _counted(self, base: IntArray, more: IntArray, size: int) -> IntArray:
-        """Return by number how many pairs are there; those that `_more` has of the base count twice, at most."""
-        counts = np.bincount(more[self._replaced.days == NEVER], minlength=size)
-        counts[: len(base)] += base
-        return counts
+        if self._events[0]:
+            # Numpy looks into the old columns without copying them: from then on they could not grow.
+            columns, self._events = self._events, _no_events()
+            new = LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))
+            self._more = latest_of([self._more, new])
 
 
-def _no_events() -> "_Events":
-    """Return columns for events to come; arrays of 21 bytes an event, where lists took 100."""
-    return array("q"), array("i"), array("q"), array("b")
-
-
-def _within(groups: IntArray, counted: IntArray, most: int, *, first: IntArray) -> BoolArray:
-    """Return which entries, in their order of coming, are among the first so many of their group."""
-    if not len(groups) or int((counted[groups] + np.bincount(groups)[groups]).max()) <= most:
-        return np.ones(len(groups), dtype=np.bool_)
-    order = np.lexsort((first, groups))
-    ordered = groups[order]
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    ranks = np.empty(len(groups), dtype=np.int64)
-    ranks[order] = np.arange(len(groups)) - np.repeat(begins, np.diff(np.append(begins, len(groups))))
-    return counted[groups] + ranks < most
-
-
-def _places(numbers: IntArray, wanted: IntArray) -> IntArray:
-    """Return where wanted numbers are among ascending ones, -1 for nowhere."""
-    if not len(numbers):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-    return np.where(numbers[places] == wanted, places, -1)
+def _no_events() -> "_Columns":
+    """Return columns for events to come; arrays of 24 bytes an event, where lists took 100."""
+    return array("q"), array("q"), array("q")

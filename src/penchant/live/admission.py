@@ -1,4 +1,21 @@
-"""May another request be let in? Where memory or time is short, it is turned away at once, before it costs much."""
+"""Admission: whether a process has room for another request, in memory and in time, before it costs much.
+
+How long a request has to wait is its number in the queue times what one start takes of the event loop:
+
+    expected wait = waiting * start_s
+
+``start_s`` is measured: a turn in which ``n`` requests began and that took ``t`` seconds, whatever else ran in it,
+says ``t / n``, and weighs ``n / MEMORY`` in the running mean. A request is refused where more than a `CROWD` wait and
+the expected wait passes ``delay_s``. One turn of the event loop:
+
+      _turn                     the loop's other callbacks                   _turn
+    --|--[s][s][s]...[s]--------[answers][health][arrivals: enter()]-----------|--[s][s]...
+      |  at most TOGETHER begin, or one for ARRIVALS_PER_START that came       |
+      '------------------------- t, of which n began --------------------------'
+
+Requests begun in a turn run until they first wait for something; what is not in this queue (health, metrics, answers
+from threads) comes between two turns, so it waits for no more than those begun.
+"""
 
 import asyncio
 import time
@@ -14,15 +31,17 @@ CROWD = 32
 ARRIVALS_PER_START = 8
 """How many refusals take as long as one answer: however many come, half of the time is left for those let in."""
 MEMORY = 32
-"""Starts over which the time of one is averaged."""
+"""Starts over which the time of one is averaged: about two full turns, so that a change of load counts at once."""
+_TOO_MANY = "More requests come in than can be answered in time."
 
 
 class Admission:
     """What a process has room for: bodies of requests under way, and time to get to them.
 
-    ``body_bytes`` bounds bodies held together, ``delay_s`` how long a request may have to wait for its turn behind
-    more than a `CROWD` (0: any). Requests stand in a queue of ours, first come, first served, and not in that of the
-    event loop, which takes whatever comes and tells neither how long it is nor how late.
+    ``body_bytes`` bounds the bodies in memory together, ``delay_s`` how long a request may have to wait for its turn
+    behind more than a `CROWD` (0: any). Requests stand in a queue of ours, first come, first served, and not in that
+    of the event loop, which takes whatever comes and tells neither how long it is nor how late. All methods belong to
+    the event loop's thread.
     """
 
     def __init__(self, *, body_bytes: int, delay_s: float, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -34,20 +53,27 @@ class Admission:
         self._arrived = 0
         self._is_turning = False
         self._turned_at = 0.0
+        # Until the first turn is measured, nothing beyond a crowd gets in.
         self._start_s = delay_s
 
-    def is_full(self) -> bool:
-        """Count a request that came, and tell whether it would have to wait too long for its turn."""
+    async def enter(self, *, is_patient: bool = True) -> None:
+        """Wait until it is a request's turn. The one gate for everything that is refused while many wait.
+
+        An impatient request is refused as soon as a crowd waits: no program waits for its answer.
+
+        Raises:
+            Overloaded: it would have to wait too long; raised at once.
+        """
         self._arrived += 1
         waiting = len(self._waiting)
-        return waiting >= CROWD and 0 < self.delay_s < waiting * self._start_s
-
-    async def turn(self) -> None:
-        """Wait until it is a request's turn."""
+        if waiting >= CROWD and (not is_patient or 0 < self.delay_s < waiting * self._start_s):
+            raise Overloaded(_TOO_MANY, retry_after_s=1)
+        # Turns are only taken while requests come: an idle process has no callback in every turn of its loop.
         if not self._is_turning:
             self._is_turning = True
             self._turned_at = self._monotonic()
             asyncio.get_running_loop().call_soon(self._turn)
+        # At once, within this turn, but never past one that waits: first come, first served.
         if self._begun < TOGETHER and not self._waiting:
             self._begun += 1
             return
@@ -58,29 +84,24 @@ class Admission:
     def _turn(self) -> None:
         """Begin the next requests: once in each turn of the event loop, while there are any."""
         now = self._monotonic()
+        # A turn without a start says nothing of what a start costs.
         if self._begun:
             share = self._begun / MEMORY
             self._start_s += min(1.0, share) * ((now - self._turned_at) / self._begun - self._start_s)
         self._turned_at = now
+        # After a flood of arrivals, refusals have taken the turn; what is let in gets as much time in the next one.
         room = max(TOGETHER, self._arrived // ARRIVALS_PER_START)
         self._begun = self._arrived = 0
         while self._waiting and self._begun < room:
             future = self._waiting.popleft()
+            # Done means cancelled: its client has gone, and a place in the turn is not spent on it.
             if not future.done():
                 future.set_result(None)
                 self._begun += 1
+        # None begun means that none waits, for one that waits begins.
         self._is_turning = self._begun > 0
         if self._is_turning:
             asyncio.get_running_loop().call_soon(self._turn)
-
-    def require_calm(self) -> None:
-        """Refuse what nobody's program waits for while there is a crowd.
-
-        Raises:
-            Overloaded: there is one.
-        """
-        if len(self._waiting) >= CROWD:
-            raise Overloaded("Too many requests are waiting; ask again soon.", retry_after_s=1)
 
     def take(self, size: int) -> None:
         """Take room for a part of a body; `give` it back.

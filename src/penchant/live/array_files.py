@@ -1,7 +1,13 @@
-"""Where do arrays of the index lie between processes and restarts? In files that any number of processes map.
+"""Array files: arrays of the index between processes and restarts, in files that any number of processes map.
 
 A file is a cache: one that is damaged, foreign or of another format is never trusted and never an error to the
-reader, who builds from SQL instead. It is written under a temporary name, synced, and renamed.
+reader, who builds from SQL instead. It is written under a temporary name, synced, and renamed:
+
+    0       magic (16 bytes), format, length of the header, its checksum: `PREFIX`
+    28      header, JSON: the stamp, and by array its name, dtype, shape, offset and checksum
+    first   the arrays, each at ``first`` + its offset; these and ``first`` are multiples of `ALIGNMENT`
+
+Its path is <source id>/<created at>-<incarnation>-<epoch>-<version><suffix>: the newest is found by names alone.
 """
 
 import contextlib
@@ -38,7 +44,7 @@ class DamagedFile(Exception):
 
 
 class Stamp(NamedTuple):
-    """What a file holds: something of a source at a version of one of its feeds, under an incarnation and epoch.
+    """The state that a file was made from: a source at a version of one of its feeds, under an incarnation and epoch.
 
     ``created_at`` is the source's: another database may have one of the same number, incarnation and epoch.
     """
@@ -50,19 +56,19 @@ class Stamp(NamedTuple):
     version: int
 
 
-class HoldsArrays(Protocol):
-    """What can be written: it names its arrays."""
+class ArrayRecord(Protocol):
+    """A record that can be written to a file, since it names its arrays."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
 
 
-T = TypeVar("T", bound=HoldsArrays)
+T = TypeVar("T", bound=ArrayRecord)
 Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind(Generic[T]):
+class FileKind(Generic[T]):
     """A kind of file: what it is called in the log, how its names end, how it begins, and what its arrays make.
 
     ``format`` is raised whenever the arrays or their meaning change; files of another format are built anew.
@@ -89,7 +95,7 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedFile:
     """A file that is there; whether it is sound shows when it is read."""
 
     stamp: Stamp
@@ -99,17 +105,18 @@ class Published:
 class ArrayFiles(Generic[T]):
     """The files of one kind in a data folder, a folder for each source; kinds may share these."""
 
-    def __init__(self, folder: Path, kind: Kind[T]) -> None:
+    def __init__(self, folder: Path, kind: FileKind[T]) -> None:
         self._folder = folder
         self.kind = kind
+        self._parts: dict[Path, tuple[tuple[int, int], Arrays]] = {}
 
-    def newest(self, head: SourceHead) -> Published | None:
+    def newest(self, head: SourceHead) -> PublishedFile | None:
         """Return the newest file of a source as it was created, under its incarnation and epoch."""
         now = stamp_of(head)
         found = [each for each in self.published(head.source_id) if each.stamp._replace(version=now.version) == now]
         return max(found, key=lambda each: each.stamp.version, default=None)
 
-    def published(self, source_id: int) -> Iterator[Published]:
+    def published(self, source_id: int) -> Iterator[PublishedFile]:
         """Yield the files of a source, in no order."""
         folder = self._of(source_id)
         try:
@@ -119,13 +126,30 @@ class ArrayFiles(Generic[T]):
         for path in paths:
             numbers = path.stem.split("-")
             if len(numbers) == len(Stamp._fields) - 1 and all(number.isdecimal() for number in numbers):
-                yield Published(stamp=Stamp(source_id, *map(int, numbers)), path=path)
+                yield PublishedFile(stamp=Stamp(source_id, *map(int, numbers)), path=path)
 
-    def read(self, published: Published) -> T | None:
+    def read(self, published: PublishedFile) -> T | None:
         """Return what is in a file, mapped; one that cannot be used is removed, with a line in the log."""
         return self._sound(published, lambda: read_file(self.kind, published.path, published.stamp))
 
-    def _sound(self, published: Published, read: Callable[[], Read]) -> Read | None:
+    def read_part(self, published: PublishedFile, names: frozenset[str]) -> Arrays | None:
+        """Return some small arrays of a file, the same ones each time, read once from it; as `read`."""
+        return self._sound(published, lambda: self._read_once(published, names))
+
+    def _read_once(self, published: PublishedFile, names: frozenset[str]) -> Arrays:
+        made = published.path.stat()
+        # A file may be replaced by one of the same version, since a day has passed.
+        identity = made.st_ino, made.st_mtime_ns
+        cached = self._parts.get(published.path)
+        if cached is None or cached[0] != identity:
+            arrays = read_arrays(self.kind, published.path, published.stamp, names)
+            cached = identity, {name: array.copy() for name, array in arrays.items()}
+            # Never changed in place: threads of a worker may look at the same moment.
+            kept = {path: each for path, each in self._parts.items() if path.exists()}
+            self._parts = kept | {published.path: cached}
+        return cached[1]
+
+    def _sound(self, published: PublishedFile, read: Callable[[], Read]) -> Read | None:
         """Return what is read from a file, if it can be."""
         try:
             return read()
@@ -137,10 +161,10 @@ class ArrayFiles(Generic[T]):
             logger.warning("a %s file cannot be read: %s", self.kind.name, error.strerror)
         return None
 
-    def publish(self, stamp: Stamp, content: T) -> Published:
+    def publish(self, stamp: Stamp, content: T) -> PublishedFile:
         """Write a file for all to see, and remove those of its kind and source that it replaces.
 
-        Who has mapped one of those keeps it until he lets it go.
+        A process that has mapped one of those keeps it until it lets its arrays go.
 
         Raises:
             OSError: it cannot be written.
@@ -148,9 +172,10 @@ class ArrayFiles(Generic[T]):
         folder = self._of(stamp.source_id)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{'-'.join(map(str, stamp[1:]))}{self.kind.suffix}"
+        # The new one first: whatever happens in between, a reader finds one of them.
         write_file(self.kind, path, stamp, content)
         self._remove(stamp.source_id, but=path)
-        return Published(stamp=stamp, path=path)
+        return PublishedFile(stamp=stamp, path=path)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -165,7 +190,7 @@ class ArrayFiles(Generic[T]):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(descriptor)
+            os.close(descriptor)  # which frees the lock, as the end of the process would
 
     def forget(self, source_id: int) -> None:
         """Remove all files of this kind of a source."""
@@ -195,12 +220,13 @@ def stamp_of(head: SourceHead) -> Stamp:
     return Stamp(head.source_id, head.created_at, head.incarnation, head.epoch, head.version)
 
 
-def write_file(kind: Kind[T], path: Path, stamp: Stamp, content: T) -> None:
+def write_file(kind: FileKind[T], path: Path, stamp: Stamp, content: T) -> None:
     """Write a file under a temporary name, sync it to disk, and give it its name.
 
     Raises:
         OSError: it cannot be written.
     """
+    # Offsets count from the first array, since the header that holds them decides where that is.
     arrays, offset = [], 0
     contents = content.arrays()
     for name, array in contents.items():
@@ -218,6 +244,7 @@ def write_file(kind: Kind[T], path: Path, stamp: Stamp, content: T) -> None:
                 file.seek(first + entry.offset)
                 file.write(_bytes(array))
             file.truncate(first + _aligned(offset))
+            # Before the new name: a crash of the machine leaves the whole file under it, or none.
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
@@ -226,7 +253,7 @@ def write_file(kind: Kind[T], path: Path, stamp: Stamp, content: T) -> None:
         raise
 
 
-def read_file(kind: Kind[T], path: Path, stamp: Stamp) -> T:
+def read_file(kind: FileKind[T], path: Path, stamp: Stamp) -> T:
     """Return what is in a file, mapped: its pages are shared with all who map it.
 
     Raises:
@@ -236,7 +263,7 @@ def read_file(kind: Kind[T], path: Path, stamp: Stamp) -> T:
     return kind.of_arrays(read_arrays(kind, path, stamp))
 
 
-def read_arrays(kind: Kind[T], path: Path, stamp: Stamp, names: Collection[str] | None = None) -> Arrays:
+def read_arrays(kind: FileKind[T], path: Path, stamp: Stamp, names: Collection[str] | None = None) -> Arrays:
     """Return the arrays of a file, or only those of these names, mapped; only what is returned is checked.
 
     Mapped privately and writable, though nothing writes: compiled kernels take read-only arrays for another type.
@@ -245,6 +272,7 @@ def read_arrays(kind: Kind[T], path: Path, stamp: Stamp, names: Collection[str] 
         DamagedFile, OSError: as `read_file`.
     """
     with path.open("rb") as file:
+        # An empty file could not even be mapped.
         if os.fstat(file.fileno()).st_size < PREFIX.size:
             raise DamagedFile(f"{path.name} is too short")
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -266,6 +294,7 @@ def read_arrays(kind: Kind[T], path: Path, stamp: Stamp, names: Collection[str] 
         count = int(np.prod(entry.shape, dtype=np.int64))
         if first + entry.offset + count * dtype.itemsize > len(mapping):
             raise DamagedFile(f"{path.name} is cut short")
+        # The array keeps the mapping, and that the file, though it is removed from its folder meanwhile.
         array = np.frombuffer(mapping, dtype, count, first + entry.offset).reshape(entry.shape)
         if zlib.crc32(_bytes(array)) != entry.checksum:
             raise DamagedFile(f"{entry.name} in {path.name} is damaged")

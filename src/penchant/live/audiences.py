@@ -1,14 +1,14 @@
-"""Who likes what, as of now? The tally of a source, brought up to date with the interactions feed."""
+"""Audience counts: how many people like each piece as of now, from the tally of a source and its interactions feed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from penchant.errors import PreviewTooLarge
-from penchant.index import Audience, Tally
-from penchant.live.likes_files import Counting
-from penchant.live.stored_likes import Stored, StoredLikes
+from penchant.index import PieceCounts, Tally
+from penchant.live.likes_files import count_feed
+from penchant.live.stored_likes import MappedLikes, StoredLikes
 from penchant.model import SourceSettings
-from penchant.storage import Cursor, SourceHead, Storage
+from penchant.storage import FeedCursor, SourceHead, Storage
 
 MAX_LAG_S = 0.5
 """What people do is counted for others after this time at most, if it is asked for."""
@@ -19,50 +19,54 @@ FREE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Who asks for an audience: of which source, under which settings, on which UTC day.
-
-    ``own_version`` is that of the asking person's latest interaction, which has to be counted.
-    """
+class AudienceRequest:
+    """A request for an audience: of which source, under which settings, on which UTC day."""
 
     head: SourceHead
     settings: SourceSettings
     today: int
-    own_version: int
 
     @property
-    def counting(self) -> Counting:
-        """What counts under these settings on this day."""
-        return Counting.under(self.settings, self.today)
+    def oldest_day(self) -> int:
+        """The oldest day that counts: retention goes by UTC dates."""
+        return self.today - self.settings.retention_days
+
+    def counts_as(self, settings: SourceSettings) -> bool:
+        """Return whether the same interactions count under other settings."""
+        own = self.settings
+        return (own.positive_types, own.retention_days) == (settings.positive_types, settings.retention_days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class AudienceCount:
     """What was counted of a source, from which a later count goes on.
 
     ``stored`` is the file that it started from, unless its base was made anew since.
     """
 
     tally: Tally
-    audience: Audience
-    cursor: Cursor
-    counting: Counting
+    counts: PieceCounts
+    cursor: FeedCursor
+    settings: SourceSettings
     today: int
     rests_until: float
-    stored: Stored | None = None
+    stored: MappedLikes | None = None
 
-    def serves(self, wanted: Wanted, now: float) -> bool:
+    def is_of(self, head: SourceHead) -> bool:
+        """Return whether it is of the same history of the source."""
+        return (self.cursor.incarnation, self.cursor.epoch) == (head.incarnation, head.epoch)
+
+    def serves(self, request: AudienceRequest, now: float) -> bool:
         """Return whether it answers a request now, a monotonic moment.
 
-        So it does one from just before midnight, once the next day is counted.
+        A count of the next day serves a request that began just before midnight.
         """
-        head, cursor = wanted.head, self.cursor
-        if (cursor.incarnation, cursor.epoch) != (head.incarnation, head.epoch):
+        head = request.head
+        if not self.is_of(head) or self.today < request.today or not request.counts_as(self.settings):
             return False
-        if self.today < wanted.today or self.counting != Counting.under(wanted.settings, self.today):
-            return False
-        needed = max(wanted.own_version, head.erased_at) if now < self.rests_until else head.interactions_version
-        return cursor.version >= needed
+        # While a count rests, only an erasure ends it: everything else may come half a second late.
+        needed = head.erased_at if now < self.rests_until else head.interactions_version
+        return self.cursor.version >= needed
 
 
 class Audiences:
@@ -73,17 +77,22 @@ class Audiences:
         self._files = files
         self._monotonic = monotonic
 
-    def is_awaited(self, last: Counted | None, wanted: Wanted) -> bool:
-        """Return whether a count would take so long that the builder's is worth waiting for."""
-        return _usable(last, wanted) is None and self._files.is_awaited(wanted.head, wanted.counting)
+    @property
+    def has_builder(self) -> bool:
+        """Whether another process builds files."""
+        return self._files.has_builder
 
-    def has_newer(self, last: Counted, head: SourceHead) -> bool:
+    def is_awaited(self, last: AudienceCount | None, request: AudienceRequest) -> bool:
+        """Return whether a count would take so long that the builder's file is waited for."""
+        return _usable(last, request) is None and self._files.is_awaited(request.head, request.oldest_day)
+
+    def has_newer(self, last: AudienceCount, head: SourceHead) -> bool:
         """Return whether there is a file to start from instead of what was counted."""
-        return self._files.newer(head, last.counting, last.stored) is not None
+        return self._files.newer(head, last.today - last.settings.retention_days, last.stored) is not None
 
     def count(
-        self, last: Counted | None, wanted: Wanted, *, adopting: bool = False, most: int | None = None
-    ) -> Counted:
+        self, last: AudienceCount | None, request: AudienceRequest, *, adopting: bool = False, most: int | None = None
+    ) -> AudienceCount:
         """Return what is counted by now, going on from the last count, or from a file where more is to be gained.
 
         ``adopting``: a newer file is reason enough. Should it fail half-way, the next one counts some interactions
@@ -93,37 +102,38 @@ class Audiences:
             PreviewTooLarge: there are more than ``most`` interactions to count.
         """
         started = self._monotonic()
-        head, counting = wanted.head, wanted.counting
-        last = _usable(last, wanted)
+        head, oldest_day = request.head, request.oldest_day
+        last = _usable(last, request)
         tally, cursor, stored = (None, None, None) if last is None else (last.tally, last.cursor, last.stored)
-        if tally is None or adopting or tally.is_full(counting.oldest_day, room=self._files.room(tally.base)):
-            newer = self._files.base(head, counting, stored)
+        if tally is None or adopting or tally.is_full(room=self._files.room(tally.base)):
+            newer = self._files.base(head, oldest_day, stored)
             if newer is not None:
                 tally, stored = Tally(newer.likes), newer
-                cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=newer.version)
-        with self._storage.interactions_feed(head.account_id, head.name, cursor) as feed:
+                cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=newer.version)
+        # Without a cursor, and where the feed cannot lead on from it, the tally is begun anew by `count_feed`.
+        with self._storage.sources.follow_interactions(head.account_id, head.name, cursor) as feed:
             since = 0 if cursor is None or feed.complete else cursor.version
             if most is not None and feed.head.interactions_version - since > most:
                 raise PreviewTooLarge(f"The source has more than {most} interactions to count anew.")
-            tally = counting.apply(tally, feed)
+            tally = count_feed(tally, feed, oldest_day)
             now = feed.head
-        audience = tally.audience(wanted.today, counting.oldest_day, room=self._files.room(tally.base))
+        counts = tally.popularity(request.settings, request.today, room=self._files.room(tally.base))
         ended = self._monotonic()
         took = ended - started
-        return Counted(
+        return AudienceCount(
             tally=tally,
-            audience=audience,
-            cursor=Cursor(incarnation=now.incarnation, epoch=now.epoch, version=now.interactions_version),
-            counting=counting,
-            today=wanted.today,
+            counts=counts,
+            cursor=FeedCursor(incarnation=now.incarnation, epoch=now.epoch, version=now.interactions_version),
+            settings=request.settings,
+            today=request.today,
             rests_until=ended + (min(MAX_LAG_S, REST_RATIO * took) if took > FREE_S else 0.0),
+            # A tally that has compacted since has a base of its own, in memory of this process.
             stored=stored if stored is not None and tally.base is stored.likes else None,
         )
 
 
-def _usable(last: Counted | None, wanted: Wanted) -> Counted | None:
-    """Return the last count where the wanted one can go on from it."""
-    counting, head = wanted.counting, wanted.head
-    if last is None or (last.cursor.incarnation, last.cursor.epoch) != (head.incarnation, head.epoch):
+def _usable(last: AudienceCount | None, request: AudienceRequest) -> AudienceCount | None:
+    """Return the last count where the requested one can go on from it."""
+    if last is None or not last.is_of(request.head):
         return None
-    return last if last.tally.counts(counting.names, counting.oldest_day) else None
+    return last if last.tally.counts(request.oldest_day) else None

@@ -1,12 +1,17 @@
-"""Who builds the files of the index? One process of a data folder, the builder; the others only map them.
+"""Builder: the one process of a data folder that builds the files of the index; the others only map them.
 
 It reads a feed from where the last file ends, merges, and publishes. Whatever happens to it, answers
-stay right: a worker that finds no file, or an old one, follows the feed itself.
+stay right: a worker that finds no file, or an old one, follows the feed itself. One source over time:
+
+    changes       x xx x  x x x x x                x  x
+    rested                         '-- QUIET_S --> yes       or, while changes go on, REST_RATIO x t after a build of t
+    due           once LEAST_CHANGES have come and it is rested, or at once after a CHANGES_SHARE-th of its pieces
+    failed        nothing for RETRY_S, for this source alone
 """
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +19,10 @@ from typing import Any, Generic, TypeVar
 
 from penchant.errors import UnknownSource
 from penchant.index import Segment, Snapshot
-from penchant.live.array_files import ArrayFiles, HoldsArrays, Published, Stamp, stamp_of
+from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
 from penchant.live.election import Election
 from penchant.live.following import apply_feed
-from penchant.storage import ContentFeed, Cursor, SourceHead, Storage
+from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
 LOCK = "builder.lock"
@@ -36,22 +41,35 @@ INTERVAL_S = 0.25
 """Pause between looks at the sources: a hundredth of a core for a thousand of them."""
 
 
-Build = Callable[[SourceHead, "Published | None"], None]
-T = TypeVar("T", bound=HoldsArrays)
+Build = Callable[[SourceHead, "PublishedFile | None"], None]
+T = TypeVar("T", bound=ArrayRecord)
 
 
 class FileBuilder(ABC, Generic[T]):
     """Finds the files of a kind that are due, and has them built, one source after the other.
 
     ``build`` does the building: in a process of its own where memory counts, since what a large build has taken
-    goes back to the machine with it.
+    goes back to the machine with it. A source counts as rested once nothing has changed for ``quiet_s``, or after
+    ``rest_ratio`` times as long as the last building took.
     """
 
-    def __init__(self, storage: Storage, files: ArrayFiles[T], metrics: Metrics, build: Build | None = None) -> None:
+    quiet_s: float | None = None
+    rest_ratio: int | None = None
+
+    def __init__(
+        self,
+        storage: Storage,
+        files: ArrayFiles[T],
+        metrics: Metrics,
+        build: Build | None = None,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._storage = storage
         self._files = files
         self._metrics = metrics
         self._build = build or self.build
+        self._monotonic = monotonic
         self._paces: dict[int, _Pace] = {}
 
     @property
@@ -72,11 +90,11 @@ class FileBuilder(ABC, Generic[T]):
         """Return the stamp of a file that holds all of a source."""
 
     @abstractmethod
-    def is_due(self, head: SourceHead, published: Published | None, *, rested: bool) -> bool:
+    def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
         """Return whether a file is to be replaced, or there is none; ``rested``: less is enough for that."""
 
     @abstractmethod
-    def build(self, head: SourceHead, published: Published | None) -> None:
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build the file of a source from the last one and the changes since; from SQL alone without one.
 
         Raises:
@@ -86,21 +104,23 @@ class FileBuilder(ABC, Generic[T]):
 
     def build_due(self) -> int:
         """Build every file that is due, and forget those of sources that are gone; return how many were built."""
+        # The heads are read under the lock: read before it, they may be older than a file that a command has written.
         with self.writing():
             heads = {head.source_id: head for head in self.sources()}
             built = 0
             for head in heads.values():
                 published = self._files.newest(head)
                 pace = self._paces.setdefault(head.source_id, _Pace())
-                rested = pace.is_rested(self.stamp(head).version)
-                if pace.tried_again_at <= time.monotonic() and self.is_due(head, published, rested=rested):
+                quiet_s = QUIET_S if self.quiet_s is None else self.quiet_s
+                rested = pace.is_rested(self.stamp(head).version, self._monotonic(), quiet_s)
+                if pace.tried_again_at <= self._monotonic() and self.is_due(head, published, rested=rested):
                     built += self._try_build(head, published, pace)
-            self._forget(heads)
+            self.forget_others(heads)
             return built
 
-    def _try_build(self, head: SourceHead, published: Published | None, pace: "_Pace") -> bool:
+    def _try_build(self, head: SourceHead, published: PublishedFile | None, pace: "_Pace") -> bool:
         """Return whether a file was built; what is wrong with one source holds up no other."""
-        started = time.monotonic()
+        started = self._monotonic()
         try:
             with self._metrics.build_seconds.time():
                 self._build(head, published)
@@ -109,19 +129,22 @@ class FileBuilder(ABC, Generic[T]):
         except Exception:  # noqa: BLE001  # whatever it is, it is tried again
             self._metrics.failures.labels("builder").inc()
             logger.exception("a %s file could not be built", self.kind)
-            pace.tried_again_at = time.monotonic() + RETRY_S
+            pace.tried_again_at = self._monotonic() + RETRY_S
             return False
-        ended = time.monotonic()
-        pace.rested_at = ended + (ended - started) * REST_RATIO
+        # While changes go on, building takes the same share of a core at most, whatever a build costs.
+        ended = self._monotonic()
+        pace.rested_at = ended + (ended - started) * (REST_RATIO if self.rest_ratio is None else self.rest_ratio)
         self._metrics.files_built(self.kind).inc()
         self._metrics.last_build.set(time.time())
         return True
 
-    def _forget(self, heads: Mapping[int, SourceHead]) -> None:
+    def forget_others(self, source_ids: Collection[int]) -> None:
+        """Remove the files of all other sources, and forget what is kept of them."""
+        # Also of sources that have become too small for a file, and of what an earlier database left here.
         for source_id in self._files.sources():
-            if source_id not in heads:
+            if source_id not in source_ids:
                 self._files.forget(source_id)
-        self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in heads}
+        self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in source_ids}
 
 
 class Builder(FileBuilder[Segment]):
@@ -129,21 +152,21 @@ class Builder(FileBuilder[Segment]):
 
     def sources(self) -> list[SourceHead]:
         """Return the sources with many pieces."""
-        return self._storage.large_sources(SMALLEST_FILE)
+        return self._storage.sources.list_large(SMALLEST_FILE)
 
     def stamp(self, head: SourceHead) -> Stamp:
         """Return the stamp of the pieces."""
         return stamp_of(head)
 
-    def is_due(self, head: SourceHead, published: Published | None, *, rested: bool) -> bool:
+    def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
         """Return whether enough has changed."""
         return is_due(head, published, rested=rested)
 
-    def build(self, head: SourceHead, published: Published | None) -> None:
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a segment file, as `FileBuilder.build`."""
         started = time.perf_counter()
         segment = None if published is None else self._files.read(published)
-        with self._storage.content_feed(head.account_id, head.name, cursor_of(published, segment)) as feed:
+        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, segment)) as feed:
             snapshot, stamp = continued(segment, feed), stamp_of(feed.head)
         self._files.publish(stamp, snapshot.merged())
         fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
@@ -155,6 +178,7 @@ def build_for_ever(builders: Sequence[FileBuilder[Any]], election: Election, met
     while True:
         for builder in builders:
             try:
+                # Asked each time: a process that lost takes over once the elected one has ended.
                 if election.try_win():
                     builder.build_due()
             except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
@@ -172,33 +196,31 @@ class _Pace:
     rested_at: float = 0.0
     tried_again_at: float = 0.0
 
-    def is_rested(self, version: int) -> bool:
+    def is_rested(self, version: int, now: float, quiet_s: float) -> bool:
         """Note a source's version; return whether it is quiet, or its last build long ago."""
-        now = time.monotonic()
         if self.version != version:
             self.version, self.moved_at = version, now
-        return now - self.moved_at >= QUIET_S or self.rested_at <= now
+        return now - self.moved_at >= quiet_s or self.rested_at <= now
 
 
-def cursor_of(published: Published | None, content: object | None) -> Cursor | None:
-    """Return from where a feed leads on from a file, if it could be read."""
+def cursor_of(published: PublishedFile | None, content: object | None) -> FeedCursor | None:
+    """Return the cursor from which a feed leads on from a file; ``None`` without one that could be read."""
     if published is None or content is None:
         return None
     stamp = published.stamp
-    return Cursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)
+    return FeedCursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)
 
 
 def continued(segment: Segment | None, feed: ContentFeed) -> Snapshot:
-    """Return what a segment and the changes since hold."""
+    """Return the snapshot of a segment and the changes since."""
     return apply_feed(Snapshot.empty() if segment is None else Snapshot.of_segment(segment), feed)
 
 
-def is_due(head: SourceHead, published: Published | None, *, rested: bool) -> bool:
+def is_due(head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
     """Return whether enough has changed since a file was published, or there is none.
 
-    ``rested`` tells that its building is long ago, so that less is enough.
-
-    A file of a version that the source has not reached is of a history that a restored database does not have.
+    ``rested`` says that its last building is long ago, so that less is enough. A file of a version that the source has
+    not reached is of a history that a restored database does not have.
     """
     if published is None or published.stamp.version > head.version:
         return True

@@ -1,4 +1,4 @@
-"""Do the files of the index hold what the database holds? Each is compared, array by array, with one built anew."""
+"""Index check: compares each file of the index, array by array, with one built anew from the database."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -9,17 +9,19 @@ import numpy as np
 
 from penchant.errors import UnknownSource
 from penchant.index import Likes, Segment
-from penchant.live.array_files import ArrayFiles, Arrays, DamagedFile, HoldsArrays, Published, read_file
+from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, DamagedFile, PublishedFile, read_file
 from penchant.live.builder import SMALLEST_FILE, continued, cursor_of
 from penchant.live.likes_builder import SMALLEST_LIKES, LikesBuilder, counted
 from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles
-from penchant.storage import ContentFeed, Cursor, InteractionsFeed, SourceHead, Storage
+from penchant.live.weights_builder import WeightsBuilder
+from penchant.live.weights_files import StoredWeights, WeightsFiles
+from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics
 
-T = TypeVar("T", bound=HoldsArrays)
+T = TypeVar("T", bound=ArrayRecord)
 Feed = TypeVar("Feed", ContentFeed, InteractionsFeed)
-Opened = Callable[[int, str, "Cursor | None"], AbstractContextManager[Feed]]
+Opened = Callable[[int, str, "FeedCursor | None"], AbstractContextManager[Feed]]
 
 
 def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
@@ -29,30 +31,49 @@ def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
     """
     builder = LikesBuilder(storage, LikesFiles(folder), Metrics())
 
-    def segment_differs(head: SourceHead, published: Published, segment: Segment) -> list[str]:
+    def segment_differs(head: SourceHead, published: PublishedFile, segment: Segment) -> list[str]:
         def made(base: Segment | None, feed: ContentFeed) -> Arrays:
             return continued(base, feed).merged().arrays()
 
-        return _differing(storage.content_feed, head, (segment, cursor_of(published, segment)), made)
+        return _differing(storage.sources.follow_content, head, (segment, cursor_of(published, segment)), made)
 
-    def likes_differ(head: SourceHead, published: Published, likes: Likes) -> list[str]:
-        counting = builder.counting(head)
+    def likes_differ(head: SourceHead, published: PublishedFile, likes: Likes) -> list[str]:
+        oldest_day = builder.oldest_day(head)
 
         def made(base: Likes | None, feed: InteractionsFeed) -> Arrays:
-            return counted(base, feed, counting).arrays()
+            return counted(base, feed, oldest_day).arrays()
 
-        # One that is of no use any more is replaced soon; what caps left out may depend on people erased since.
-        if likes.scope.capped or not counting.is_served_by(likes.scope):
+        # One that is of no use any more is replaced soon.
+        if oldest_day < int(likes.kept_from[0]):
             return []
-        return _differing(storage.interactions_feed, head, (likes, cursor_of(published, likes)), made)
+        return _differing(storage.sources.follow_interactions, head, (likes, cursor_of(published, likes)), made)
 
-    yield from _problems(SegmentFiles(folder), storage.large_sources(SMALLEST_FILE), segment_differs)
-    yield from _problems(LikesFiles(folder), storage.busy_sources(SMALLEST_LIKES), likes_differ)
+    weights = WeightsBuilder(storage, folder, Metrics())
+
+    def weights_differ(head: SourceHead, published: PublishedFile, stored: StoredWeights) -> list[str]:
+        is_of_head = published.stamp.version == head.interactions_version
+        if not is_of_head or not stored.origin.is_current(head, builder.oldest_day(head)):
+            return []
+        again, of = weights.made(head)
+        if of != head or again.origin.content_version != stored.origin.content_version:
+            return []
+        ours, theirs = stored.weights.arrays(), again.weights.arrays()
+        return [name for name, array in theirs.items() if not np.array_equal(ours[name], array)]
+
+    found = [
+        *_problems(SegmentFiles(folder), storage.sources.list_large(SMALLEST_FILE), segment_differs),
+        *_problems(LikesFiles(folder), storage.sources.list_busy(SMALLEST_LIKES), likes_differ),
+    ]
+    yield from found
+    if not found:
+        # Made from those files: a damaged one would be removed, where it is only to be named.
+        yield from _problems(WeightsFiles(folder), storage.sources.list_busy(SMALLEST_LIKES), weights_differ)
 
 
 def _problems(
-    files: ArrayFiles[T], heads: Iterable[SourceHead], differing: Callable[[SourceHead, Published, T], list[str]]
+    files: ArrayFiles[T], heads: Iterable[SourceHead], differing: Callable[[SourceHead, PublishedFile, T], list[str]]
 ) -> Iterator[str]:
+    """Yield a sentence for each file of a kind that is damaged or differs from the database."""
     for head in heads:
         published = files.newest(head)
         if published is None:
@@ -70,7 +91,7 @@ def _problems(
 
 
 def _differing(
-    opened: Opened[Feed], head: SourceHead, start: tuple[Any, Cursor | None], made: Callable[[Any, Feed], Arrays]
+    opened: Opened[Feed], head: SourceHead, start: tuple[Any, FeedCursor | None], made: Callable[[Any, Feed], Arrays]
 ) -> list[str]:
     """Return the names of the arrays that differ between a start with the feed since, and all of the feed."""
     base, since_then = start

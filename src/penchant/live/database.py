@@ -1,4 +1,4 @@
-"""How do asynchronous callers use storage, which is synchronous? Quick reads inline, all else in threads."""
+"""Asynchronous storage: quick reads run inline, all else in threads, each with a deadline."""
 
 import asyncio
 import contextvars
@@ -25,19 +25,19 @@ AWAY_S = 1.0
 """For how long after such a read the next ones are answered at once: else each would wait as long."""
 
 
-class Database:
+class AsyncStorage:
     """Storage for the event loop: reads and changes that can be awaited."""
 
     def __init__(self, storage: Storage, metrics: Metrics) -> None:
         self.storage = storage
         self._metrics = metrics
         self._threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-read")
-        # Apart, so that reads which nobody answers hold up nothing else.
+        # Apart, so that reads which the database leaves without an answer hold up nothing else.
         self._prompt_threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-prompt")
         self._away_until = 0.0
 
     def close(self) -> None:
-        """Wait for reads under way; storage itself belongs to whoever opened it."""
+        """Wait for reads under way; storage itself stays open, for its owner to close."""
         self._threads.shutdown()
         self._prompt_threads.shutdown()
 
@@ -56,7 +56,7 @@ class Database:
     async def promptly(
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
-        """Return ``function(…)``, run in a thread, which reads little: where it takes long, nobody answers it.
+        """Return ``function(…)``, a small read in a thread: where it takes long, the database counts as away.
 
         Raises:
             StorageUnavailable: also where the database does not answer in time.
@@ -69,6 +69,7 @@ class Database:
             async with asyncio.timeout(READ_TIMEOUT_S):
                 return await self._run(self._prompt_threads, lambda: function(*args, **kwargs))
         except TimeoutError:
+            # The thread goes on with its read: for a while no other is spent on the same.
             self._away_until = time.monotonic() + AWAY_S
             raise _away() from None
 

@@ -1,7 +1,7 @@
-"""Which process of a data folder does what only one may do? The one that holds the lock on a file.
+"""Election: of the processes of a data folder, the one that holds a file lock does what only one may do.
 
-The kernel frees the lock when its holder ends, however it ends. Nobody waits here, and nobody is told: who lost
-tries again now and then.
+The kernel frees the lock when its holder ends, however it ends. No candidate waits for it or is told when it is free:
+one that lost tries again now and then (D2 of docs/decisions.md).
 """
 
 import fcntl
@@ -39,6 +39,7 @@ class Election:
         """
         if self._descriptor is not None:
             return True
+        # Shared, so that two that look at once do not take each other for the winner.
         probe = self._locked(fcntl.LOCK_SH)
         if probe is None:
             return True

@@ -1,15 +1,97 @@
-"""How does a snapshot follow the content feed? Change by change, some thousands at a time."""
+"""Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from penchant.index import Merge, Snapshot, merge_segments
-from penchant.model import Piece
-from penchant.storage import ContentFeed
-from penchant.wire import decode_stored_piece
+from penchant.index import Mask, Merge, Segment, Snapshot, merge_segments
+from penchant.live.segments import Segments
+from penchant.model import IndexedPiece, SourceSettings
+from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
+from penchant.telemetry import Metrics
+from penchant.wire import decode_settings, decode_stored_piece
 
 APPLY_PIECES = 20_000
-"""Decoded pieces held at a time while a large source is loaded: some 60 MB."""
+"""Decoded pieces in memory at a time while a large source is loaded: some 60 MB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A source at one version: its pieces, lists and settings, all of the same moment.
+
+    ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows
+    are looked up once. ``base_version`` is that of the segment file it started from. ``stale`` tells that the database
+    could not be asked whether there is something newer.
+    """
+
+    head: SourceHead
+    snapshot: Snapshot
+    settings: SourceSettings
+    whitelist: tuple[str, ...]
+    blacklist: tuple[str, ...]
+    blacklisted: frozenset[str]
+    base_version: int = 0
+    stale: bool = False
+
+    def is_of(self, head: SourceHead) -> bool:
+        """Return whether it is of the same history of the source, so that versions can be compared."""
+        return (self.head.incarnation, self.head.epoch) == (head.incarnation, head.epoch)
+
+    def has_reached(self, head: SourceHead) -> bool:
+        """Return whether it has all content of a head."""
+        return self.is_of(head) and self.head.version >= head.version
+
+
+class Follower:
+    """Makes views from segment files and the content feed; synchronous, one view of a source at a time."""
+
+    def __init__(self, storage: Storage, segments: Segments, metrics: Metrics) -> None:
+        self._storage = storage
+        self._segments = segments
+        self._metrics = metrics
+
+    def catch_up(self, view: View | None, head: SourceHead) -> View:
+        """Return a source as it is committed now, going on from a view of it, or from a newer file where there is one.
+
+            the view       --- changes since its version ------.
+            a newer file   --- changes since its version -------+--> now
+            nothing        --- all pieces, a complete feed ----'
+
+        Raises:
+            UnknownSource: it was deleted meanwhile.
+        """
+        snapshot, cursor, base_version = Snapshot.empty(), None, 0
+        if view is not None and view.is_of(head):
+            snapshot, base_version = view.snapshot, view.base_version
+            cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=view.head.version)
+        based = self._segments.base(head, base_version)
+        if based is not None:
+            snapshot, base_version = based.snapshot, based.version
+            cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=base_version)
+        with self._storage.sources.follow_content(head.account_id, head.name, cursor) as feed:
+            # The feed alone decides whether it can lead on from the cursor; where not, nothing of the file is left.
+            if feed.complete:
+                base_version = 0
+            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merge)
+            curation = feed.curation
+            settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
+            # In this thread, so that the first request after a change need not wait for the norms.
+            snapshot.prepare(settings.category_weights)
+            # The same set object, whose hash is known: segments look its rows up by it.
+            kept = view is not None and view.blacklist == curation.blacklist
+            return View(
+                head=feed.head,
+                snapshot=snapshot,
+                settings=settings,
+                whitelist=curation.whitelist,
+                blacklist=curation.blacklist,
+                blacklisted=view.blacklisted if kept and view is not None else frozenset(curation.blacklist),
+                base_version=base_version,
+            )
+
+    def _merge(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
+        with self._metrics.merge_seconds.time():
+            return merge_segments(parts)
 
 
 def apply_feed(
@@ -18,7 +100,7 @@ def apply_feed(
     """Return the snapshot after all changes of a feed; a complete feed starts from nothing."""
     if feed.complete:
         snapshot = Snapshot.empty()
-    changes: dict[str, Piece | None] = {}
+    changes: dict[str, IndexedPiece | None] = {}
     was_large = False
     for batch in feed.batches:
         for row in batch:
@@ -42,6 +124,6 @@ _trim = _trimming()
 
 
 def _give_memory_back() -> None:
-    """Return what decoded pieces took: the allocator of threads keeps it, 46 MB after 100,000 pieces."""
+    """Give the memory of decoded pieces back: the allocator of threads keeps it, 46 MB after 100,000 pieces."""
     if _trim is not None:
         _trim(0)

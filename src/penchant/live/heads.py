@@ -1,8 +1,17 @@
-"""How do many reads ask where their sources stand? Those that wait share one query, begun after all of them."""
+"""Heads: where sources stand, read for many requests by one query that begins after all of them.
+
+What that gains: D53 of docs/decisions.md. In the order of time:
+
+    read A, read B          _waiting {A, B}     no query runs: `_ask` begins
+    the query for A, B      _waiting {}
+    read A, read C          _waiting {A, C}     this A may see more than the one that is under way
+    answers for A, B
+    the query for A, C      _waiting {}         and so on until nothing waits
+"""
 
 import asyncio
 
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.storage import SourceHead
 
 SourceName = tuple[int, str]
@@ -11,11 +20,11 @@ SourceName = tuple[int, str]
 class Heads:
     """The heads of sources, read anew for each request.
 
-    Where a read takes microseconds it is made at once. Elsewhere one query at a time asks for all that wait; who
-    comes while it runs waits for the next one, since it may have begun before a change that he must see.
+    Where a read takes microseconds it is made at once. Elsewhere one query at a time asks for all that wait; a read
+    that comes while it runs waits for the next one, since it may have begun before a change that this one must see.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: AsyncStorage) -> None:
         self._database = database
         self._waiting: dict[SourceName, asyncio.Future[SourceHead | None]] = {}
         self._asking: asyncio.Task[None] | None = None
@@ -28,7 +37,7 @@ class Heads:
         """
         storage = self._database.storage
         if storage.quick_reads:
-            return storage.head(*name)
+            return storage.sources.read_head(*name)
         future = self._waiting.get(name)
         if future is None:
             future = self._waiting[name] = asyncio.get_running_loop().create_future()
@@ -38,11 +47,12 @@ class Heads:
         return await asyncio.shield(future)
 
     async def _ask(self) -> None:
+        """Read heads for all that wait, again and again until none waits; at most one task does so at a time."""
         try:
             while self._waiting:
                 asked, self._waiting = self._waiting, {}
                 try:
-                    heads = await self._database.promptly(self._database.storage.heads, list(asked))
+                    heads = await self._database.promptly(self._database.storage.sources.read_heads, list(asked))
                 except Exception as error:  # noqa: BLE001  # it is theirs who wait
                     for future in asked.values():
                         future.set_exception(error)
@@ -51,4 +61,5 @@ class Heads:
                     for future, head in zip(asked.values(), heads, strict=True):
                         future.set_result(head)
         finally:
+            # Without an await since `_waiting` was found empty: no read can have come in between and be left waiting.
             self._asking = None

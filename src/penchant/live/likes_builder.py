@@ -1,27 +1,55 @@
-"""When is it counted anew who likes what, and how? By the builder, from the last likes file and what came since."""
+"""Likes builder: counts anew what people did, from the last likes file and what came since."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from penchant.index import Likes, Tally
-from penchant.live.array_files import Published, Stamp
+from penchant.live.array_files import PublishedFile, Stamp
 from penchant.live.builder import Build, FileBuilder, cursor_of
-from penchant.live.likes_files import Counting, LikesFiles, likes_stamp_of
+from penchant.live.likes_files import LikesFiles, count_feed, likes_stamp_of
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 from penchant.wire import decode_settings
 
 SMALLEST_LIKES = 50_000
-"""Interactions from which a source has a likes file: fewer are counted from SQL in a tenth of a second."""
+"""Interactions from which a source has a likes file: fewer are counted from SQL in a tenth of a second
+(D20 of docs/decisions.md)."""
 LEAST_INTERACTIONS = 20_000
 INTERACTIONS_SHARE = 32
 """A file is replaced at once after as many interactions as one in so many, and at least `LEAST_INTERACTIONS`; after
 these once the source has rested. So workers, which count on beside it, need not compact by themselves."""
 
 
+class OldestDays:
+    """The oldest day that counts in each source, by its settings, which are read again when it has changed."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._settings: dict[int, tuple[tuple[int, int, int], SourceSettings]] = {}
+
+    def of(self, head: SourceHead) -> int:
+        """Return the oldest UTC day whose interactions count now."""
+        # Settings are part of the content: a change of theirs raises its version.
+        moment = head.incarnation, head.epoch, head.version
+        cached = self._settings.get(head.source_id)
+        if cached is None or cached[0] != moment:
+            stored = self._storage.sources.read_curation(head.account_id, head.name)[1].settings
+            cached = self._settings[head.source_id] = moment, decode_settings(stored) if stored else SourceSettings()
+        return max(int(self._clock() * 1000), head.changed_at) // DAY_MS - cached[1].retention_days
+
+    def __len__(self) -> int:
+        """Return of how many sources the settings are kept."""
+        return len(self._settings)
+
+    def keep_only(self, source_ids: Collection[int]) -> None:
+        """Forget the settings of all other sources."""
+        self._settings = {source_id: read for source_id, read in self._settings.items() if source_id in source_ids}
+
+
 class LikesBuilder(FileBuilder[Likes]):
-    """Builds the likes files, under the settings of their sources and for the present day."""
+    """Builds the likes files, for the present day."""
 
     def __init__(
         self,
@@ -34,56 +62,65 @@ class LikesBuilder(FileBuilder[Likes]):
     ) -> None:
         super().__init__(storage, files, metrics, build)
         self._likes_files = files
-        self._clock = clock
-        self._known: dict[int, tuple[tuple[int, int, int], SourceSettings]] = {}
-        """The settings of sources, and the incarnation, epoch and version at which they were read."""
+        self._days = OldestDays(storage, clock)
 
     def sources(self) -> list[SourceHead]:
         """Return the sources with many interactions."""
-        return self._storage.busy_sources(SMALLEST_LIKES)
+        return self._storage.sources.list_busy(SMALLEST_LIKES)
 
     def stamp(self, head: SourceHead) -> Stamp:
         """Return the stamp of the interactions."""
         return likes_stamp_of(head)
 
-    def is_due(self, head: SourceHead, published: Published | None, *, rested: bool) -> bool:
-        """Return whether enough has come, somebody was erased, a day's interactions expired or settings changed."""
+    def oldest_day(self, head: SourceHead) -> int:
+        """Return the oldest day that counts in a source now."""
+        return self._days.of(head)
+
+    def forget_others(self, source_ids: Collection[int]) -> None:
+        """Forget what is kept of other sources, as `FileBuilder.forget_others`."""
+        super().forget_others(source_ids)
+        self._days.keep_only(source_ids)
+
+    def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
+        """Return whether enough has come, somebody was erased, a day's interactions expired or more are kept."""
         behind = head.interactions_version - (published.stamp.version if published is not None else 0)
+        # Below 0 the file is of a history that a restored database does not have.
         if published is None or behind < 0:
             return True
-        scope = self._likes_files.scope(published)
-        counting = self.counting(head)
-        if scope is None or not counting.is_served_by(scope) or scope.first_day < counting.oldest_day:
+        days, oldest_day = self._likes_files.kept_days(published), self.oldest_day(head)
+        if days is None or not days.is_of_use(oldest_day) or days.first_day < oldest_day:
             return True
         if rested and head.erased_at > published.stamp.version:
             return True
         share = 0 if rested else head.interactions_version // INTERACTIONS_SHARE
         return behind >= max(LEAST_INTERACTIONS, share)
 
-    def build(self, head: SourceHead, published: Published | None) -> None:
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a likes file, as `FileBuilder.build`."""
         started = time.perf_counter()
-        counting = self.counting(head)
-        base = None if published is None else self._files.read(published)
-        if base is not None and not counting.is_served_by(base.scope):
-            base = None
-        cursor = cursor_of(published, base)
-        with self._storage.interactions_feed(head.account_id, head.name, cursor) as feed:
-            likes, stamp = counted(base, feed, counting), likes_stamp_of(feed.head)
-        self._files.publish(stamp, likes)
-        fields = {"pairs": len(likes.pieces), "seconds": round(time.perf_counter() - started, 3)}
+        oldest_day = self.oldest_day(head)
+        likes, of = counted_now(self._storage, self._likes_files, (head, published), oldest_day)
+        self._files.publish(likes_stamp_of(of), likes)
+        fields = {"events": len(likes.pieces), "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a likes file", extra={"fields": fields})
 
-    def counting(self, head: SourceHead) -> Counting:
-        """Return what counts now; the settings are read again when the source has changed."""
-        moment = head.incarnation, head.epoch, head.version
-        known = self._known.get(head.source_id)
-        if known is None or known[0] != moment:
-            stored = self._storage.read_curation(head.account_id, head.name)[1].settings
-            known = self._known[head.source_id] = moment, decode_settings(stored) if stored else SourceSettings()
-        return Counting.under(known[1], max(int(self._clock() * 1000), head.changed_at) // DAY_MS)
+
+def counted_now(
+    storage: Storage, files: LikesFiles, last: tuple[SourceHead, PublishedFile | None], oldest_day: int
+) -> tuple[Likes, SourceHead]:
+    """Return what people have done by now, from the last file of a source on, and the head that it is of.
+
+    Raises:
+        UnknownSource: the source was deleted meanwhile.
+    """
+    head, published = last
+    base = None if published is None else files.read(published)
+    if base is not None and oldest_day < int(base.kept_from[0]):
+        base = None
+    with storage.sources.follow_interactions(head.account_id, head.name, cursor_of(published, base)) as feed:
+        return counted(base, feed, oldest_day), feed.head
 
 
-def counted(base: Likes | None, feed: InteractionsFeed, counting: Counting) -> Likes:
+def counted(base: Likes | None, feed: InteractionsFeed, oldest_day: int) -> Likes:
     """Return the likes that are in a base and a feed."""
-    return counting.apply(None if base is None else Tally(base), feed).compacted(counting.oldest_day)
+    return count_feed(None if base is None else Tally(base), feed, oldest_day).compacted(oldest_day)

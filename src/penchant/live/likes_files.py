@@ -1,58 +1,41 @@
-"""Where does it lie who likes what? In files of arrays, each counted from a source's interactions up to a version."""
+"""Likes files: what people did with the pieces of a source, each counted from its interactions up to a version."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from penchant.index import SCOPE_ARRAYS, Likes, Scope, Tally
-from penchant.live.array_files import ArrayFiles, Kind, Published, Stamp, read_arrays, stamp_of
-from penchant.model import RATINGS, InteractionType, SourceSettings
-from penchant.storage import InteractionsFeed, SourceHead
+from penchant.index import Likes, Tally
+from penchant.live.array_files import ArrayFiles, FileKind, PublishedFile, Stamp, stamp_of
+from penchant.storage import Erasure, InteractionsFeed, SourceHead
 
-LIKES = Kind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=1, of_arrays=Likes.of_arrays)
+LIKES = FileKind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=2, of_arrays=Likes.of_arrays)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
-    """What is counted: the types of interaction that speak for a piece, from a UTC day on."""
+class KeptDays(NamedTuple):
+    """From which UTC day on likes have all that was done, and the oldest day that any of it is of."""
 
-    positive: frozenset[InteractionType]
-    oldest_day: int
+    kept_from: int
+    first_day: int
 
-    @classmethod
-    def under(cls, settings: SourceSettings, today: int) -> "Counting":
-        """Return what counts under a source's settings on a day: retention goes by UTC dates."""
-        positive = frozenset(kind for kind, weight in settings.interaction_weights.items() if weight > 0)
-        return cls(positive=positive, oldest_day=today - settings.retention_days)
+    def is_of_use(self, oldest_day: int) -> bool:
+        """Return whether likes have all from this day on; otherwise they are made anew."""
+        return oldest_day >= self.kept_from
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the types."""
-        return sorted(kind.value for kind in self.positive)
 
-    def is_served_by(self, scope: Scope) -> bool:
-        """Return whether likes of this scope can be counted on."""
-        return scope.serves(self.names, self.oldest_day)
+def count_feed(tally: Tally | None, feed: InteractionsFeed, oldest_day: int) -> Tally:
+    """Return the tally after all of a feed; a complete feed starts from nothing.
 
-    def apply(self, tally: Tally | None, feed: InteractionsFeed) -> Tally:
-        """Return the tally after all of a feed; a complete feed starts from nothing.
-
-        What it has counted before changes nothing.
-        """
-        if tally is None or feed.complete:
-            tally = Tally.empty(self.names, self.oldest_day)
-        # Whether it is positive, and whether a rating is a like, by type: to hash a type takes longer than to count.
-        told = {
-            kind: (kind in self.positive, kind is InteractionType.RATE_LIKE if kind in RATINGS else None)
-            for kind in self.positive | RATINGS
-        }
-        for batch in feed.batches:
-            for row in batch:
-                if row.type is None:
-                    tally.erase(row.user_key)
-                elif (found := told.get(row.type)) is not None:
-                    positive, rating = found
-                    tally.record(row.user_key, row.piece_id, row.occurred_at, positive=positive, rating=rating)
-        return tally
+    What it has counted before changes nothing.
+    """
+    if tally is None or feed.complete:
+        tally = Tally.empty(oldest_day)
+    for batch in feed.batches:
+        for row in batch:
+            # In the order of the feed: an erasure takes what came before it, and nothing of what comes after.
+            if isinstance(row, Erasure):
+                tally.erase(row.user_key)
+            else:
+                tally.record(row.user_key, row.piece_id, row.type, row.occurred_at, row.version)
+    return tally
 
 
 class LikesFiles(ArrayFiles[Likes]):
@@ -60,24 +43,11 @@ class LikesFiles(ArrayFiles[Likes]):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, LIKES)
-        self._scopes: dict[Path, tuple[tuple[int, int], Scope]] = {}
 
-    def scope(self, published: Published) -> Scope | None:
-        """Return what a file was counted of, read once from each; as `read` where it cannot be used."""
-        return self._sound(published, lambda: self._read_scope(published))
-
-    def _read_scope(self, published: Published) -> Scope:
-        made = published.path.stat()
-        # A file may be replaced by one of the same version, since a day has passed or a setting changed.
-        identity = made.st_ino, made.st_mtime_ns
-        known = self._scopes.get(published.path)
-        if known is None or known[0] != identity:
-            arrays = read_arrays(LIKES, published.path, published.stamp, SCOPE_ARRAYS)
-            known = identity, Scope.of_arrays(arrays)
-            # Never changed in place: threads of a worker may look at the same moment.
-            kept = {path: each for path, each in self._scopes.items() if path.exists()}
-            self._scopes = kept | {published.path: known}
-        return known[1]
+    def kept_days(self, published: PublishedFile) -> KeptDays | None:
+        """Return which days a file has; as `read_part`."""
+        part = self.read_part(published, frozenset(KeptDays._fields))
+        return None if part is None else KeptDays(*(int(part[name][0]) for name in KeptDays._fields))
 
 
 def likes_stamp_of(head: SourceHead) -> Stamp:

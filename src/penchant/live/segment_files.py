@@ -1,11 +1,11 @@
-"""Where do segments lie between processes and restarts? In files of arrays, each with all live pieces of a source."""
+"""Segment files: the segments of sources between processes and restarts, each with all live pieces of one."""
 
 from pathlib import Path
 
 from penchant.index import Segment
-from penchant.live.array_files import ArrayFiles, Kind
+from penchant.live.array_files import ArrayFiles, FileKind
 
-SEGMENT = Kind(name="segment", suffix=".segment", magic=b"penchant segment", format=1, of_arrays=Segment.of_arrays)
+SEGMENT = FileKind(name="segment", suffix=".segment", magic=b"penchant segment", format=2, of_arrays=Segment.of_arrays)
 
 
 class SegmentFiles(ArrayFiles[Segment]):

@@ -1,9 +1,9 @@
-"""What does a follower start from? From the newest segment file, if there is one; the builder sees to that."""
+"""Segments as followers start from them: the newest segment file of a source, where the builder has made one."""
 
 from dataclasses import dataclass
 
 from penchant.index import Snapshot
-from penchant.live.array_files import Published
+from penchant.live.array_files import PublishedFile
 from penchant.live.election import Election
 from penchant.live.segment_files import SegmentFiles
 from penchant.storage import SourceHead
@@ -18,7 +18,7 @@ ADOPTED_CHANGES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class SnapshotBase:
     """A snapshot out of a segment file, and the version that it is of."""
 
     snapshot: Snapshot
@@ -40,24 +40,25 @@ class Segments:
         return self._files.newest(head) is None and self._is_built()
 
     def max_merged(self) -> int | None:
-        """Return how many pieces a follower may merge; ``None``: any, since nobody else does."""
+        """Return how many pieces a follower may merge; ``None``: any, where no builder does it."""
         return MAX_MERGED if self._files is not None and self._is_built() else None
 
-    def newer(self, head: SourceHead, version: int) -> Published | None:
+    def newer(self, head: SourceHead, version: int) -> PublishedFile | None:
         """Return a file to start from instead of what began at a version, if there is enough to gain from it."""
+        # By versions first, since the look for a file lists a folder.
         if self._files is None or head.version - version < ADOPTED_CHANGES:
             return None
         published = self._files.newest(head)
         return published if published is not None and published.stamp.version > version else None
 
-    def base(self, head: SourceHead, version: int) -> Base | None:
+    def base(self, head: SourceHead, version: int) -> SnapshotBase | None:
         """Return what to start from instead of what began at a version: a file that is `newer`, mapped."""
         published = self.newer(head, version)
         segment = None if published is None or self._files is None else self._files.read(published)
         if published is None or segment is None:
             return None
         self._metrics.segments_mapped.inc()
-        return Base(snapshot=Snapshot.of_segment(segment), version=published.stamp.version)
+        return SnapshotBase(snapshot=Snapshot.of_segment(segment), version=published.stamp.version)
 
     def _is_built(self) -> bool:
         return self._builder is not None and self._builder.is_won_by_anyone()

@@ -1,162 +1,209 @@
-"""What does a request see of a source? One immutable view, brought up to date before it is handed out."""
+"""Views: what requests see of sources, each brought up to date before it is returned, and cached.
+
+Between two awaits of a request its source may be let go, forgotten, deleted and made again. So what is cached is
+looked up after an await, never before it; and a request goes on with the view that it has. The way to a view:
+
+    head           one read of the database: what is committed now
+    enter          what is cached of the source, from now on the one requested last
+    has_reached?   a view that has all of this is returned as it is
+    following      otherwise the lock of the source, and has_reached? again, since another may have done the rest
+    is_awaited     without a view of this history: the builder is waited for where the source is large
+    catch_up       in a thread: from the view or a newer file, then the feed; what comes out replaces the view
+"""
 
 import asyncio
 import contextlib
-import functools
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
-from penchant.index import Audience, Mask, Segment, Snapshot, merge_segments
-from penchant.live.audiences import Audiences, Counted, Wanted
-from penchant.live.database import Database
-from penchant.live.following import apply_feed
+from penchant.errors import IndexNotReady, NotYetVisible, PenchantError, StorageUnavailable, UnknownSource
+from penchant.index import Audience
+from penchant.live.audience_follower import AudienceFollower
+from penchant.live.database import AsyncStorage
+from penchant.live.following import Follower, View
 from penchant.live.heads import Heads, SourceName
 from penchant.live.segments import Segments
+from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.stored_likes import StoredLikes
-from penchant.model import SourceSettings
-from penchant.storage import Cursor, SourceHead
+from penchant.model import DAY_MS, SourceSettings
+from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, logger
 from penchant.tracing import tracing
-from penchant.wire import decode_settings
+
+__all__ = ["View", "ViewLimits", "Views"]
 
 WAIT_STEP_S = 0.02
 """Pause between looks for a version that another process or node may still commit."""
 
-MAX_COUNTED = 1_000_000
-"""Interactions that a preview counts: some seconds of a thread."""
-
 ADOPTING_S = 5.0
-"""Pause between looks for files that are newer than what is held."""
+"""Pause between looks for newer files, and for sources that were deleted elsewhere."""
+ADOPTED_TOGETHER = 50
+"""Sources that are looked at in one turn of the event loop: a millisecond where each has files."""
+CHECKED_AFTER_S = 60.0
+"""How long a source stays in the cache, unrequested, before it is looked up whether it still exists."""
+CHECKED_TOGETHER = 500
+"""Sources that are looked up at once: some milliseconds of a thread, and all of a full cache in two minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long reads wait and go on, and how much memory the views may take together (0: any)."""
+class ViewLimits:
+    """How long reads wait for a version and go on without the database, and the memory of all views (0: any)."""
 
     min_version_timeout_s: float
     stale_reads_s: float
     memory_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """A source at one version: its pieces, lists and settings, all of the same moment.
-
-    ``hidden`` is the blacklist as a set: the same object for as long as the list stays, so that places are kept.
-    ``base_version`` is that of the segment file it started from. ``stale`` tells that the database could not be
-    asked whether there is something newer.
-    """
-
-    head: SourceHead
-    snapshot: Snapshot
-    settings: SourceSettings
-    whitelist: tuple[str, ...]
-    blacklist: tuple[str, ...]
-    hidden: frozenset[str]
-    base_version: int = 0
-    stale: bool = False
-
-
-@dataclass(slots=True)
-class _Held:
-    """What is kept of a source between requests."""
-
-    view: View | None = None
-    asked_version: int = 0
-    confirmed_at: float = 0.0
-    counted: Counted | None = None
-    counting: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def lag(self) -> int:
-        """How many versions the view stands behind what it was last asked for."""
-        return 0 if self.view is None else max(0, self.asked_version - self.view.head.version)
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory it takes, about."""
-        snapshot = 0 if self.view is None else self.view.snapshot.nbytes
-        return snapshot + (0 if self.counted is None else self.counted.tally.nbytes)
-
-
 class Views:
-    """The views of sources that were asked for, each followed by one catch-up at a time.
+    """The views of sources that were requested, each followed by one catch-up at a time.
 
-    Those asked for least recently are let go when all together pass the memory that they may take. ``limits`` may be
-    replaced at any time.
+    ``limits`` may be replaced at any time.
     """
 
     def __init__(
         self,
-        database: Database,
+        database: AsyncStorage,
         metrics: Metrics,
         segments: Segments,
-        limits: Limits,
+        limits: ViewLimits,
         *,
         stored_likes: StoredLikes | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._heads = Heads(database)
-        self._audiences = Audiences(database.storage, stored_likes or StoredLikes(metrics), monotonic)
         self._metrics = metrics
         self._segments = segments
+        self._follower = Follower(database.storage, segments, metrics)
         self.limits = limits
         self._monotonic = monotonic
-        self._held: OrderedDict[SourceName, _Held] = OrderedDict()
-        self._sizes: dict[SourceName, int] = {}
-        self._locks: dict[SourceName, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._cache = SourceCache(metrics, lambda: self.limits.memory_bytes)
+        self._audiences = AudienceFollower(
+            database,
+            metrics,
+            self._cache,
+            stored_likes or StoredLikes(metrics),
+            monotonic=monotonic,
+        )
 
     async def run(self) -> None:
-        """Go over to files that were published since, for ever: requests do so only for sources that change."""
+        """Keep the cache in order, for ever: adopt newer files, forget sources that were deleted elsewhere."""
         while True:
             await asyncio.sleep(ADOPTING_S)
             try:
                 await self.adopt()
+                await self.forget_deleted()
+                await self.refresh()
             except StorageUnavailable:
                 continue
-            except Exception:  # noqa: BLE001  # what is held goes on answering
+            except Exception:  # noqa: BLE001  # what is cached goes on answering
                 self._metrics.failures.labels("adopting").inc()
                 logger.exception("a newer segment file could not be adopted")
 
     async def adopt(self) -> None:
-        """Start from newer files where there are any; what is held instead takes memory of its own."""
-        for name, held in list(self._held.items()):
-            view = held.view
-            if view is None or self._segments.newer(view.head, view.base_version) is None:
-                continue
-            async with self._lock(name):
-                with contextlib.suppress(UnknownSource):
-                    held.view = await self._database.in_thread(self._catch_up, held.view, name, view.head)
-                self._keep_within_memory(name, held)
-        await self._adopt_likes()
+        """Go over to newer files where there are any: requests do so only for sources that change.
 
-    async def _adopt_likes(self) -> None:
-        for name, held in list(self._held.items()):
-            view, counted = held.view, held.counted
-            if view is None or counted is None or not self._audiences.has_newer(counted, view.head):
+        What goes on from an older file takes memory of this process for all that has changed since.
+        """
+        for number, source in enumerate(self._cache.sources()):
+            if number % ADOPTED_TOGETHER == 0:
+                await asyncio.sleep(0)
+            # Let go, or made again, while others were looked at.
+            if self._cache.find(source.name) is not source:
                 continue
-            async with held.counting:
-                wanted = Wanted(head=view.head, settings=view.settings, today=counted.today, own_version=0)
-                with contextlib.suppress(UnknownSource):
-                    held.counted = await self._count(held.counted, wanted, adopting=True)
-                self._keep_within_memory(name, held)
+            try:
+                await self._adopt_segment(source)
+                await self._audiences.adopt(source)
+            except UnknownSource:
+                self._cache.forget(source.name)
+
+    async def _adopt_segment(self, source: CachedSource) -> None:
+        view = source.view
+        if view is None or self._segments.newer(view.head, view.base_version) is None:
+            return
+        async with source.following:
+            # Another may have replaced the view while this one waited.
+            head = view.head if source.view is None else source.view.head
+            source.view = await self._database.in_thread(self._follower.catch_up, source.view, head)
+            self._cache.update(source)
+
+    async def refresh(self) -> None:
+        """Follow what people do in sources requested lately, so that rare requests wait less and erasures count."""
+        for source in self._cache.sources():
+            if self._audiences.is_followed(source):
+                try:
+                    await self.refresh_audience(*source.name)
+                except UnknownSource:
+                    continue
+
+    async def refresh_audience(self, account_id: int, source: str) -> None:
+        """Begin to follow what people have done, where the audience of a source was requested lately.
+
+        Raises:
+            UnknownSource, StorageUnavailable: as `view`.
+        """
+        cached = self._cache.find((account_id, source))
+        if cached is not None and self._audiences.is_followed(cached):
+            view = await self.view(account_id, source)
+            await self._audiences.refresh(view, self.today(view))
+
+    def refresh_soon(self, account_id: int, source: str) -> None:
+        """Start `refresh_audience` in a task of its own and return at once; its errors are dropped."""
+
+        async def refresh() -> None:
+            with contextlib.suppress(PenchantError):
+                await self.refresh_audience(account_id, source)
+
+        # An event loop refers to its tasks weakly: one that nothing else refers to may vanish half-way.
+        task = asyncio.create_task(refresh())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @staticmethod
+    def today(view: View) -> int:
+        """Return the UTC day, by the source's own clock where this node's is behind."""
+        return max(int(time.time() * 1000), view.head.changed_at) // DAY_MS
+
+    async def forget_deleted(self) -> None:
+        """Forget sources that are gone, deleted by other workers or nodes, which no request may ever find out.
+
+        Raises:
+            StorageUnavailable: the database is away.
+        """
+        now = self._monotonic()
+        unchecked = [
+            source
+            for source in self._cache.sources()
+            if now - max(source.confirmed_at, source.checked_at) >= CHECKED_AFTER_S
+        ][:CHECKED_TOGETHER]
+        if not unchecked:
+            return
+        names = [source.name for source in unchecked]
+        heads = await self._database.promptly(self._database.storage.sources.read_heads, names)
+        for source, head in zip(unchecked, heads, strict=True):
+            # To forget one that has come back meanwhile does no harm: the next request reads it again.
+            source.checked_at = now
+            if head is None or (source.view is not None and not source.view.is_of(head)):
+                self._cache.forget(source.name)
+
+    def forget(self, account_id: int, source: str) -> None:
+        """Forget a source that was deleted; again is no error."""
+        self._cache.forget((account_id, source))
 
     @property
     def lag(self) -> int:
-        """How many versions the loaded sources stand behind what they were last asked for, all together."""
-        return sum(held.lag for held in self._held.values())
+        """How many versions the cached sources are behind what was requested last, all together."""
+        return self._cache.lag
 
-    def held_version(self, account_id: int, source: str) -> int | None:
-        """Return the version of a source that this process holds; ``None`` where it holds none."""
-        held = self._held.get((account_id, source))
-        return None if held is None or held.view is None else held.view.head.version
+    def cached_version(self, account_id: int, source: str) -> int | None:
+        """Return the version of a source that this process has; ``None`` where it has none."""
+        cached = self._cache.find((account_id, source))
+        return None if cached is None or cached.view is None else cached.view.head.version
 
     async def head(self, account_id: int, source: str, *, min_version: int = 0) -> SourceHead:
-        """Return where the source stands, once it has reached ``min_version``.
+        """Return where the source is, once it has reached ``min_version``.
 
         Raises:
             UnknownSource: the account has no such source.
@@ -167,6 +214,7 @@ class Views:
         while True:
             head = await self._heads.read((account_id, source))
             if head is None:
+                self._cache.forget((account_id, source))
                 raise UnknownSource("The account has no source of this name; the first submission makes it.")
             if head.version >= min_version:
                 return head
@@ -178,7 +226,7 @@ class Views:
             await asyncio.sleep(WAIT_STEP_S)
 
     async def existing(self, account_id: int, source: str) -> SourceHead | None:
-        """Return where a source stands; ``None`` where that cannot be known while the database is away.
+        """Return where a source is; ``None`` where that cannot be found out while the database is away.
 
         Raises:
             UnknownSource: the account has no such source.
@@ -187,7 +235,7 @@ class Views:
         try:
             return await self.head(account_id, source)
         except StorageUnavailable:
-            self._stale(self._held.get((account_id, source)), 0)
+            self._stale((account_id, source), 0)
             return None
 
     async def view(
@@ -195,174 +243,85 @@ class Views:
     ) -> View:
         """Return the source as it is committed now, at ``min_version`` at least.
 
-        ``known`` is where it stood a moment ago, read by whoever asks.
+        ``known`` is where it was a moment ago, read by the caller.
 
         Raises:
             UnknownSource, NotYetVisible, StorageUnavailable: as `head`.
             IndexNotReady: the index of a large source is being built.
         """
         name = (account_id, source)
-        held = self._held.get(name)
         try:
             head = known or await self.head(account_id, source, min_version=min_version)
-        except UnknownSource:
-            self._forget(name)
-            raise
         except StorageUnavailable:
-            return self._stale(held, min_version)
-        if held is None or not _is_current(held.view, head):
-            held = await self._follow(name, head)
-        else:
-            self._held.move_to_end(name)
-        held.confirmed_at = self._monotonic()
-        view = held.view
+            return self._stale(name, min_version)
+        cached = self._cache.enter(name)
+        if cached.view is None or not cached.view.has_reached(head):
+            await self._follow(cached, head)
+        cached.confirmed_at = self._monotonic()
+        view = cached.view
         assert view is not None  # noqa: S101  # _follow sets it
-        if view.head.version == head.version and view.head.interactions_version < head.interactions_version:
-            view = held.view = replace(view, head=head)
+        # Interactions change nothing in a view, so the same pieces go on under the newer head.
+        is_behind = view.head.interactions_version < head.interactions_version
+        if view.is_of(head) and view.head.version == head.version and is_behind:
+            view = cached.view = replace(view, head=head)
         return view
 
-    async def audience(self, view: View, today: int, own_version: int) -> Audience:
-        """Return who likes what on a UTC day, what was committed half a second ago included.
+    async def audience(self, view: View, today: int, *, min_version: int = 0) -> Audience:
+        """Return what all people like on a UTC day, as of ``min_version`` of the interactions at least.
 
-        So is an interaction of this version, the asking person's latest one.
+        Popularity has what was committed half a second ago; the weights follow as `source_weights` says.
 
         Raises:
+            UnknownSource: the source was deleted meanwhile.
+            NotYetVisible: the version was not reached in time.
             StorageUnavailable: the database is away, and nothing was counted before.
-            IndexNotReady: the audience of a large source is being counted.
         """
-        name = (view.head.account_id, view.head.name)
-        held = self._held.setdefault(name, _Held())
-        wanted = Wanted(head=view.head, settings=view.settings, today=today, own_version=own_version)
-        counted = held.counted
-        if counted is not None and (view.stale or counted.serves(wanted, self._monotonic())):
-            return counted.audience
-        if view.stale:
-            raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
-        # What each waits for the builder at most, all others that wait before it included.
         deadline = self._monotonic() + self.limits.min_version_timeout_s
-        async with held.counting:
-            counted = held.counted
-            if counted is None or not counted.serves(wanted, self._monotonic()):
-                await self._wait_for_likes(counted, wanted, deadline)
-                counted = held.counted = await self._count(counted, wanted)
-                self._keep_within_memory(name, held)
-            return counted.audience
+        while min_version > view.head.interactions_version and not view.stale:
+            # Another node may still commit it.
+            head = await self.head(view.head.account_id, view.head.name)
+            view = replace(view, head=view.head._replace(interactions_version=head.interactions_version))
+            # The follower says that it is not yet visible, if its weights have not got so far either.
+            if self._monotonic() >= deadline:
+                break
+            await asyncio.sleep(WAIT_STEP_S)
+        return await self._audiences.audience(view, today, min_version=min_version, deadline=deadline)
 
     async def audience_under(self, view: View, settings: SourceSettings, today: int) -> Audience:
-        """Return who likes what under settings that are not in force: counted anew, and kept by nobody.
+        """Return what people like under settings that are not in force, as `AudienceFollower.under`."""
+        return await self._audiences.under(view, settings, today)
 
-        Raises:
-            PreviewTooLarge: there are more than `MAX_COUNTED` interactions to count.
-        """
-        wanted = Wanted(head=view.head, settings=settings, today=today, own_version=0)
-        counting = functools.partial(self._audiences.count, None, wanted, most=MAX_COUNTED)
-        return (await self._database.in_thread(counting)).audience
-
-    async def _count(self, last: Counted | None, wanted: Wanted, *, adopting: bool = False) -> Counted:
-        with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
-            return await self._database.in_thread(self._audiences.count, last, wanted, adopting=adopting)
-
-    async def _wait_for_likes(self, last: Counted | None, wanted: Wanted, deadline: float) -> None:
-        """Wait while the builder counts what would take this process too long."""
-        while await self._database.in_thread(self._audiences.is_awaited, last, wanted):
-            if self._monotonic() >= deadline:
-                raise IndexNotReady("The audience of this source is being counted.", retry_after_s=1)
-            await asyncio.sleep(WAIT_STEP_S)
-
-    async def _follow(self, name: SourceName, head: SourceHead) -> _Held:
-        async with self._lock(name):
-            held = self._held.setdefault(name, _Held())
-            self._held.move_to_end(name)
-            if not _is_current(held.view, head):
-                held.asked_version = head.version
-                if not _is_same(held.view, head):
-                    await self._wait_for_file(head)
-                with tracing.span("catch-up"), self._metrics.follow_seconds.labels("content").time():
-                    held.view = await self._database.in_thread(self._catch_up, held.view, name, head)
-                self._keep_within_memory(name, held)
-            return held
-
-    async def _wait_for_file(self, head: SourceHead) -> None:
-        """Wait while the builder builds what would take this process too long."""
+    async def _follow(self, cached: CachedSource, head: SourceHead) -> None:
+        """Bring the view of a source up to a head at least, one catch-up for all requests that wait."""
+        # For the builder and for all requests that wait for the lock before this one.
         deadline = self._monotonic() + self.limits.min_version_timeout_s
+        async with cached.following:
+            if cached.view is not None and cached.view.has_reached(head):
+                return
+            # Only set where there is something to do: with the view it makes the lag that metrics show.
+            cached.requested_version = head.version
+            if cached.view is None or not cached.view.is_of(head):
+                await self._wait_for_segment(head, deadline)
+            try:
+                with tracing.span("catch-up"), self._metrics.follow_seconds.labels("content").time():
+                    cached.view = await self._database.in_thread(self._follower.catch_up, cached.view, head)
+            except UnknownSource:
+                self._cache.forget(cached.name)
+                raise
+            self._cache.update(cached)
+
+    async def _wait_for_segment(self, head: SourceHead, deadline: float) -> None:
+        """Wait while the builder builds what would take this process too long."""
         while await self._database.in_thread(self._segments.is_awaited, head):
             if self._monotonic() >= deadline:
                 raise IndexNotReady("The index of this source is being built.", retry_after_s=1)
             await asyncio.sleep(WAIT_STEP_S)
 
-    def _catch_up(self, view: View | None, name: SourceName, head: SourceHead) -> View:
-        snapshot, cursor, base_version = Snapshot.empty(), None, 0
-        if view is not None and _is_same(view, head):
-            snapshot, base_version = view.snapshot, view.base_version
-            cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=view.head.version)
-        based = self._segments.base(head, base_version)
-        if based is not None:
-            snapshot, base_version = based.snapshot, based.version
-            cursor = Cursor(incarnation=head.incarnation, epoch=head.epoch, version=base_version)
-        with self._database.storage.content_feed(*name, cursor) as feed:
-            if feed.complete:
-                base_version = 0
-            snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merged)
-            curation = feed.curation
-            settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
-            snapshot.prepare(settings.category_weights)
-            kept = view is not None and view.blacklist == curation.blacklist
-            return View(
-                head=feed.head,
-                snapshot=snapshot,
-                settings=settings,
-                whitelist=curation.whitelist,
-                blacklist=curation.blacklist,
-                hidden=view.hidden if kept and view is not None else frozenset(curation.blacklist),
-                base_version=base_version,
-            )
-
-    def _merged(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
-        with self._metrics.merge_seconds.time():
-            return merge_segments(parts)
-
-    def _stale(self, held: _Held | None, min_version: int) -> View:
-        if held is not None and held.view is not None and not min_version:
-            age = self._monotonic() - held.confirmed_at
+    def _stale(self, name: SourceName, min_version: int) -> View:
+        # A version that a reader asks for cannot be promised without the database.
+        cached = self._cache.find(name)
+        if cached is not None and cached.view is not None and not min_version:
+            age = self._monotonic() - cached.confirmed_at
             if self.limits.stale_reads_s and age <= self.limits.stale_reads_s:
-                return replace(held.view, stale=True)
+                return replace(cached.view, stale=True)
         raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
-
-    def _lock(self, name: SourceName) -> asyncio.Lock:
-        return self._locks.setdefault(name, asyncio.Lock())
-
-    def _forget(self, name: SourceName) -> None:
-        if self._held.pop(name, None) is not None:
-            self._sizes.pop(name, None)
-            self._measure()
-
-    def _keep_within_memory(self, name: SourceName, held: _Held) -> None:
-        """Let go what was asked for least recently, but never what is asked for now."""
-        if self._held.get(name) is held:
-            self._sizes[name] = held.nbytes
-        most = self.limits.memory_bytes
-        while most and sum(self._sizes.values()) > most and len(self._held) > 1:
-            oldest = next(iter(self._held))
-            if oldest == name:
-                self._held.move_to_end(oldest)
-                continue
-            del self._held[oldest]
-            self._sizes.pop(oldest, None)
-            if not self._locks[oldest].locked():
-                del self._locks[oldest]
-            self._metrics.sources_unloaded.inc()
-        self._measure()
-
-    def _measure(self) -> None:
-        views = [held.view for held in self._held.values() if held.view is not None]
-        self._metrics.loaded_sources.set(len(views))
-        self._metrics.loaded_pieces.set(sum(view.snapshot.piece_count for view in views))
-        self._metrics.loaded_bytes.set(sum(self._sizes.values()))
-
-
-def _is_same(view: View | None, head: SourceHead) -> bool:
-    return view is not None and (view.head.incarnation, view.head.epoch) == (head.incarnation, head.epoch)
-
-
-def _is_current(view: View | None, head: SourceHead) -> bool:
-    return view is not None and _is_same(view, head) and view.head.version >= head.version

@@ -1,23 +1,26 @@
-"""The use cases: what a caller may do, decided here and carried out by storage, live views and the index."""
+"""Use cases: what a caller may do, decided here and carried out by storage, live views and the index."""
 
 from dataclasses import dataclass
 
 from penchant.live.admission import Admission
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import Browsing
+from penchant.service.browsing import SourceBrowser
+from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
-from penchant.service.health import Health
-from penchant.service.measuring import Measuring
+from penchant.service.health import CatalogueHealth
+from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
+from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
-from penchant.settings import CurrentSettings, Settings
+from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
 
 
@@ -27,23 +30,26 @@ class Services:
 
     current: CurrentSettings
     metrics: Metrics
-    database: Database
+    database: AsyncStorage
     admission: Admission
+    decoder: BodyDecoder
     views: Views
     access: AccessControl
     usage: Usage
     content: Content
+    changes: Changes
     people: People
     curation: Curation
     recommender: Recommender
+    similar_answers: SimilarAnswers
     explanations: Explanations
     previews: Previews
     administration: Administration
-    measuring: Measuring
-    browsing: Browsing
-    health: Health
+    measuring: GaugeUpdater
+    browsing: SourceBrowser
+    health: CatalogueHealth
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> NodeSettings:
         """The settings of now."""
         return self.current.now

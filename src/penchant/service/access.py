@@ -1,27 +1,30 @@
-"""Who is asking, and may they? Keys, plans and rates. Never the data of a source."""
+"""Access: whose key a request has, and what its plan, scopes and rates allow. Never the data of a source."""
 
 import hashlib
 import hmac
 import secrets
 import string
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from limits.storage import Storage as RateStorage
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from penchant.errors import (
     FeatureNotInPlan,
     NotAnAdmin,
     NotATenant,
+    OriginNotAllowed,
+    OutsideScope,
     StorageUnavailable,
     Unauthenticated,
 )
-from penchant.live.database import Database
-from penchant.model import Feature, Plan
-from penchant.service.node_rates import SECOND, NodeRates
+from penchant.live.database import AsyncStorage
+from penchant.model import Feature, Plan, Scope
+from penchant.service.failed_keys import FailedKeys
+from penchant.service.node_rates import NodeRates
+from penchant.service.rates import SharedRates
 from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord
+from penchant.wire import signed_user
 
 KEY_LIFE_S = 0.5
 """How long a looked-up key is believed: a revoked one must stop within a second on every process."""
@@ -31,18 +34,31 @@ _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID_LENGTH = 12
 _SECRET_LENGTH = 32
 """Characters of 62 kinds: 190 bits, above the 160 that the interface asks for."""
+_SIGNING_LENGTH = 43
+"""Characters of 62 kinds: 256 bits, as many as the HMAC has."""
 MAX_KEY_LENGTH = 200
 """Characters of a key that are looked at at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """An authenticated caller: the key, the account it belongs to, and what its plan grants."""
+    """An authenticated caller: the key, the account it belongs to, and what its plan and its scopes grant.
+
+    Only a browser key has ``origins``; ``signing_secret`` is the account's.
+    """
 
     key_id: str
     account_id: int
     plan: Plan
     admin: bool
+    scopes: frozenset[Scope] = frozenset(Scope)
+    origins: frozenset[str] = frozenset()
+    signing_secret: str | None = field(default=None, repr=False)
+
+    @property
+    def is_browser(self) -> bool:
+        """Whether this is a browser key: for pages of its origins, and for people who are signed."""
+        return bool(self.origins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +71,11 @@ class RateState:
     exceeded: bool = False
 
 
+def new_signing_secret() -> str:
+    """Return a fresh secret with which an account signs people."""
+    return "ps_" + "".join(secrets.choice(_ALPHABET) for _ in range(_SIGNING_LENGTH))
+
+
 def new_key() -> tuple[str, str, bytes]:
     """Return a fresh key: its id, the whole key to hand out once, and the hash to store."""
     key_id = "".join(secrets.choice(_ALPHABET) for _ in range(_KEY_ID_LENGTH))
@@ -63,8 +84,13 @@ def new_key() -> tuple[str, str, bytes]:
 
 
 def hash_secret(secret: str) -> bytes:
-    """Return what is stored of a secret. A fast hash is enough for random ones of this length."""
+    """Return the hash of a secret that is stored. A fast one is enough for random secrets of this length."""
     return hashlib.sha256(secret.encode()).digest()
+
+
+def key_scopes(record: KeyRecord) -> frozenset[Scope]:
+    """Return the scopes of a key: all where it is not limited."""
+    return frozenset(map(Scope, record.scopes.split(","))) if record.scopes else frozenset(Scope)
 
 
 class AccessControl:
@@ -76,14 +102,15 @@ class AccessControl:
 
     def __init__(
         self,
-        database: Database,
+        database: AsyncStorage,
         settings: CurrentSettings,
-        rates: RateStorage,
+        rates: SharedRates,
         *,
         node_rates: NodeRates | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Begin with no key remembered; ``monotonic`` is the clock by which memories age, ``clock`` that of expiry."""
         self._database = database
         self._settings = settings
         self._clock = clock
@@ -92,6 +119,7 @@ class AccessControl:
         self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
         self.hits = 0
         self.misses = 0
+        self.failed_keys = FailedKeys()
         self._rates = rates
         self._node_rates = node_rates
 
@@ -115,11 +143,13 @@ class AccessControl:
         else:
             found = "is missing" if not keys else "is given more than once"
             raise Unauthenticated(f"The header x-api-key {found}; send it once, with a key.")
+        # Checked before storage is: what does not look like a key costs no read.
         parts = keys[0].split("_") if keys[0].isascii() and len(keys[0]) <= MAX_KEY_LENGTH else []
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
             raise Unauthenticated("The API key does not look like one (pk_<id>_<secret>).")
         self.misses += 1
         record = await self.find(parts[1])
+        # Compared even where there is no such key, so that the time does not tell which ids exist.
         expected = record.secret_hash if record is not None else b"\0" * 32
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
         if record is None or not matches:
@@ -128,9 +158,11 @@ class AccessControl:
             raise Unauthenticated("The API key has been revoked.")
         if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
             raise Unauthenticated("The API key has expired.")
-        access = Access(key_id=record.key_id, account_id=record.account_id, plan=self._plan(record), admin=record.admin)
+        access = self._access(record)
         if len(self._accepted) >= MAX_ACCEPTED:
             self._accepted.clear()
+        # From the moment at which `find` read the record, not from now: otherwise a revoked key could be believed for
+        # the life of both memories, one after the other.
         self._accepted[hash_secret(keys[0])] = (self._looked_up[record.key_id][0], access)
         return access
 
@@ -140,8 +172,9 @@ class AccessControl:
         if limit is None:
             return None
         count = None if self._node_rates is None else await self._node_rates.count(access.key_id)
+        # While Redis is away this node counts alone; its own count begins at that moment.
         if count is None:
-            count = self._rates.incr(SECOND.key_for(access.key_id), SECOND.get_expiry())
+            count = self._rates.count(access.key_id)
         return RateState(limit=limit, remaining=max(0, limit - count), reset_s=1, exceeded=count > limit)
 
     @staticmethod
@@ -151,6 +184,38 @@ class AccessControl:
             raise FeatureNotInPlan(
                 f"The key's plan {access.plan.name!r} does not include the feature {feature.value!r}."
             )
+
+    @staticmethod
+    def require_scope(access: Access, scope: Scope) -> None:
+        """Raise `OutsideScope` unless the key has a scope."""
+        if scope not in access.scopes:
+            raise OutsideScope(f"The key is limited to other scopes; this needs the scope {scope.value!r}.")
+
+    @staticmethod
+    def require_origin(access: Access, origin: str | None) -> None:
+        """Raise `OriginNotAllowed` where a browser key is sent by a page of another origin, or by no page."""
+        if access.is_browser and origin not in access.origins:
+            found = "no Origin" if origin is None else "another Origin"
+            raise OriginNotAllowed(f"A browser key is for pages of its own origins; the request names {found}.")
+
+    def require_person(self, access: Access, signed: Sequence[str], user_ids: Collection[str]) -> None:
+        """Check that a browser key asks about the signed person alone; other keys may ask about all.
+
+        Raises:
+            Unauthenticated: the person is not signed exactly once, with the account's secret, or it is over.
+        """
+        if not access.is_browser:
+            return
+        if len(signed) != 1:
+            found = "is missing" if not signed else "is given more than once"
+            raise Unauthenticated(f"The header x-penchant-user {found}; with a browser key it says for whom.")
+        secret = access.signing_secret
+        # An account that never made a secret has signed no person.
+        person = None if secret is None else signed_user(signed[0], secret, self._clock())
+        if person is None:
+            raise Unauthenticated("The header x-penchant-user is not signed with the account's secret, or is over.")
+        if any(user_id != person for user_id in user_ids):
+            raise Unauthenticated("The header x-penchant-user signs another person than the one that this is about.")
 
     @staticmethod
     def require_tenant(access: Access) -> None:
@@ -166,21 +231,48 @@ class AccessControl:
 
     async def find(self, key_id: str) -> KeyRecord | None:
         """Return a key by its id as it was stored at most `KEY_LIFE_S` ago, revoked or not."""
+        # Taken before the read: what is read may be as old as that.
         now = self._monotonic()
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and now - looked_up[0] <= KEY_LIFE_S:
             return looked_up[1]
         try:
-            record = await self._database.read(self._database.storage.find_key, key_id)
+            record = await self._database.read(self._database.storage.keys.find, key_id)
         except StorageUnavailable:
+            # As it is by now: another request may have found out meanwhile that the key is gone.
+            looked_up = self._looked_up.get(key_id)
             if looked_up is not None and now - looked_up[0] <= self._settings.now.stale_reads_s:
                 return looked_up[1]
             raise
+        looked_up = self._looked_up.get(key_id)
+        if looked_up is not None and looked_up[0] > now:
+            return looked_up[1]  # by a request that came later, and was answered sooner
         if record is None:
+            # Unknown ids are not remembered: strangers could fill the memory with them.
             self._looked_up.pop(key_id, None)
         else:
             self._looked_up[key_id] = (now, record)
         return record
+
+    async def end_session(self, session_id: str, ends_at: int) -> None:
+        """End a session at the dashboard, which would end by itself at a moment in milliseconds."""
+        await self._database.in_thread(self._database.storage.keys.end_session, session_id, ends_at)
+
+    async def is_session_ended(self, session_id: str) -> bool:
+        """Return whether a session at the dashboard was ended before its time, through whichever process."""
+        return await self._database.read(self._database.storage.keys.is_session_ended, session_id)
+
+    def _access(self, record: KeyRecord) -> Access:
+        secret = record.signing_secret
+        return Access(
+            key_id=record.key_id,
+            account_id=record.account_id,
+            plan=self._plan(record),
+            admin=record.admin,
+            scopes=key_scopes(record),
+            origins=frozenset(record.origins.split()),
+            signing_secret=None if secret is None else secret.decode(),
+        )
 
     def _plan(self, record: KeyRecord) -> Plan:
         plan = self._settings.now.plan(record.plan)

@@ -1,4 +1,4 @@
-"""What may those do who run the service? Make, list and revoke keys, and see usage and the audit log.
+"""Administration: operators make, list and revoke keys, and read usage and the audit log.
 
 Used by keys with the admin role and by the command line alike. Never the data of a source.
 """
@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
-from penchant.live.database import Database
-from penchant.service.access import Access, new_key
+from penchant.live.database import AsyncStorage
+from penchant.model import Scope
+from penchant.service.access import Access, key_scopes, new_key, new_signing_secret
 from penchant.settings import CurrentSettings
 from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
 from penchant.wire import (
     AccountUsageAnswer,
     AuditEntryAnswer,
+    IssuedKeyAnswer,
     KeyAnswer,
     KeyWish,
-    NewKeyAnswer,
+    SigningSecret,
     format_timestamp,
+    name_problem,
 )
 
 MAX_AUDIT_ENTRIES = 1_000
@@ -31,16 +34,26 @@ def make_key(storage: Storage, wish: KeyWish, *, actor: str) -> tuple[KeyRecord,
     key_id, key, secret_hash = new_key()
     record = KeyRecord(
         key_id=key_id,
-        account_id=storage.account_id(wish.account),
+        account_id=storage.accounts.ensure(wish.account),
         account=wish.account,
         plan=wish.plan,
         admin=wish.admin,
         secret_hash=secret_hash,
         created_at=_milliseconds(now),
         expires_at=None if days is None else _milliseconds(now + timedelta(days=days)),
+        # In the order of `Scope`, whatever the order was in which they were given.
+        scopes=",".join(scope for scope in Scope if scope in (wish.scopes or ())),
+        origins=" ".join(wish.origins),
     )
-    storage.create_key(record, actor=actor)
+    storage.keys.create(record, actor=actor)
     return record, key
+
+
+def roll_secret(storage: Storage, account: str, *, actor: str) -> SigningSecret:
+    """Give an account a fresh secret with which it signs people; what the old one has signed ends within a second."""
+    secret = new_signing_secret()
+    storage.accounts.set_signing_secret(account, secret.encode(), actor=actor)
+    return SigningSecret(account=account, secret=secret)
 
 
 def current_month() -> str:
@@ -49,7 +62,7 @@ def current_month() -> str:
 
 
 def key_answer(record: KeyRecord) -> KeyAnswer:
-    """Return what is told of a key, with its state of now."""
+    """Return the public description of a key, with its present state."""
     return KeyAnswer(
         key_id=record.key_id,
         account=record.account,
@@ -59,11 +72,13 @@ def key_answer(record: KeyRecord) -> KeyAnswer:
         created_at=format_timestamp(record.created_at),
         expires_at=_moment(record.expires_at),
         revoked_at=_moment(record.revoked_at),
+        scopes=[scope for scope in Scope if scope in key_scopes(record)],
+        origins=record.origins.split(),
     )
 
 
 def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
-    """Return the usage of accounts as it is told."""
+    """Return the usage of accounts as the interface shows it."""
     return [
         AccountUsageAnswer(account=row.account, answers=row.answers, sources=row.sources, pieces=row.pieces)
         for row in rows
@@ -71,7 +86,7 @@ def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
 
 
 def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer]:
-    """Return entries of the audit log as they are told."""
+    """Return entries of the audit log as the interface shows them."""
     return [
         AuditEntryAnswer(
             recorded_at=format_timestamp(entry.recorded_at),
@@ -87,26 +102,26 @@ def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer]:
 class Administration:
     """Keys of all accounts, their usage, and who changed what."""
 
-    def __init__(self, database: Database, settings: CurrentSettings) -> None:
+    def __init__(self, database: AsyncStorage, settings: CurrentSettings) -> None:
         self._database = database
         self._settings = settings
 
     async def usage(self, month: str) -> list[AccountUsageAnswer]:
         """Return the usage of every account in a month (``YYYY-MM``)."""
         storage = self._database.storage
-        return usage_answers(await self._database.in_thread(storage.accounts_usage, month))
+        return usage_answers(await self._database.in_thread(storage.accounts.list_usage, month))
 
     async def audit(self, limit: int) -> list[AuditEntryAnswer]:
         """Return the newest entries of the audit log, newest first."""
         storage = self._database.storage
-        return audit_answers(await self._database.in_thread(storage.audit_log, limit=limit))
+        return audit_answers(await self._database.in_thread(storage.accounts.list_audit, limit=limit))
 
     async def keys(self) -> list[KeyAnswer]:
         """Return every key, oldest first; revoked ones stay listed."""
-        records = await self._database.in_thread(self._database.storage.list_keys)
+        records = await self._database.in_thread(self._database.storage.keys.list_all)
         return [key_answer(record) for record in records]
 
-    async def create(self, access: Access, wish: KeyWish) -> NewKeyAnswer:
+    async def create(self, access: Access, wish: KeyWish) -> IssuedKeyAnswer:
         """Make a key, and its account where that is missing.
 
         Raises:
@@ -115,8 +130,19 @@ class Administration:
         self._require_plan(wish.plan)
         storage = self._database.storage
         record, key = await self._database.in_thread(make_key, storage, wish, actor=access.key_id)
-        told = key_answer(record)
-        return NewKeyAnswer(key=key, **{name: getattr(told, name) for name in KeyAnswer.__struct_fields__})
+        answer = key_answer(record)
+        return IssuedKeyAnswer(key=key, **{name: getattr(answer, name) for name in KeyAnswer.__struct_fields__})
+
+    async def roll_secret(self, access: Access, account: str) -> SigningSecret:
+        """Give an account, made if it is missing, a fresh secret with which it signs people.
+
+        Raises:
+            InvalidInput: no account can have this name.
+        """
+        problem = name_problem(account)
+        if problem:
+            raise invalid_parameter("account", problem)
+        return await self._database.in_thread(roll_secret, self._database.storage, account, actor=access.key_id)
 
     async def revoke(self, access: Access, key_id: str) -> KeyAnswer:
         """Revoke a key, which may be revoked already; it stops working within a second everywhere.
@@ -124,7 +150,7 @@ class Administration:
         Raises:
             InvalidInput: no key has this id.
         """
-        await self._database.in_thread(self._database.storage.revoke_key, key_id, actor=access.key_id)
+        await self._database.in_thread(self._database.storage.keys.revoke, key_id, actor=access.key_id)
         return await self._key(key_id)
 
     async def set_plan(self, access: Access, key_id: str, plan: str) -> KeyAnswer:
@@ -134,7 +160,7 @@ class Administration:
             InvalidInput: no plan has this name, or no key this id.
         """
         self._require_plan(plan)
-        await self._database.in_thread(self._database.storage.set_plan, key_id, plan, actor=access.key_id)
+        await self._database.in_thread(self._database.storage.keys.set_plan, key_id, plan, actor=access.key_id)
         return await self._key(key_id)
 
     def _require_plan(self, name: str) -> None:
@@ -144,7 +170,8 @@ class Administration:
             raise InvalidInput(f"/plan: {detail}", faults=[Fault(pointer="/plan", detail=detail)])
 
     async def _key(self, key_id: str) -> KeyAnswer:
-        record = await self._database.in_thread(self._database.storage.find_key, key_id)
+        # From storage, past what `AccessControl` remembers: the answer shows the key as it is now.
+        record = await self._database.in_thread(self._database.storage.keys.find, key_id)
         if record is None:
             raise invalid_parameter("keyID", "Found the id of no key; GET /-/admin/keys lists them.")
         return key_answer(record)

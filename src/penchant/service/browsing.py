@@ -1,4 +1,4 @@
-"""What do people look through? An account's sources with what goes on in them, and pieces by id, label and keyword.
+"""Browsing for the dashboard: an account's sources with their activity, and pieces by id, label and keyword.
 
 Every answer costs about a page, however large the source: ids come from the table's primary key, keywords from the
 index. Labels are in neither; they are read one after the other, so many at a time.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penchant.index import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, Term
 from penchant.service.access import Access
@@ -21,7 +21,8 @@ from penchant.wire import decode_stored_label
 PAGE = 50
 """Pieces on a page."""
 MAX_SCANNED = 5_000
-"""Pieces whose labels are read for one page, in 30 to 50 ms; the next page goes on from there."""
+"""Pieces whose labels are read for one page, in 30 to 50 ms; the next page goes on from there
+(D61 of docs/decisions.md)."""
 MAX_TERMS = 50
 """Keywords that a page offers."""
 MAX_CATEGORIES = 200
@@ -29,9 +30,9 @@ MAX_CATEGORIES = 200
 DAYS = 30
 """Days of interactions that are counted."""
 MAX_COUNTED = 100_000
-"""Interactions of a source that are counted: those before them are told to be left out."""
+"""Interactions of a source that are counted at most; a page says where older ones are left out."""
 COUNTS_LIFE_S = 15.0
-"""How long counts of interactions are believed once there are new ones."""
+"""How long counts of interactions are shown, in seconds, once there are new ones."""
 COUNTING_WAIT_S = 0.3
 """How long an answer waits for counts; they go on being made, for the next one."""
 MAX_COUNTS = 1_000
@@ -39,7 +40,7 @@ MAX_COUNTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelledPiece:
     """A piece by its id, with its label where it has one."""
 
     id: str
@@ -47,19 +48,19 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PiecePage:
     """A page of pieces; ``after`` is the id that the next page goes on from, ``None`` where there is no more.
 
     ``looked_at`` tells how many pieces were read for it, where these are more than were found.
     """
 
-    pieces: Sequence[Labelled]
+    pieces: Sequence[LabelledPiece]
     after: str | None = None
     looked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Daily:
+class DailyCounts:
     """Interactions by UTC day, the last of which is today; ``complete`` tells that all were counted."""
 
     first_day: int
@@ -73,40 +74,41 @@ class SourceOverview:
 
     head: SourceHead
     lag: int | None
-    daily: Daily | None
+    daily: DailyCounts | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _DailyTotals:
     version: int
     day: int
     at: float
-    daily: Daily
+    daily: DailyCounts
 
 
-class Browsing:
+class SourceBrowser:
     """Looks through sources and their pieces."""
 
     def __init__(
         self,
-        database: Database,
+        database: AsyncStorage,
         views: Views,
         metrics: Metrics,
         *,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Begin with nothing counted; ``monotonic`` is the clock by which counts age, ``clock`` that of days."""
         self._database = database
         self._views = views
         self._metrics = metrics
         self._clock = clock
         self._monotonic = monotonic
-        self._counted: dict[int, _Counted] = {}
-        self._counting: dict[int, asyncio.Task[Daily]] = {}
+        self._totals: dict[int, _DailyTotals] = {}
+        self._counting: dict[int, asyncio.Task[DailyCounts]] = {}
 
     async def sources(self, access: Access, *, skip: int, limit: int) -> tuple[int, list[SourceOverview]]:
         """Return how many sources an account has, and where those of a page stand, ascending by name."""
-        heads = await self._database.promptly(self._database.storage.list_sources, access.account_id)
+        heads = await self._database.promptly(self._database.storage.sources.list_of, access.account_id)
         shown = heads[skip : skip + limit]
         counting = {head.source_id: self._daily(head) for head in shown}
         if waited := [task for task in counting.values() if isinstance(task, asyncio.Task)]:
@@ -117,23 +119,24 @@ class Browsing:
         ]
 
     async def answered(self) -> dict[int, int]:
-        """Return how many requests were answered by status since the start."""
+        """Return the number of answers since the start, by status."""
         return await asyncio.to_thread(self._metrics.answered)
 
-    async def by_id(self, view: View, beginning: str, *, after: str | None = None) -> Found:
+    async def by_id(self, view: View, beginning: str, *, after: str | None = None) -> PiecePage:
         """Return the pieces whose id begins so, ascending."""
         rows = await self._database.promptly(self._rows, view, beginning, after)
+        # Ids are sorted: those that begin so come first, and the first other one ends them.
         pieces = [piece for piece in rows if piece.id.startswith(beginning)]
         return _page(pieces)
 
-    async def by_keyword(self, view: View, term: Term, *, after: str | None = None) -> Found:
+    async def by_keyword(self, view: View, term: Term, *, after: str | None = None) -> PiecePage:
         """Return the pieces that have a term, ascending by id."""
         ids = pieces_having(view.snapshot, term, after=after, limit=PAGE + 1)
         labels = await self.labels(view, ids[:PAGE])
-        return _page([Labelled(id=each, label=labels.get(each)) for each in ids])
+        return _page([LabelledPiece(id=piece_id, label=labels.get(piece_id)) for piece_id in ids])
 
-    async def by_label(self, view: View, text: str, *, after: str | None = None) -> Found:
-        """Return the pieces whose label holds a text, whatever its case, ascending by id, among so many at a time."""
+    async def by_label(self, view: View, text: str, *, after: str | None = None) -> PiecePage:
+        """Return pieces whose label contains a text, ignoring case, ascending; reads `MAX_SCANNED` labels at most."""
         return await self._database.in_thread(self._scan, view, text, after)
 
     async def keywords(self, view: View, beginning: str) -> list[TermCount]:
@@ -151,76 +154,81 @@ class Browsing:
         if not ids:
             return {}
         name = (view.head.account_id, view.head.name)
-        bodies = await self._database.promptly(self._database.storage.read_pieces, *name, ids)
+        bodies = await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
         labels = {piece_id: decode_stored_label(body) for piece_id, body in bodies.items()}
         return {piece_id: label for piece_id, label in labels.items() if label is not None}
 
-    def _rows(self, view: View, start: str, after: str | None) -> list[Labelled]:
+    def _rows(self, view: View, start: str, after: str | None) -> list[LabelledPiece]:
         name = (view.head.account_id, view.head.name)
-        with self._database.storage.open_following(*name, start=start, after=after, limit=PAGE + 1) as batches:
-            return [Labelled(id=each.id, label=decode_stored_label(each.body)) for rows in batches for each in rows]
+        with self._database.storage.pieces.open_from(*name, start=start, after=after, limit=PAGE + 1) as batches:
+            return [LabelledPiece(id=row.id, label=decode_stored_label(row.body)) for rows in batches for row in rows]
 
-    def _scan(self, view: View, text: str, after: str | None) -> Found:
-        wanted = text.casefold()
-        found: list[Labelled] = []
+    def _scan(self, view: View, text: str, after: str | None) -> PiecePage:
+        """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""
+        needle = text.casefold()
+        found: list[LabelledPiece] = []
         looked_at = 0
         name = (view.head.account_id, view.head.name)
-        with self._database.storage.open_following(*name, after=after, limit=MAX_SCANNED) as batches:
+        with self._database.storage.pieces.open_from(*name, after=after, limit=MAX_SCANNED) as batches:
             for rows in batches:
                 for row in rows:
                     looked_at += 1
                     label = decode_stored_label(row.body)
-                    if label is None or wanted not in label.casefold():
+                    if label is None or needle not in label.casefold():
                         continue
-                    found.append(Labelled(id=row.id, label=label))
+                    found.append(LabelledPiece(id=row.id, label=label))
                     if len(found) == PAGE:
-                        return Found(pieces=found, after=row.id, looked_at=looked_at)
+                        return PiecePage(pieces=found, after=row.id, looked_at=looked_at)
+                # Where too few labels fit, the next page goes on behind the last one that was looked at.
                 last = rows[-1].id
-        return Found(pieces=found, after=last if looked_at == MAX_SCANNED else None, looked_at=looked_at)
+        return PiecePage(pieces=found, after=last if looked_at == MAX_SCANNED else None, looked_at=looked_at)
 
     def _lag(self, access: Access, head: SourceHead) -> int | None:
-        held = self._views.held_version(access.account_id, head.name)
-        return None if held is None else max(0, head.version - held)
+        version = self._views.cached_version(access.account_id, head.name)
+        return None if version is None else max(0, head.version - version)
 
-    def _daily(self, head: SourceHead) -> "Daily | asyncio.Task[Daily]":
+    def _daily(self, head: SourceHead) -> "DailyCounts | asyncio.Task[DailyCounts]":
         """Return a source's interactions by day, or the task that counts them."""
         today = int(self._clock() * 1000) // DAY_MS
-        known = self._counted.get(head.source_id)
-        if known is not None and known.day == today:
-            fresh = self._monotonic() - known.at <= COUNTS_LIFE_S
-            if fresh or known.version == head.interactions_version:
-                return known.daily
+        # Counts of yesterday begin a day too early, however fresh they are.
+        cached = self._totals.get(head.source_id)
+        if cached is not None and cached.day == today:
+            fresh = self._monotonic() - cached.at <= COUNTS_LIFE_S
+            if fresh or cached.version == head.interactions_version:
+                return cached.daily
         task = self._counting.get(head.source_id)
         if task is None:
             task = self._counting[head.source_id] = asyncio.create_task(self._count(head, today))
         return task
 
-    async def _count(self, head: SourceHead, today: int) -> Daily:
+    async def _count(self, head: SourceHead, today: int) -> DailyCounts:
+        """Count a source's interactions of the last `DAYS` days, and remember the counts."""
         first = today - DAYS + 1
         try:
             rows = await self._database.in_thread(
-                self._database.storage.interactions_by_day,
+                self._database.storage.people.count_by_day,
                 head.source_id,
                 since=first * DAY_MS,
                 limit=MAX_COUNTED,
             )
         finally:
+            # After a failure, too: the next page tries again.
             del self._counting[head.source_id]
         found = dict(rows)
         counts = [found.get(first + day, 0) for day in range(DAYS)]
-        daily = Daily(first_day=first, counts=counts, complete=sum(found.values()) < MAX_COUNTED)
-        if len(self._counted) >= MAX_COUNTS:
-            self._counted.clear()
-        self._counted[head.source_id] = _Counted(head.interactions_version, today, self._monotonic(), daily)
+        daily = DailyCounts(first_day=first, counts=counts, complete=sum(found.values()) < MAX_COUNTED)
+        if len(self._totals) >= MAX_COUNTS:
+            self._totals.clear()
+        self._totals[head.source_id] = _DailyTotals(head.interactions_version, today, self._monotonic(), daily)
         return daily
 
 
-def _result(counted: "Daily | asyncio.Task[Daily]") -> Daily | None:
-    if isinstance(counted, Daily):
+def _result(counted: "DailyCounts | asyncio.Task[DailyCounts]") -> DailyCounts | None:
+    if isinstance(counted, DailyCounts):
         return counted
-    # What failed is told by the page's other reads, and by the log where nothing else does.
+    # The page's other reads report the same failure; a count alone is not worth an error.
     return counted.result() if counted.done() and counted.exception() is None else None
 
 
-def _page(pieces: Sequence[Labelled]) -> Found:
-    return Found(pieces=pieces[:PAGE], after=pieces[PAGE - 1].id if len(pieces) > PAGE else None)
+def _page(pieces: Sequence[LabelledPiece]) -> PiecePage:
+    return PiecePage(pieces=pieces[:PAGE], after=pieces[PAGE - 1].id if len(pieces) > PAGE else None)

@@ -1,8 +1,8 @@
-"""How do editors steer a source? Its whitelist, its blacklist and its settings."""
+"""Curation: the whitelist, the blacklist and the settings with which editors steer a source."""
 
 from collections.abc import Sequence
 
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import ListKind, SourceSettings
 from penchant.service.access import Access
@@ -13,7 +13,7 @@ from penchant.wire import encode_settings
 class Curation:
     """The lists and settings of sources."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: AsyncStorage) -> None:
         self._database = database
 
     @staticmethod

@@ -1,27 +1,45 @@
-"""Why is a piece in a list, and why not? Reasons for what is listed, and the place of any piece beside it."""
+"""Explanations: the reasons for what is listed, and the rank of any piece with what keeps it out of a list.
+
+A rank is found in this order, all from one view:
+
+    not in the view        unknown, or stored but not indexed yet
+    several hurdles        all are named, with no remedy: no single change helps
+    one hurdle             its remedy is tried out, and named only if the piece is then within ``take``
+    no hurdle              the rank, and "outranked" where it is past ``take``
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
-from penchant.index import offer_of
-from penchant.live.database import Database
+from penchant.index import Audience, offer_of
+from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Piece
+from penchant.model import MAX_TAKE, IndexedPiece
 from penchant.service.access import Access
 from penchant.service.hurdles import Hurdle
 from penchant.service.listings import Neighbourhood, Suggestions
-from penchant.service.recommend import PersonalQuery, Recommender, SimilarQuery
-from penchant.wire import ExplainedPiece, ExplainedResult, Likings, Place, Reason, RecommendationResult
+from penchant.service.recommend import PersonalResult, Recommender
+from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.shares import AccountShares
+from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult, StatedLikings
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+MAX_EXPLANATIONS = 2
+"""Explanations, and lists for many pieces, that a process works on at once, of an account one: they hold a thread."""
+EXPLANATION_WAIT_S = 5.0
+"""How long one more waits for its turn."""
 
 Listing: TypeAlias = Neighbourhood | Suggestions
 Listed: TypeAlias = RecommendationResult | ExplainedResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
-    """What one look at a list says of a piece; ``position`` counts from 1, ``None`` where hurdles keep it out."""
+class _ListPosition:
+    """The standing of a piece in a list; ``position`` counts from 1, ``None`` where hurdles keep it out."""
 
     hurdles: Sequence[Hurdle[Any]]
     position: int | None
@@ -32,21 +50,36 @@ class _Looked:
 class Explanations:
     """Lists with reasons, and the places of pieces that they do or do not show."""
 
-    def __init__(self, database: Database, recommender: Recommender) -> None:
+    def __init__(self, database: AsyncStorage, recommender: Recommender) -> None:
         self._database = database
         self._recommender = recommender
+        self._shares = AccountShares(
+            "explanations are being made", turns=MAX_EXPLANATIONS, of_account=1, wait_s=EXPLANATION_WAIT_S, pause=1.0
+        )
 
-    async def similar(self, view: View, query: SimilarQuery) -> ExplainedResult:
-        """Return the nearest pieces with reasons; raises as `Recommender.similar`."""
+    async def _in_turn(
+        self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Return ``function(…)``, run in a thread when it is the turn of the account whose source it is about."""
+        async with self._shares.turn(view.head.account_id):
+            return await self._database.in_thread(function, *args, **kwargs)
+
+    async def similar(self, view: View, query: SimilarRequest, audience: Audience | None = None) -> ExplainedResult:
+        """Return the nearest pieces with reasons, as `Recommender.similar`."""
         self._recommender.require_neighbours(view, query.piece_id)
-        return await self._database.in_thread(self._near, view, query, None)
+        return await self._in_turn(view, self._near, view, query, None, audience)
 
-    async def draft(self, view: View, query: SimilarQuery, draft: Piece) -> ExplainedResult:
+    async def draft(self, view: View, query: SimilarRequest, draft: IndexedPiece) -> ExplainedResult:
         """Return the neighbours that a piece would have, with reasons; ``query`` gives its id, blank for none."""
-        return await self._database.in_thread(self._near, view, query, draft)
+        return await self._in_turn(view, self._near, view, query, draft)
 
     async def similar_to_each(
-        self, view: View, queries: Sequence[SimilarQuery], *, explain: bool
+        self,
+        view: View,
+        queries: Sequence[SimilarRequest],
+        *,
+        explain: bool,
+        audience: Audience | None = None,
     ) -> list[Listed | UnknownPiece]:
         """Return the lists for several pieces, from one view; the error in the place of an unknown one.
 
@@ -54,23 +87,28 @@ class Explanations:
             TooFewPieces: the source has one piece only, and it is asked for.
         """
 
-        def each(query: SimilarQuery) -> Listed | UnknownPiece:
+        def each(query: SimilarRequest) -> Listed | UnknownPiece:
             try:
                 if not explain:
-                    return self._recommender.similar(view, query)
+                    return self._recommender.similar(view, query, audience)
                 self._recommender.require_neighbours(view, query.piece_id)
-                return self._near(view, query, None)
+                return self._near(view, query, None, audience)
             except UnknownPiece as error:
                 return error
 
-        return await self._database.in_thread(lambda: [each(query) for query in queries])
+        return await self._in_turn(view, lambda: [each(query) for query in queries])
 
-    async def recommend(self, view: View, query: PersonalQuery, likings: Likings | None = None) -> ExplainedResult:
-        """Return what a person may like, with reasons; with ``likings``, somebody of whom nothing else is known."""
+    async def recommend(
+        self, view: View, query: PersonalRequest, likings: StatedLikings | None = None
+    ) -> PersonalResult[ExplainedResult]:
+        """Return what a person may like, with reasons; with ``likings``, a person of whom these alone are known."""
         listing = await self._suggestions(view, query, likings)
-        return await self._database.in_thread(_explained, query.user_id if likings is None else None, listing)
+        whose = query.user_id if likings is None else None
+        return PersonalResult(await self._in_turn(view, _explained, whose, listing), listing.audience_version)
 
-    async def near(self, access: Access, view: View, query: SimilarQuery, piece_id: str) -> Place:
+    async def near(
+        self, access: Access, view: View, query: SimilarRequest, piece_id: str, audience: Audience | None = None
+    ) -> Place:
         """Return where any piece stands in the list of pieces near another, and why.
 
         Raises:
@@ -82,24 +120,31 @@ class Explanations:
             reason = Reason(code="same-piece", detail="A piece is never in its own list.", remedy=None)
             return _nowhere(query.piece_id, piece_id, reason)
 
+        # Of the same form as `_suggestions`, which reads storage and has to be awaited.
         async def listing(view: View, query: Any) -> Listing:
-            return Neighbourhood(self._recommender, view, query)
+            return Neighbourhood(self._recommender, view, query, audience=audience)
 
         return await self._placed(access, query.piece_id, piece_id, await listing(view, query), listing)
 
-    async def suited(self, access: Access, view: View, query: PersonalQuery, piece_id: str) -> Place:
+    async def suited(self, access: Access, view: View, query: PersonalRequest, piece_id: str) -> PersonalResult[Place]:
         """Return where any piece stands in the list of what a person may like, and why."""
         listing = await self._suggestions(view, query)
-        return await self._placed(access, query.user_id, piece_id, listing, self._suggestions)
+        place = await self._placed(access, query.user_id, piece_id, listing, self._suggestions)
+        return PersonalResult(place, listing.audience_version)
 
-    async def _suggestions(self, view: View, query: PersonalQuery, likings: Likings | None = None) -> Suggestions:
+    async def _suggestions(
+        self, view: View, query: PersonalRequest, likings: StatedLikings | None = None
+    ) -> Suggestions:
         history = await self._recommender.known(view, query, likings)
-        audience = await self._recommender.audience(view, history)
-        gathered = await self._database.in_thread(self._recommender.gather, view, query, history, audience)
-        return Suggestions(self._recommender, view, query, gathered)
+        audience = await self._recommender.audience(view, history, query.min_audience_version)
+        # In turn only now: what comes before waits for storage, and would keep a turn from others meanwhile.
+        gathered = await self._in_turn(view, self._recommender.gather, view, query, history, audience)
+        return Suggestions(self._recommender, view, query, gathered, audience.version)
 
-    def _near(self, view: View, query: SimilarQuery, draft: Piece | None) -> ExplainedResult:
-        listing = Neighbourhood(self._recommender, view, query, draft)
+    def _near(
+        self, view: View, query: SimilarRequest, draft: IndexedPiece | None, audience: Audience | None = None
+    ) -> ExplainedResult:
+        listing = Neighbourhood(self._recommender, view, query, draft, audience)
         return _explained(query.piece_id or None, listing)
 
     async def _placed(
@@ -113,7 +158,7 @@ class Explanations:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if piece_id not in listing.view.snapshot:
             return _nowhere(whose, piece_id, await self._missing(access, listing.view, piece_id))
-        looked = await self._database.in_thread(_look, listing, piece_id)
+        looked = await self._in_turn(listing.view, _look, listing, piece_id)
         take = listing.query.take
         rank = looked.position if looked.position is not None and looked.position <= take else None
         reasons: list[Reason] = []
@@ -129,13 +174,14 @@ class Explanations:
     async def _single(
         self, hurdle: Hurdle[Any], piece_id: str, take: int, again: Callable[[View, Any], Awaitable[Listing]]
     ) -> list[Reason]:
-        """Return the only hurdle with its remedy, tried out: it is told only where it brings the piece in."""
+        """Return the only hurdle; its remedy is tried out first, and named only where it brings the piece in."""
         change = hurdle.change
         reason = Reason(code=hurdle.code, detail=hurdle.detail, remedy=None)
         if change is None:
             return [reason]
+        # This makes a second list, in a turn of its own: a remedy is named only if it works.
         listing = await again(change.view, change.query)
-        then = await self._database.in_thread(_look, listing, piece_id)
+        then = await self._in_turn(listing.view, _look, listing, piece_id)
         if then.position is None:
             return [reason]
         if then.position > take:
@@ -147,8 +193,9 @@ class Explanations:
         unknown = Reason(code="unknown-piece", detail="The source has no piece with this id.", remedy=None)
         try:
             head, body = await self._database.read(
-                self._database.storage.read_piece, access.account_id, view.head.name, piece_id
+                self._database.storage.pieces.read, access.account_id, view.head.name, piece_id
             )
+        # An explanation is still true of the view: without storage it only says less.
         except (StorageUnavailable, UnknownSource):
             return unknown
         if body is None:
@@ -157,20 +204,22 @@ class Explanations:
         return Reason(code="not-yet-indexed", detail=detail, remedy={"min-version": head.version})
 
 
-def _look(listing: Listing, piece_id: str) -> _Looked:
+def _look(listing: Listing, piece_id: str) -> _ListPosition:
     """Look at a list for a piece that its source has."""
     offer = offer_of(listing.view.snapshot, piece_id)
     if offer is None:
         raise UnknownPiece("The source has no piece with this id.")
     hurdles = listing.hurdles(piece_id, offer)
     position = None if hurdles else _position(listing, piece_id)
+    # Rules such as the whitelist have moved only what a list can show at its longest.
     shown = position is not None and position <= MAX_TAKE
     why = listing.why(piece_id, shown=shown)
-    return _Looked(hurdles=hurdles, position=position, score=listing.score(piece_id), why=why)
+    return _ListPosition(hurdles=hurdles, position=position, score=listing.score(piece_id), why=why)
 
 
 def _position(listing: Listing, piece_id: str) -> int:
     """Return the place, from 1, of a piece that nothing keeps out."""
+    # In the list its order counts, with whitelist and diversity; behind its end only scores do.
     ids = [each for each, _ in listing.entries]
     return ids.index(piece_id) + 1 if piece_id in ids else listing.ahead(piece_id) + 1
 

@@ -1,6 +1,14 @@
-"""Is a catalogue well? Its findings, made in a thread of their own, at leisure, and kept for as long as it stays.
+"""Health of catalogues: findings made in a thread of their own, at leisure, kept as long as a source stays as it is.
 
-Nobody waits for them: who asks gets what is known by then, and is told how far it is.
+Requests never wait for findings: they get what is found by then, with how far it is. The event loop and the one
+thread share what a source is in, by its version:
+
+    event loop                          thread
+    findings(): kept, waiting   ----->  takes it from the waiting ones, the accounts in turn
+    findings(): as they are     <-----  keeps the vocabulary's findings, then the unreached ones chunk by chunk
+    _forget(): kept no longer   ----->  stops at the next chunk; keeps nothing of it
+
+A source is forgotten when it has a newer version, or when its account or all together have too many.
 """
 
 import threading
@@ -10,16 +18,20 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from penchant.index import Filter, Reach, Vocabulary, vocabulary
+from penchant.index import Filter, Reach, VocabularyFindings, vocabulary
 from penchant.live.views import View
 from penchant.telemetry import Metrics, logger
 
-MAX_KEPT = 8
+MAX_KEPT = 64
 """Sources whose findings are kept: some hundred examples each."""
+KEPT_OF_ACCOUNT = 8
+"""Of these, sources of one account; for so many it waits, too, and each holds a view for as long."""
 MAX_LISTS = 100_000
 """Lists that are looked at for pieces that no list leads to: a minute's work."""
 MAX_S = 60.0
 """How long that may take."""
+LEAST_S = 10.0
+"""How long it may take where another account waits for its turn."""
 CHUNK = 10
 """Lists between two looks at the clock."""
 PAUSE_SHARE = 1.0
@@ -27,7 +39,7 @@ PAUSE_SHARE = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unreached:
+class UnreachedPieces:
     """Pieces that none of the lists looked at leads to: examples, how many, and of how many lists."""
 
     pieces: Sequence[str]
@@ -44,11 +56,11 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What is known of a catalogue's health at a version; ``None`` for what is still being found out."""
+    """Findings about a catalogue's health at a version; ``None`` for those that are still being made."""
 
     version: int
-    vocabulary: Vocabulary | None = None
-    unreached: Unreached | None = None
+    vocabulary: VocabularyFindings | None = None
+    unreached: UnreachedPieces | None = None
     failed: bool = False
 
     @property
@@ -57,12 +69,12 @@ class Findings:
         return self.failed or (self.unreached is not None and self.unreached.done)
 
 
-_Place = tuple[int, int, int, int]
-"""A source with incarnation, epoch and version."""
+_Place = tuple[int, int, int, int, int]
+"""An account, and a source of it with incarnation, epoch and version."""
 
 
-class Health:
-    """Finds out how catalogues are, one after the other."""
+class CatalogueHealth:
+    """Finds out how catalogues are, one after the other, the accounts in turn."""
 
     def __init__(self, metrics: Metrics, *, clock: Callable[[], float] = time.time) -> None:
         self._metrics = metrics
@@ -70,6 +82,9 @@ class Health:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-health")
         self._stopping = threading.Event()
         self._kept: OrderedDict[_Place, Findings] = OrderedDict()
+        self._waiting: OrderedDict[int, OrderedDict[_Place, View]] = OrderedDict()
+        self._turn = 0
+        self._lock = threading.Lock()
 
     def close(self) -> None:
         """Stop what is under way, and wait for its end, some milliseconds."""
@@ -77,22 +92,49 @@ class Health:
         self._thread.shutdown(cancel_futures=True)
 
     def findings(self, view: View) -> Findings:
-        """Return what is known of a source as it stands; asked for the first time, it is looked at from now on."""
+        """Return the findings so far about a source at its version; the first call for a version begins the work."""
         head = view.head
-        place = (head.source_id, head.incarnation, head.epoch, head.version)
+        place = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
         known = self._kept.get(place)
         if known is None:
-            for other in [each for each in self._kept if each[0] == head.source_id]:
-                del self._kept[other]
+            # Another version of the same source, whose place this one takes.
+            for other in [each for each in self._kept if each[:2] == place[:2]]:
+                self._forget(other)
             known = self._kept[place] = Findings(version=head.version)
-            while len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)
-            self._thread.submit(self._find_out, view, place)
+            own = [each for each in self._kept if each[0] == head.account_id]
+            # Oldest first. An account with too many loses its own before others lose theirs.
+            for other in own[:-KEPT_OF_ACCOUNT] or list(self._kept)[:-MAX_KEPT]:
+                self._forget(other)
+            with self._lock:
+                self._waiting.setdefault(head.account_id, OrderedDict())[place] = view
+            # One call for each view; after some were forgotten, the last calls find none.
+            self._thread.submit(self._find_out_next)
         return known
 
+    def _forget(self, place: _Place) -> None:
+        del self._kept[place]
+        with self._lock:
+            self._waiting.get(place[0], OrderedDict()).pop(place, None)
+
+    def _find_out_next(self) -> None:
+        """Find out about the source that waits longest of the account whose turn it is."""
+        with self._lock:
+            accounts = [account for account, views in self._waiting.items() if views]
+            if not accounts:
+                return
+            # Another account than the last time, if one waits; the accounts themselves go round.
+            self._turn = next((account for account in accounts if account != self._turn), accounts[0])
+            place, view = self._waiting[self._turn].popitem(last=False)
+            self._waiting.move_to_end(self._turn)
+            if not self._waiting[self._turn]:
+                del self._waiting[self._turn]
+        self._find_out(view, place)
+
+    def _others_wait(self, account: int) -> bool:
+        with self._lock:
+            return any(views and other != account for other, views in self._waiting.items())
+
     def _find_out(self, view: View, place: _Place) -> None:
-        if place not in self._kept:
-            return
         try:
             if self._keep(place, Findings(version=view.head.version, vocabulary=vocabulary(view.snapshot))):
                 self._look(view, place)
@@ -102,21 +144,25 @@ class Health:
             self._keep(place, Findings(version=view.head.version, failed=True))
 
     def _look(self, view: View, place: _Place) -> None:
-        shown = Filter(moment=int(self._clock() * 1000), hidden=view.hidden)
+        """Look at a view's lists for pieces that none leads to, within bounds of time, pausing after each chunk."""
+        shown = Filter(moment=int(self._clock() * 1000), blacklisted=view.blacklisted)
         reach = Reach(
             snapshot=view.snapshot, shown=shown, category_weights=view.settings.category_weights, most=MAX_LISTS
         )
-        deadline = time.monotonic() + MAX_S
+        begun = time.monotonic()
         more = True
-        while more and time.monotonic() < deadline and place in self._kept:
+        while more and place in self._kept:
+            if time.monotonic() - begun > (LEAST_S if self._others_wait(place[0]) else MAX_S):
+                break
             started = time.monotonic()
             more = reach.look(CHUNK)
             self._keep_unreached(place, _unreached(reach, done=False))
+            # Wait out the pause, unless the process stops meanwhile.
             if self._stopping.wait((time.monotonic() - started) * PAUSE_SHARE):
                 return
         self._keep_unreached(place, _unreached(reach, done=True))
 
-    def _keep_unreached(self, place: _Place, unreached: Unreached) -> None:
+    def _keep_unreached(self, place: _Place, unreached: UnreachedPieces) -> None:
         known = self._kept.get(place)
         if known is not None:
             self._keep(place, replace(known, unreached=unreached))
@@ -129,7 +175,7 @@ class Health:
         return True
 
 
-def _unreached(reach: Reach, *, done: bool) -> Unreached:
-    """Return what is known by now; before the end only how far it is, since to count costs a pass over all ids."""
+def _unreached(reach: Reach, *, done: bool) -> UnreachedPieces:
+    """Return the progress so far, at the end with the pieces: to count those costs a pass over all ids."""
     pieces, count = reach.unreached() if done else ([], 0)
-    return Unreached(pieces=pieces, count=count, lists=reach.looked_at, of=reach.snapshot.piece_count, done=done)
+    return UnreachedPieces(pieces=pieces, count=count, lists=reach.looked_at, of=reach.snapshot.piece_count, done=done)

@@ -1,24 +1,25 @@
-"""What keeps a piece out of every list of its kind, and which one change takes that away?"""
+"""Hurdles: what keeps a piece out of every list of its kind, and the one change that removes each."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from penchant.index import Offer
+from penchant.index import Availability
 from penchant.live.views import View
 from penchant.model import DAY_MS
-from penchant.service.recommend import PersonalQuery, SimilarQuery, moment_of
+from penchant.service.recommend import moment_of
+from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import format_timestamp
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The UTC days that can be written as YYYY-MM-DD: of the years 1 to 9999."""
 
-Query = TypeVar("Query", SimilarQuery, PersonalQuery)
+Query = TypeVar("Query", SimilarRequest, PersonalRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(Generic[Query]):
-    """A change of what is asked or stored: how it is told, and what would be asked of what after it."""
+class Remedy(Generic[Query]):
+    """A change of the request or of what is stored: its JSON, and the view and query that it leads to."""
 
     remedy: Mapping[str, Any]
     view: View
@@ -31,73 +32,77 @@ class Hurdle(Generic[Query]):
 
     code: str
     detail: str
-    change: Change[Query] | None = None
+    change: Remedy[Query] | None = None
 
 
-def common_hurdles(view: View, query: Query, piece_id: str, offer: Offer, now: int) -> Iterator[Hurdle[Query]]:
-    """Yield what keeps a piece out of lists for pieces and for people alike."""
-    if piece_id in view.hidden:
+def common_hurdles(view: View, query: Query, piece_id: str, offer: Availability, now: int) -> Iterator[Hurdle[Query]]:
+    """Yield the hurdles that lists for pieces and for people have in common."""
+    if piece_id in view.blacklisted:
         yield Hurdle(
             code="blacklisted",
             detail="The piece is on the blacklist.",
-            change=Change(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
+            change=Remedy(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
         )
     if piece_id in query.exclude:
         query_with = replace(query, exclude=query.exclude - {piece_id})
         yield Hurdle(
             code="excluded",
             detail="The request excludes the piece.",
-            change=Change(remedy={"remove": "exclude"}, view=view, query=query_with),
+            change=Remedy(remedy={"remove": "exclude"}, view=view, query=query_with),
         )
     if query.catalogs is not None and not query.catalogs.intersection(offer.catalogs):
         yield _outside(view, query, offer)
+    # The list's own ``now``: by a later one a window might be closed that was open for the list.
     moment = moment_of(query.at, now)
     if not _is_open(offer, moment):
         yield _closed(view, query, offer, now)
 
 
 def _without(view: View, piece_id: str) -> View:
-    """Return the view with a piece off the blacklist."""
+    """Return the view as it would be without a piece on the blacklist."""
     blacklist = tuple(each for each in view.blacklist if each != piece_id)
-    return replace(view, blacklist=blacklist, hidden=frozenset(blacklist))
+    return replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
 
 
-def _outside(view: View, query: Query, offer: Offer) -> Hurdle[Query]:
+def _outside(view: View, query: Query, offer: Availability) -> Hurdle[Query]:
     if not offer.catalogs:
-        change = Change(remedy={"remove": "catalogs"}, view=view, query=replace(query, catalogs=None))
+        # Whatever catalogs are requested, they cannot show it: only a request without catalogs can.
+        change = Remedy(remedy={"remove": "catalogs"}, view=view, query=replace(query, catalogs=None))
         return Hurdle(code="catalog", detail="The piece is in no catalog.", change=change)
-    change = Change(
+    change = Remedy(
         remedy={"catalogs": list(offer.catalogs)}, view=view, query=replace(query, catalogs=frozenset(offer.catalogs))
     )
     return Hurdle(code="catalog", detail="The piece is in none of the catalogs asked for.", change=change)
 
 
-def _closed(view: View, query: Query, offer: Offer, now: int) -> Hurdle[Query]:
+def _closed(view: View, query: Query, offer: Availability, now: int) -> Hurdle[Query]:
     begins, ends = offer.available_from, offer.available_until
     until = "" if ends is None else f" until {format_timestamp(ends)}"
     detail = f"The piece is shown from {format_timestamp(begins)}{until}."
+    # The simplest change first: to ask for now.
     if query.at is not None and _is_open(offer, now):
-        change = Change(remedy={"remove": "at"}, view=view, query=replace(query, at=None))
+        change = Remedy(remedy={"remove": "at"}, view=view, query=replace(query, at=None))
         return Hurdle(code="window", detail=detail, change=change)
     for day in _days_near(offer, moment_of(query.at, now)):
         at = day * DAY_MS + DAY_MS - 1
         if FIRST_DAY <= day <= LAST_DAY and _is_open(offer, moment_of(at, now)):
             remedy = {"at": format_timestamp(at)[:10]}
             return Hurdle(
-                code="window", detail=detail, change=Change(remedy=remedy, view=view, query=replace(query, at=at))
+                code="window", detail=detail, change=Remedy(remedy=remedy, view=view, query=replace(query, at=at))
             )
     return Hurdle(code="window", detail=detail)
 
 
-def _days_near(offer: Offer, moment: int) -> tuple[int, ...]:
+def _days_near(offer: Availability, moment: int) -> tuple[int, ...]:
     """Return the days on which the window may be open that are nearest to a moment outside of it."""
     first = offer.available_from // DAY_MS
     if moment < offer.available_from:
         # At the end of the first day; where that is today, "now" is meant by it and the next day serves.
         return first, first + 1
+    # The last day that ends before the window does: a day stands for its last millisecond.
     return () if offer.available_until is None else (offer.available_until // DAY_MS - 1,)
 
 
-def _is_open(offer: Offer, moment: int) -> bool:
+def _is_open(offer: Availability, moment: int) -> bool:
     ends = offer.available_until
     return offer.available_from <= moment and (ends is None or moment < ends)

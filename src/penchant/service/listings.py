@@ -1,22 +1,30 @@
-"""What can be said of a list's entries, and of any piece beside it? One class for each kind of list.
+"""Listings: score, rank, hurdles and reasons of a list's entries and of any other piece; one class for each kind.
 
 Each computes from one view; nothing is read or awaited here. A search is made once, a full scan only where a piece is
 not among those that a list can show.
+
+A scan orders pieces by a whole number, its key, the least one first: a distance, or an s with its sign turned. So
+"how many are ahead" is one comparison of keys, with the tie rule of the search itself.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from msgspec import UNSET, UnsetType
+
 from penchant.index import (
     DISTANCE_SCALE,
-    Asked,
-    Liked,
-    Offer,
-    Parts,
+    LEAST_PEOPLE,
+    Audience,
+    AudienceShares,
+    Availability,
+    LikeShare,
     Scan,
-    SeedShare,
+    ScoreParts,
+    SimilarityQuery,
     TermShare,
     blended_parts,
     count_ahead,
@@ -27,10 +35,11 @@ from penchant.index import (
     tellable,
 )
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Algorithm, Piece
-from penchant.ranking import SCORE_SCALE, Ranked
-from penchant.service.hurdles import Change, Hurdle, common_hurdles
-from penchant.service.recommend import Gathered, PersonalQuery, Recommender, SimilarQuery
+from penchant.model import MAX_TAKE, Basis, IndexedPiece
+from penchant.ranking import SCORE_SCALE, RankedPiece
+from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
+from penchant.service.recommend import RecommendationInputs, Recommender, scan_near
+from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
     KeywordShare,
     MovingRule,
@@ -38,65 +47,87 @@ from penchant.wire import (
     PersonalWhy,
     PieceShare,
     SimilarWhy,
+    TermRest,
 )
+
+MAX_NAMED_TERMS = 1_000
+"""Terms that an explanation names; the rest is summed up."""
 
 Entry = tuple[str, float]
 """A piece and its score."""
+_CONTENT_PART = {Basis.CONTENT: 1.0, Basis.AUDIENCE: 0.0, Basis.BOTH: 0.5}
+"""How much of a similarity the keywords are."""
+_NOTHING_IN_COMMON = {
+    Basis.CONTENT: "The two pieces share no keyword that counts.",
+    Basis.AUDIENCE: "That people like the one says nothing for the other.",
+    Basis.BOTH: "The two pieces share no keyword that counts, and likes of the one say nothing for the other.",
+}
 
 
 class Neighbourhood:
-    """The list of pieces near a piece, or near a draft, whose own id is that of ``query``."""
+    """The list of pieces near a piece, or near a draft, whose own id is that of ``query``.
 
-    def __init__(self, recommender: Recommender, view: View, query: SimilarQuery, draft: Piece | None = None) -> None:
+    ``audience`` is there where the list goes by it.
+    """
+
+    def __init__(
+        self,
+        recommender: Recommender,
+        view: View,
+        query: SimilarRequest,
+        draft: IndexedPiece | None = None,
+        audience: Audience | None = None,
+    ) -> None:
         self.view = view
         self.query = query
         self._recommender = recommender
         self._draft = draft
+        self._audience = audience
+        # Scans are remembered: hurdles, score and rank of a piece are asked for one after the other.
         self._keys: dict[str, int | None] = {}
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
-        return [(each.id, each.distance) for each in self._recommender.neighbours(self.view, self.query, self._draft)]
+        found = self._recommender.neighbours(self.view, self.query, self._draft, self._audience)
+        return [(each.id, each.distance) for each in found]
 
     @cached_property
-    def _asked(self) -> Asked:
+    def _asked(self) -> SimilarityQuery:
         query, weights = self.query, self.view.settings.category_weights
         if self._draft is not None:
-            return Asked.of_draft(self._draft, query.algorithm, weights)
+            return SimilarityQuery.of_draft(self._draft, query.algorithm, weights)
         return self.view.snapshot.asked(query.piece_id, query.algorithm, weights)
+
+    @cached_property
+    def _scan(self) -> Scan:
+        return scan_near(self.query, self._asked, self._audience)
 
     def score(self, piece_id: str) -> float:
         """Return the distance of any piece, as the list would show it; 1 where nothing is in common."""
         key = self._key(piece_id)
-        return 1.0 if key is None else key / DISTANCE_SCALE
+        return 1.0 if key is None else max(0, key) / DISTANCE_SCALE
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are nearer than one that could be shown."""
         shown = self._recommender.shown_near(self.view, self.query, but=self.query.piece_id)
         key = self._key(piece_id)
-        return 0 if key is None else count_ahead(self.view.snapshot, piece_id, key, shown, self._asked.scan)
+        # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
+        return 0 if key is None else count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
 
-    def hurdles(self, piece_id: str, offer: Offer) -> list[Hurdle[SimilarQuery]]:
+    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
         now = self._recommender.now(self.view)
         found = list(common_hurdles(self.view, self.query, piece_id, offer, now))
         if self._key(piece_id) is None:
-            found.append(self._nothing_in_common())
+            detail = _NOTHING_IN_COMMON[self.query.by]
+            found.append(Hurdle(code="nothing-in-common", detail=detail))
         return found
 
     def _key(self, piece_id: str) -> int | None:
         if piece_id not in self._keys:
-            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self._asked.scan)
+            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self._scan)
         return self._keys[piece_id]
-
-    def _nothing_in_common(self) -> Hurdle[SimilarQuery]:
-        code, detail = "nothing-in-common", "The two pieces share no keyword that counts."
-        if self._asked.algorithm is Algorithm.JACCARD:
-            return Hurdle(code=code, detail=detail)
-        query = replace(self.query, algorithm=Algorithm.JACCARD)
-        change = Change(remedy={"algo": Algorithm.JACCARD.value}, view=self.view, query=query)
-        return Hurdle(code=code, detail=detail, change=change)
 
     def why(self, piece_id: str, *, shown: bool) -> SimilarWhy:
         """Return what makes a piece similar, and, of one that is shown, what moved it."""
@@ -104,15 +135,37 @@ class Neighbourhood:
         other = self.view.snapshot.terms_of(piece_id)
         weights = self.view.settings.category_weights
         shares = similarity_shares(own or {}, other or {}, self._asked.algorithm, weights)
-        return SimilarWhy(terms=_told(shares), rules=_raised(self.view, piece_id) if shown else [])
+        part = _CONTENT_PART[self.query.by]
+        terms, rest = _named([each._replace(share=each.share * part) for each in shares] if part else [])
+        return SimilarWhy(
+            terms=terms,
+            rest=rest,
+            audience=self._audience_share(piece_id),
+            rules=_raised(self.view, piece_id) if shown else [],
+        )
+
+    def _audience_share(self, piece_id: str) -> float | UnsetType:
+        """Return what people add who like both pieces; not told of fewer than three."""
+        likes = None if self._audience is None else self._audience.shared_with(self.query.piece_id).likes_of(piece_id)
+        if likes is None or likes.people < LEAST_PEOPLE:
+            return UNSET
+        return min(1.0, likes.share) * (1 - _CONTENT_PART[self.query.by])
 
 
 class Suggestions:
     """The list of what a person may like."""
 
-    def __init__(self, recommender: Recommender, view: View, query: PersonalQuery, gathered: Gathered) -> None:
+    def __init__(
+        self,
+        recommender: Recommender,
+        view: View,
+        query: PersonalRequest,
+        gathered: RecommendationInputs,
+        audience_version: int = 0,
+    ) -> None:
         self.view = view
         self.query = query
+        self.audience_version = audience_version
         self._recommender = recommender
         self._gathered = gathered
         self._others: dict[str, int] = {}
@@ -123,7 +176,7 @@ class Suggestions:
         return [(each.id, each.score) for each in self._ranked]
 
     @cached_property
-    def _ranked(self) -> Sequence[Ranked]:
+    def _ranked(self) -> Sequence[RankedPiece]:
         return self._recommender.search(self.view, self.query, self._gathered)
 
     @cached_property
@@ -135,25 +188,28 @@ class Suggestions:
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""
-        return Ranked(piece_id, self._units(piece_id)).score
+        return RankedPiece(piece_id, self._units(piece_id)).score
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces suit better than one that could be shown."""
         key = -self._units(piece_id)
         return count_ahead(self.view.snapshot, piece_id, key, self._gathered.shown, self._scan)
 
-    def hurdles(self, piece_id: str, offer: Offer) -> list[Hurdle[PersonalQuery]]:
+    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
         view, query = self.view, self.query
-        found = list(common_hurdles(view, query, piece_id, offer, self._recommender.now(view)))
-        if piece_id in self._gathered.shown.seen - query.exclude:
-            change = Change(remedy={"include-seen": True}, view=view, query=replace(query, include_seen=True))
+        found = list(common_hurdles(view, query, piece_id, offer, self._gathered.history.now))
+        # What is omitted was seen or is excluded; where it is both, the exclusion is reported by `common_hurdles`.
+        if piece_id in self._gathered.shown.omitted - query.exclude:
+            change = Remedy(remedy={"include-seen": True}, view=view, query=replace(query, include_seen=True))
             found.append(Hurdle(code="seen", detail="The person knows the piece already.", change=change))
         if not query.fill and self._units(piece_id) <= 0:
-            change = Change(remedy={"fill": True}, view=view, query=replace(query, fill=True))
+            change = Remedy(remedy={"fill": True}, view=view, query=replace(query, fill=True))
             found.append(
                 Hurdle(code="no-fill", detail="Nothing speaks for the piece: its s is 0 or less.", change=change)
             )
+        # Last, and alone: only of a piece that nothing else keeps out can it be said that the choice among the
+        # best left it out.
         if not found and self._is_passed_over(piece_id):
             found.append(self._passed_over(piece_id))
         return found
@@ -164,19 +220,22 @@ class Suggestions:
             return False
         return piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
 
-    def _passed_over(self, piece_id: str) -> Hurdle[PersonalQuery]:
+    def _passed_over(self, piece_id: str) -> Hurdle[PersonalRequest]:
+        """Return why a piece that is good enough is not listed: a limit per value, or else the diversity."""
         view, query, most = self.view, self.query, self.view.settings.max_per_value
         terms_of = view.snapshot.terms_of
         held = Counter(term for each in self._listed for term in terms_of(each) or ())
         own = [term for term in terms_of(piece_id) or () if term.category in most]
+        # Terms of the piece that as many listed pieces have as the limit of their category allows.
         full = [term for term in own if held[term] >= most[term.category]]
         if not full:
             detail = "The piece is too much like others of the list for the diversity asked for."
-            change = Change(remedy={"diversity": 0}, view=view, query=replace(query, diversity=0.0))
+            change = Remedy(remedy={"diversity": 0}, view=view, query=replace(query, diversity=0.0))
             return Hurdle(code="alike", detail=detail, change=change)
         category, keyword = full[0]
+        # A second limit may keep the piece out as well: then this remedy, tried out, fails and is not named.
         others = {name: number for name, number in most.items() if name != category}
-        change = Change(
+        change = Remedy(
             remedy={"remove": "maxPerValue", "category": category},
             view=replace(view, settings=replace(view.settings, max_per_value=others)),
             query=query,
@@ -189,12 +248,13 @@ class Suggestions:
         rules = []
         if shown:
             units = self._units(piece_id)
+            # The whitelist raises only what something speaks for; the others are listed to fill up.
             rules = _raised(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
             if piece_id in self._preferred:
                 rules.append(MovingRule(rule="diversity"))
-        return PersonalWhy(parts=_told_parts(self._parts(piece_id)), rules=rules)
+        return PersonalWhy(parts=_part_shares(self._parts(piece_id)), rules=rules)
 
-    def _parts(self, piece_id: str) -> Parts:
+    def _parts(self, piece_id: str) -> ScoreParts:
         snapshot, blended = self.view.snapshot, self._gathered.blended
         if blended is None:
             return overlap_parts(self._gathered.liked, snapshot.terms_of(piece_id) or {})
@@ -202,18 +262,18 @@ class Suggestions:
             snapshot, blended.person, blended.popular, blended.wanted, piece_id, liked=self._liked(piece_id)
         )
 
-    def _liked(self, piece_id: str) -> Liked:
+    def _liked(self, piece_id: str) -> AudienceShares:
         """Return part a of a piece with the liked pieces that it is owed to."""
         blended, found = self._gathered.blended, self.view.snapshot.find(piece_id)
         if blended is None or found is None or self._owed is None:
-            return Liked()
+            return AudienceShares()
         value = float(blended.alike[self.view.snapshot.parts.index(found[0])][found[1]])
-        return Liked(value=value, seeds=tuple(self._owed(piece_id)) if value else ())
+        return AudienceShares(value=value, likes=tuple(self._owed(piece_id)) if value else ())
 
     @cached_property
-    def _owed(self) -> Callable[[str], Sequence[SeedShare]] | None:
+    def _owed(self) -> Callable[[str], Sequence[LikeShare]] | None:
         blended = self._gathered.blended
-        return None if blended is None else blended.audience.owing(blended.seeds)
+        return None if blended is None else blended.audience.owing(blended.likes)
 
     @cached_property
     def _listed(self) -> Mapping[str, int]:
@@ -223,6 +283,7 @@ class Suggestions:
     def _preferred(self) -> frozenset[str]:
         """The pieces that diversity has put before better ones."""
         raised, found, best = set(self.view.whitelist), set(), -SCORE_SCALE
+        # From the end: a piece was preferred where a better one comes after it. Whitelisted ones have their own rule.
         for each in reversed(self._ranked if self.query.diversity else ()):
             if each.units < best and each.id not in raised:
                 found.add(each.id)
@@ -244,14 +305,28 @@ def _raised(view: View, piece_id: str) -> list[MovingRule]:
     return [MovingRule(rule="whitelist", position=view.whitelist.index(piece_id))]
 
 
-def _told(shares: Sequence[TermShare]) -> list[KeywordShare]:
-    return [KeywordShare(category=term.category, keyword=term.keyword, share=share) for term, share in shares]
+def _named(shares: Sequence[TermShare]) -> tuple[list[KeywordShare], TermRest | UnsetType]:
+    """Return the `MAX_NAMED_TERMS` shares that say most, in their order, and what the others add together."""
+    named = shares
+    rest: TermRest | UnsetType = UNSET
+    if len(shares) > MAX_NAMED_TERMS:
+        # The shares stay in their order: cut by size, not sorted. More than that many may be as large as the least.
+        least = sorted((abs(share) for _, share in shares), reverse=True)[MAX_NAMED_TERMS - 1]
+        named = [each for each in shares if abs(each.share) >= least][:MAX_NAMED_TERMS]
+        # Named ones subtracted within the sum, which rounds once: it adds up to the whole with them.
+        others = math.fsum([*(each.share for each in shares), *(-each.share for each in named)])
+        rest = TermRest(count=len(shares) - len(named), share=others)
+    return [KeywordShare(category=term.category, keyword=term.keyword, share=share) for term, share in named], rest
 
 
-def _told_parts(parts: Parts) -> list[PartShare]:
-    pieces = [PieceShare(id=seed.id, share=seed.share) for seed in tellable(parts.seeds)]
+def _part_shares(parts: ScoreParts) -> list[PartShare]:
+    pieces = [
+        PieceShare(id=like.id, share=like.share, through=UNSET if like.through is None else like.through)
+        for like in tellable(parts.likes)
+    ]
+    terms, rest = _named(parts.terms)
     return [
-        PartShare(part="content", share=parts.content, terms=_told(parts.terms)),
+        PartShare(part="content", share=parts.content, terms=terms, rest=rest),
         PartShare(part="audience", share=parts.audience, pieces=pieces),
         PartShare(part="popularity", share=parts.popularity),
         PartShare(part="new", share=parts.new),

@@ -1,28 +1,40 @@
-"""What is measured as it stands, rather than as it happens? Queues, connections, lag, checks of keys.
+"""Gauges of a process: queues, connections, index lag and key checks, read as they stand.
 
-Once a second, and whenever somebody asks, so that no request pays for it.
+Once a second, and whenever somebody asks, so that no request pays for it (D3 of docs/decisions.md).
 """
 
 import asyncio
+import time
+
+from prometheus_client import Counter
 
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
+from penchant.service.similar_answers import SimilarAnswers
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
 INTERVAL_S = 1.0
+TEXT_LIFE_S = 1.0
+"""How old the metrics in text may be: to make them costs as much as a hundred lists, and they need no key."""
 
 
-class Measuring:
+class GaugeUpdater:
     """Keeps the gauges of a process up to date."""
 
-    def __init__(self, storage: Storage, views: Views, access: AccessControl, metrics: Metrics) -> None:
+    def __init__(
+        self, storage: Storage, views: Views, access: AccessControl, answers: SimilarAnswers, metrics: Metrics
+    ) -> None:
         self._storage = storage
         self._views = views
-        self._access = access
         self._metrics = metrics
-        self._hits = 0
-        self._misses = 0
+        self._caches: list[tuple[AccessControl | SimilarAnswers, Counter]] = [
+            (access, metrics.key_checks),
+            (answers, metrics.similar_answers),
+        ]
+        self._counted = [(0, 0) for _ in self._caches]
+        self._text: asyncio.Future[bytes] | None = None
+        self._text_began = 0.0
 
     async def run(self) -> None:
         """Measure for ever, until cancelled."""
@@ -30,15 +42,28 @@ class Measuring:
             self.measure()
             await asyncio.sleep(INTERVAL_S)
 
+    async def text(self) -> bytes:
+        """Return the metrics in the Prometheus text form, as they were at most `TEXT_LIFE_S` ago."""
+        now = time.monotonic()
+        if self._text is None or now - self._text_began > TEXT_LIFE_S:
+            self.measure()
+            self._text_began = now
+            # In a thread, since it may read the files of all workers; whoever comes meanwhile waits for the same.
+            self._text = asyncio.ensure_future(asyncio.to_thread(self._metrics.render))
+        # Several wait for the same text: one that leaves must not end it for the others.
+        return await asyncio.shield(self._text)
+
     def measure(self) -> None:
-        """Measure now; in the event loop only, since what is counted is counted there."""
+        """Measure now; for the event loop only, since the caches count there."""
         metrics = self._metrics
-        for lane, (changes, size_bytes) in self._storage.queued.items():
+        for lane, (changes, size_bytes) in self._storage.upkeep.queued.items():
             metrics.queued_changes.labels(lane).set(changes)
             metrics.queued_bytes.labels(lane).set(size_bytes)
-        metrics.connections.set(self._storage.connections)
+        metrics.connections.set(self._storage.upkeep.connections)
         metrics.index_lag.set(self._views.lag)
-        access = self._access
-        metrics.key_checks.labels("hit").inc(access.hits - self._hits)
-        metrics.key_checks.labels("miss").inc(access.misses - self._misses)
-        self._hits, self._misses = access.hits, access.misses
+        for number, (cache, counter) in enumerate(self._caches):
+            # Caches count in plain numbers, which costs requests less; here only what came since is added.
+            hits, misses = self._counted[number]
+            counter.labels("hit").inc(cache.hits - hits)
+            counter.labels("miss").inc(cache.misses - misses)
+            self._counted[number] = (cache.hits, cache.misses)

@@ -1,22 +1,23 @@
-"""What do people do, and what is kept of them? Interactions recorded, listed, exported, erased."""
+"""People: what they did with the pieces of a source, recorded, listed, exported and erased.
 
+Each reading is one statement, so that nothing that is written meanwhile repeats or halves it.
+"""
+
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS, Interaction, InteractionType, NewInteraction
+from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
 from penchant.service.access import Access
 from penchant.storage import EraseUser, InteractionQuery, Outcome, RecordInteractions
 from penchant.telemetry import Metrics
 
-EXPORT_BATCH = 10_000
-"""Interactions that an export reads at a time."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class InteractionSelection:
     """Which of a person's interactions are listed."""
 
     piece_id: str | None = None
@@ -36,7 +37,7 @@ class People:
 
     def __init__(
         self,
-        database: Database,
+        database: AsyncStorage,
         views: Views,
         metrics: Metrics,
         *,
@@ -61,47 +62,46 @@ class People:
         self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates)
         return outcome
 
-    async def listed(self, view: View, user_id: str, selection: Selection) -> list[Interaction]:
-        """Return the selected interactions of a person, newest first."""
+    async def listed(self, view: View, user_id: str, selection: InteractionSelection) -> list[StoredInteraction]:
+        """Return the selected interactions of a person, newest first, all of one moment."""
         if selection.catalogs is None:
-            return await self._read(view, user_id, selection, skip=selection.skip, limit=selection.limit)
-        matching = [
-            interaction
-            for interaction in await self._everything(view, user_id, selection)
-            if view.snapshot.in_catalogs(interaction.piece_id, selection.catalogs)
-        ]
-        return matching[selection.skip : selection.skip + selection.limit]
+            return await self._database.promptly(self._read, view, self._query(view, user_id, selection))
+        query = self._query(view, user_id, selection, pages=False)
+        return await self._database.in_thread(self._read_in_catalogs, view, query, selection)
 
-    async def export(self, view: View, user_id: str) -> list[Interaction]:
-        """Return all that is stored of a person and not past its retention."""
-        return await self._everything(view, user_id, Selection())
+    async def export(self, view: View, user_id: str) -> list[StoredInteraction]:
+        """Return all that is stored of a person and not past its retention, all of one moment."""
+        query = self._query(view, user_id, InteractionSelection(), pages=False)
+        return await self._database.in_thread(self._read, view, query)
 
     async def erase(self, access: Access, source: str, user_id: str) -> Outcome:
-        """Delete all that is stored of a person."""
-        return await self._database.change(
+        """Delete all that is stored of a person, and begin to make lists that know nothing of it."""
+        outcome = await self._database.change(
             EraseUser(account_id=access.account_id, source=source, actor=access.key_id, user_id=user_id)
         )
+        self._views.refresh_soon(access.account_id, source)
+        return outcome
 
-    async def _everything(self, view: View, user_id: str, selection: Selection) -> list[Interaction]:
-        found: list[Interaction] = []
-        while True:
-            batch = await self._read(view, user_id, selection, skip=len(found), limit=EXPORT_BATCH)
-            found += batch
-            if len(batch) < EXPORT_BATCH:
-                return found
-
-    async def _read(
-        self, view: View, user_id: str, selection: Selection, *, skip: int, limit: int
-    ) -> list[Interaction]:
-        return await self._database.promptly(
-            self._database.storage.user_interactions,
-            view.head.source_id,
-            InteractionQuery(
-                user_id=user_id,
-                since=oldest_kept(view, self.now()),
-                piece_id=selection.piece_id,
-                type=selection.type,
-                limit=limit,
-                skip=skip,
-            ),
+    def _query(
+        self, view: View, user_id: str, selection: InteractionSelection, *, pages: bool = True
+    ) -> InteractionQuery:
+        return InteractionQuery(
+            user_id=user_id,
+            since=oldest_kept(view, self.now()),
+            piece_id=selection.piece_id,
+            type=selection.type,
+            limit=selection.limit if pages else None,
+            skip=selection.skip if pages else 0,
         )
+
+    def _read(self, view: View, query: InteractionQuery) -> list[StoredInteraction]:
+        return self._database.storage.people.list_interactions(view.head.source_id, query)
+
+    def _read_in_catalogs(
+        self, view: View, query: InteractionQuery, selection: InteractionSelection
+    ) -> list[StoredInteraction]:
+        """Return a page of those interactions whose piece is in one of the selected catalogs now."""
+        catalogs = selection.catalogs or frozenset()
+        # All are read in one statement and cut here: catalogs are known to the snapshot, not to the database.
+        matching = (each for each in self._read(view, query) if view.snapshot.in_catalogs(each.piece_id, catalogs))
+        return list(itertools.islice(matching, selection.skip, selection.skip + selection.limit))

@@ -1,21 +1,25 @@
-"""What would lists be like under other settings? Found out from a view that nobody else sees; nothing is stored."""
+"""Previews: lists as they would be under other settings, from a private view; nothing is stored."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penchant.errors import Fault, Overloaded, UnknownPiece
+from penchant.errors import Fault, PreviewTooLarge, UnknownPiece
 from penchant.index import Audience
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS, InteractionType, SourceSettings
-from penchant.service.recommend import PersonalQuery, Recommender, SimilarQuery
+from penchant.model import DAY_MS
+from penchant.service.recommend import Recommender
+from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.shares import AccountShares
 from penchant.wire import Move, PreviewedList, PreviewWish, RecommendedPiece, SettingsPreview
 
 MAX_PREVIEWS = 2
-"""Previews that a process makes at once: each may hold a thread for seconds, and others read in threads, too."""
+"""Previews that a process makes at once, of an account one: each may hold a thread for seconds."""
 PREVIEW_WAIT_S = 5.0
 """How long one more waits for its turn."""
+
+WEIGHED_BY = ("category_weights", "interaction_weights", "retention_days")
+"""Settings that change what a like says of other pieces, or which interactions count."""
 
 Content = list[RecommendedPiece]
 
@@ -23,43 +27,38 @@ Content = list[RecommendedPiece]
 class Previews:
     """Lists before and after a change that is not made."""
 
-    def __init__(self, database: Database, views: Views, recommender: Recommender) -> None:
+    def __init__(self, database: AsyncStorage, views: Views, recommender: Recommender) -> None:
         self._database = database
         self._views = views
         self._recommender = recommender
-        self._turns = asyncio.Semaphore(MAX_PREVIEWS)
+        self._shares = AccountShares(
+            "previews are being made", turns=MAX_PREVIEWS, of_account=1, wait_s=PREVIEW_WAIT_S, pause=1.0
+        )
 
     async def settings(self, view: View, wish: PreviewWish) -> SettingsPreview:
-        """Return the lists that were asked for as they are and as they would be.
+        """Return the requested lists as they are and as they would be.
 
         Raises:
             UnknownPiece: the source has no such piece; every fault has its pointer.
             TooFewPieces: the source has one piece only.
-            PreviewTooLarge: who likes what would have to be counted from too many interactions.
+            PreviewTooLarge: likes would have to be counted from too many interactions.
             Overloaded: too many previews are being made.
         """
-        _require_known(view, wish.pieces)
-        try:
-            async with asyncio.timeout(PREVIEW_WAIT_S):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise Overloaded("Too many previews are being made; ask again soon.", retry_after_s=1) from None
-        try:
+        _require_pieces(view, wish.pieces)
+        async with self._shares.turn(view.head.account_id):
             return await self._compared(view, wish)
-        finally:
-            self._turns.release()
 
     async def _compared(self, view: View, wish: PreviewWish) -> SettingsPreview:
         changed = await self._database.in_thread(changed_view, view, wish)
         views = (view, changed)
 
         def near(side: View, piece_id: str) -> Content:
-            return self._recommender.similar(side, SimilarQuery(piece_id=piece_id, take=wish.take)).content
+            return self._recommender.similar(side, SimilarRequest(piece_id=piece_id, take=wish.take)).content
 
         return SettingsPreview(
             pieces=[
-                _previewed(each, *[await self._database.in_thread(near, side, each) for side in views])
-                for each in wish.pieces
+                _previewed(piece_id, *[await self._database.in_thread(near, side, piece_id) for side in views])
+                for piece_id in wish.pieces
             ],
             users=await self._suited(views, wish) if wish.users else [],
         )
@@ -67,35 +66,44 @@ class Previews:
     async def _suited(self, views: tuple[View, View], wish: PreviewWish) -> list[PreviewedList]:
         """Return the lists for people, before and after."""
         recommender, promptly = self._recommender, self._database.promptly
+        now = recommender.now(views[0])
         histories = [
-            [await promptly(recommender.history, side, user_id, None) for user_id in wish.users] for side in views
+            [await promptly(recommender.history, side, user_id, None, now) for user_id in wish.users] for side in views
         ]
-        before = await recommender.audience(views[0], *histories[0])
-        audiences = (before, await self._audience(views, before))
+        # One moment for all lists: that of the first history, made from the same ``now`` as the others.
+        before = await recommender.audience(views[0], histories[0][0])
+        audiences = (before, await self._audience(views, before, now // DAY_MS))
 
-        async def listed(place: int, side: int) -> Content:
-            query = PersonalQuery(user_id=wish.users[place], take=wish.take)
-            known = histories[side][place]
-            result = await promptly(recommender.recommended, views[side], query, known, audiences[side])
+        async def listed(number: int, side: int) -> Content:
+            query = PersonalRequest(user_id=wish.users[number], take=wish.take)
+            history = histories[side][number]
+            result = await promptly(recommender.recommended, views[side], query, history, audiences[side])
             return result.content
 
         return [
-            _previewed(user_id, await listed(place, 0), await listed(place, 1))
-            for place, user_id in enumerate(wish.users)
+            _previewed(user_id, await listed(number, 0), await listed(number, 1))
+            for number, user_id in enumerate(wish.users)
         ]
 
-    async def _audience(self, views: tuple[View, View], before: Audience) -> Audience:
-        """Return who likes what after the change: counted anew where other interactions count."""
-        old, new = (each.settings for each in views)
-        if (_positive(old), old.retention_days) == (_positive(new), new.retention_days):
+    async def _audience(self, views: tuple[View, View], before: Audience, today: int) -> Audience:
+        """Return what people like after the change: counted and weighed anew where that may be something else."""
+        old, new = (view.settings for view in views)
+        if all(getattr(old, name) == getattr(new, name) for name in WEIGHED_BY):
             return before.apart()
-        return await self._views.audience_under(views[0], new, self._recommender.now(views[0]) // DAY_MS)
+        try:
+            return await self._views.audience_under(views[1], new, today)
+        except PreviewTooLarge:
+            if (old.positive_types, old.retention_days) != (new.positive_types, new.retention_days):
+                raise
+            # The same interactions count, so that only what likes say of other pieces stays as it is now.
+            return before.apart()
 
 
 def changed_view(view: View, wish: PreviewWish) -> View:
-    """Return the view as it would be after the changes wished for, sharing its pieces alone."""
+    """Return the view as it would be after the requested changes, sharing only its pieces."""
     settings = wish.settings(view.settings)
     blacklist = view.blacklist if wish.blacklist is None else wish.blacklist
+    # Norms depend on the weights: prepared apart, they do not push out those that requests need.
     snapshot = view.snapshot.apart()
     snapshot.prepare(settings.category_weights)
     return replace(
@@ -104,33 +112,29 @@ def changed_view(view: View, wish: PreviewWish) -> View:
         settings=settings,
         whitelist=view.whitelist if wish.whitelist is None else wish.whitelist,
         blacklist=blacklist,
-        hidden=frozenset(blacklist),
+        blacklisted=frozenset(blacklist),
     )
 
 
-def _previewed(asked: str, before: Content, after: Content) -> PreviewedList:
-    return PreviewedList(id=asked, before=before, after=after, moves=moves(before, after))
+def _previewed(list_id: str, before: Content, after: Content) -> PreviewedList:
+    return PreviewedList(id=list_id, before=before, after=after, moves=moves(before, after))
 
 
 def moves(before: Sequence[RecommendedPiece], after: Sequence[RecommendedPiece]) -> list[Move]:
     """Return the pieces whose rank differs: by their rank after, then those that are gone, by their rank before."""
-    old = {each.id: rank for rank, each in enumerate(before, start=1)}
-    new = {each.id: rank for rank, each in enumerate(after, start=1)}
-    ids = [*new, *(each for each in old if each not in new)]
-    found = [Move(id=each, before=old.get(each), after=new.get(each)) for each in ids]
-    return [move for move in found if move.before != move.after]
+    old = {piece.id: rank for rank, piece in enumerate(before, start=1)}
+    new = {piece.id: rank for rank, piece in enumerate(after, start=1)}
+    ids = [*new, *(piece_id for piece_id in old if piece_id not in new)]
+    ranks = [Move(id=piece_id, before=old.get(piece_id), after=new.get(piece_id)) for piece_id in ids]
+    return [move for move in ranks if move.before != move.after]
 
 
-def _positive(settings: SourceSettings) -> frozenset[InteractionType]:
-    return frozenset(kind for kind, weight in settings.interaction_weights.items() if weight > 0)
-
-
-def _require_known(view: View, pieces: Sequence[str]) -> None:
+def _require_pieces(view: View, pieces: Sequence[str]) -> None:
     detail = "The source has no piece with this id."
     faults = [
-        Fault(pointer=f"/pieces/{place}", detail=detail)
-        for place, each in enumerate(pieces)
-        if each not in view.snapshot
+        Fault(pointer=f"/pieces/{number}", detail=detail)
+        for number, piece_id in enumerate(pieces)
+        if piece_id not in view.snapshot
     ]
     if faults:
         raise UnknownPiece(f"{faults[0].pointer}: {detail}", faults=faults)

@@ -1,8 +1,11 @@
-"""How does a browser stay signed in without holding the key? By a token that holds the key's secret, masked.
+"""Sessions of signed-in browsers: tokens that hold a key's secret, masked, instead of the key itself.
 
-The mask comes from the hash that the database keeps of the secret. So whoever steals a token has no key, whoever
-reads the database can make no token, and every process and node understands it with nothing more to share. What a
-token says is right if the unmasked secret has that hash; a changed end, number or key gives another mask.
+The mask is derived from the hash that the database keeps of the secret. So a stolen token gives no key, a stolen
+database gives no token, and every process and node can read tokens without sharing more. A token is valid if the
+unmasked secret has that hash; changing its end, salt or key id changes the mask (D63 of docs/decisions.md).
+
+    token    key id . salt . ends at . seen at . secret XOR mask
+    mask     BLAKE2b, keyed with the secret's hash, of "salt.ends at.seen at"
 """
 
 import hashlib
@@ -13,14 +16,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penchant.errors import Unauthenticated
+from penchant.model import Scope
 from penchant.service.access import Access, AccessControl
 
 SESSION_S = 12 * 3600
-"""How long a browser stays signed in: a working day."""
+"""How long a browser stays signed in at most: a working day."""
+IDLE_S = 3600
+"""How long it stays signed in without a request."""
+RENEWED_AFTER_S = 300
+"""The age from which a token is replaced by the next request: not with each, so that pages in parallel agree."""
 _SALT_BYTES = 16
 _MASK = b"penchant mask"
 _PROOF = b"penchant proof"
-"""What the two uses of a hash are told apart by."""
+"""Personalisation of BLAKE2b, so that the mask and the proof are never the same bytes."""
 _MAX_SECRET = hashlib.blake2b.MAX_DIGEST_SIZE
 
 
@@ -31,6 +39,11 @@ class Session:
     access: Access
     token: str
     proof: str
+    session_id: str
+    ends_at: int
+    """The moment, in seconds since 1970, at which the session ends whatever is done."""
+    renewed: str | None = None
+    """The token to go on with, where this one is old."""
 
 
 class Sessions:
@@ -41,20 +54,23 @@ class Sessions:
         self._clock = clock
 
     async def begin(self, key: str) -> Session:
-        """Return a session of whoever has a key.
+        """Return a new session for the holder of a key.
 
         Raises:
             Unauthenticated: the key is unknown, revoked or expired.
         """
         access = await self._access.authenticate([key])
         secret = key.split("_")[2].encode()
+        # A mask is one digest, and has no more bytes.
         if len(secret) > _MAX_SECRET:
             raise Unauthenticated("The API key is not known.")
-        salt = secrets.token_hex(_SALT_BYTES)
-        until = int(self._clock()) + SESSION_S
-        mask = _keyed(await self._hash(access.key_id), _MASK, f"{salt}.{until}", len(secret))
-        token = f"{access.key_id}.{salt}.{until}.{_mixed(secret, mask).hex()}"
-        return await self.read(token)
+        now = int(self._clock())
+        stamp = f"{secrets.token_hex(_SALT_BYTES)}.{now + SESSION_S}.{now}"
+        return await self.read(_token(access.key_id, stamp, secret, await self._hash(access.key_id)))
+
+    async def end(self, session: Session) -> None:
+        """End a session: its tokens, copied ones as well, are worth nothing from now on."""
+        await self._access.end_session(session.session_id, session.ends_at * 1000)
 
     async def read(self, token: str) -> Session:
         """Return the session of a token.
@@ -63,10 +79,12 @@ class Sessions:
             Unauthenticated: it is none, or over, or its key is revoked or expired.
         """
         parts = token.split(".")
-        if len(parts) != 4 or not token.isascii() or not parts[2].isdecimal() or len(parts[2]) > 12:
+        if len(parts) != 5 or not token.isascii() or not all(_is_moment(part) for part in parts[2:4]):
             raise Unauthenticated("This browser is not signed in.")
-        key_id, salt, until, hidden = parts
-        if int(until) <= self._clock():
+        key_id, salt, ends_at, seen_at, hidden = parts
+        now = self._clock()
+        # Moments that were tampered with pass here, but change the mask: the secret then comes out wrong.
+        if min(int(ends_at), int(seen_at) + IDLE_S) <= now:
             raise Unauthenticated("The session is over; sign in again.")
         try:
             masked = bytes.fromhex(hidden)
@@ -75,9 +93,23 @@ class Sessions:
         if not 0 < len(masked) <= _MAX_SECRET:
             raise Unauthenticated("This browser is not signed in.")
         known = await self._hash(key_id)
-        secret = _mixed(masked, _keyed(known, _MASK, f"{salt}.{until}", len(masked)))
+        secret = _mixed(masked, _keyed(known, _MASK, f"{salt}.{ends_at}.{seen_at}", len(masked)))
+        # As a key in a header: so a revoked or expired key ends its sessions, too.
         access = await self._access.authenticate([f"pk_{key_id}_{secret.decode('latin-1')}"])
-        return Session(access=access, token=token, proof=_keyed(known, _PROOF, f"{salt}.{until}", 16).hex())
+        if access.scopes != frozenset(Scope):
+            raise Unauthenticated("This key is limited to some scopes; sign in with one that is not.")
+        # By the salt, which all tokens of a session share, renewed ones too.
+        if await self._access.is_session_ended(salt):
+            raise Unauthenticated("The session was ended; sign in again.")
+        is_old = now - int(seen_at) >= RENEWED_AFTER_S
+        return Session(
+            access=access,
+            token=token,
+            proof=_keyed(known, _PROOF, f"{salt}.{ends_at}", 16).hex(),
+            session_id=salt,
+            ends_at=int(ends_at),
+            renewed=_token(key_id, f"{salt}.{ends_at}.{int(now)}", secret, known) if is_old else None,
+        )
 
     async def _hash(self, key_id: str) -> bytes:
         record = await self._access.find(key_id)
@@ -86,8 +118,17 @@ class Sessions:
         return record.secret_hash
 
 
+def _is_moment(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 12
+
+
+def _token(key_id: str, stamp: str, secret: bytes, known: bytes) -> str:
+    """Return the token of a session whose id, end and last request a stamp has."""
+    return f"{key_id}.{stamp}.{_mixed(secret, _keyed(known, _MASK, stamp, len(secret))).hex()}"
+
+
 def is_same(given: str, expected: str) -> bool:
-    """Return whether two proofs are the same, in a time that tells nothing of them."""
+    """Return whether two proofs are equal, in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
 
 

@@ -1,7 +1,16 @@
-"""How many recommendation answers has an account had this month, and may it have another one?
+"""Monthly usage: how many recommendation answers an account has had, and whether its plan allows another one.
 
-The database holds what is counted; what is not counted into it yet lies in a file that all workers of a node
-share, so that a quota holds for them together. Several nodes may pass it by what they answer in a second.
+The database has what was counted so far. Answers since then are counted in a file that all workers of a node share,
+so that a quota holds for them together, and are moved into the database once a second. Several nodes may together
+pass a quota by what they answer in a second (D6 of docs/decisions.md). A slot of the file counts one account in one
+month:
+
+    pending   answers that the database has not been seen to hold: those since the last move, and those under way
+    moving    answers under way into the database: it may hold them already or not
+    settled   how often a move has arrived (kept in the table's first slot, for all slots together)
+
+So the true count lies between ``stored + pending - moving`` and ``stored + pending``, if nothing settled between
+reading ``stored`` and reading the slot.
 """
 
 import asyncio
@@ -13,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from penchant.errors import Overloaded, QuotaExceeded
-from penchant.live.database import Database
+from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.service.access import Access
 from penchant.service.counting import KEY, CountingTable
@@ -51,14 +60,14 @@ class Usage:
     the database: those, a second's at most, are forgotten rather than counted twice.
     """
 
-    def __init__(self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: AsyncStorage, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
 
     async def reserve(self, access: Access, answers: int = 1) -> Callable[[], None]:
-        """Count one answer, or several that are given together; call what is returned if none is given after all.
+        """Count one answer, or several that are given together; return the function that takes the count back.
 
         Raises:
             QuotaExceeded: the month's answers are used up.
@@ -73,60 +82,73 @@ class Usage:
         return functools.partial(self._add, slot, -answers)
 
     async def _reserve_within(self, slot: Slot, access: Access, quota: int, answers: int) -> None:
+        """Count answers if the quota certainly has room for them; wait while that is uncertain.
+
+        Raises:
+            QuotaExceeded: there is certainly no room.
+            Overloaded: it stays uncertain for `UNDECIDED_TIMEOUT_S`.
+        """
         cells = self._table.cells
         deadline = time.monotonic() + UNDECIDED_TIMEOUT_S
         while time.monotonic() < deadline:
+            # Storage cannot be read under the lock, which every request of every worker needs. So this is optimistic:
+            # look at the counter, read without the lock, and believe what was read only if the counter stands still.
             settled = cells[_SETTLED]
-            stored = await self._database.read(self._database.storage.usage, slot[0], _text(slot[1]))
+            stored = await self._database.read(self._database.storage.accounts.count_answers, slot[0], _text(slot[1]))
             with self._table:
                 # What arrived since ``stored`` was read is in neither of the two: read again.
                 if cells[_SETTLED] != settled:
                     continue
-                place = self._place(slot)
-                highest = stored + cells[place + _PENDING]
-                lowest = highest - cells[place + _MOVING]
+                offset = self._offset(slot)
+                highest = stored + cells[offset + _PENDING]
+                lowest = highest - cells[offset + _MOVING]
+                # Answers that are taken back after their move leave a negative number, which moves like any other:
+                # ``lowest`` is then the greater one.
                 if max(highest, lowest) + answers <= quota:
-                    cells[place + _PENDING] += answers
+                    cells[offset + _PENDING] += answers
                     return
             if min(highest, lowest) + answers > quota:
                 raise QuotaExceeded(
                     f"The plan {access.plan.name!r} allows {quota} recommendation requests a month.",
-                    retry_after_s=self._until_next_month(),
+                    retry_after_s=self._until_end_of(slot[1]),
                 )
+            # The quota lies between the two bounds, so that the answers under way decide: wait until they are settled.
             await asyncio.sleep(PAUSE_S)
         raise Overloaded("The month's answers are being counted.", retry_after_s=1)
 
     def _add(self, slot: Slot, answers: int) -> None:
         with self._table:
-            self._table.cells[self._place(slot) + _PENDING] += answers
+            self._table.cells[self._offset(slot) + _PENDING] += answers
 
-    def _place(self, slot: Slot) -> int:
-        """Return where an account's slot of a month begins, taking one if it has none; under the lock."""
+    def _offset(self, slot: Slot) -> int:
+        """Return the offset of an account's slot of a month, taking a free one if it has none; under the lock."""
         table = self._table
         cells = table.cells
         key = _number(slot)
-        place = table.find(key)
-        if place is not None:
-            return place
-        place = table.free(key, lambda at: not cells[at + _PENDING] and not cells[at + _MOVING])
-        if place is None:
+        offset = table.find(key)
+        if offset is not None:
+            return offset
+        # A slot with nothing pending can go: all that it ever counted is in the database.
+        offset = table.find_free(key, lambda at: not cells[at + _PENDING] and not cells[at + _MOVING])
+        if offset is None:
             raise Overloaded("Too many accounts ask at once.", retry_after_s=1)
         # In this order a process that is killed here leaves no slot with another's account.
-        cells[place + KEY] = 0
-        cells[place + _ACCOUNT], cells[place + _MONTH] = slot
-        cells[place + KEY] = key
-        return place
+        cells[offset + KEY] = 0
+        cells[offset + _ACCOUNT], cells[offset + _MONTH] = slot
+        cells[offset + KEY] = key
+        return offset
 
     async def flush(self) -> bool:
-        """Count what is pending into the database; return ``False`` where another process does it just now.
+        """Move the pending answers into the database; return ``False`` while another process does it.
 
-        What fails is kept for the next time.
+        What fails stays pending for the next time.
         """
         if not self._counting.try_win():
             return False
         try:
+            # The lock is won: what is moving now was left by a process that died with it.
             self._forget_interrupted()
-            await asyncio.gather(*map(self._move, self._table.where(_PENDING)))
+            await asyncio.gather(*map(self._move, self._table.find_filled(_PENDING)))
         finally:
             self._counting.close()
         return True
@@ -138,6 +160,7 @@ class Usage:
             while True:
                 await asyncio.sleep(USAGE_INTERVAL_S)
                 flushing = asyncio.create_task(self.flush())
+                # A move that is cancelled half-way would be taken for one of a process that died, and forgotten.
                 await asyncio.shield(flushing)
         finally:
             if flushing is not None:
@@ -151,11 +174,20 @@ class Usage:
         """Close the file that the workers share."""
         self._table.close()
 
-    async def _move(self, place: int) -> None:
+    async def _move(self, offset: int) -> None:
+        """Add a slot's pending answers to the database.
+
+        One turn of a slot, where 5 answers are pending and 2 more are given while the database works:
+
+            pending 5, moving 0   before
+            pending 5, moving 5   the lock is given up; the database has them or not
+            pending 7, moving 5   requests go on
+            pending 2, moving 0   settled; where the database failed: pending 7, moving 0
+        """
         cells = self._table.cells
         with self._table:
-            account_id, month = cells[place + _ACCOUNT], cells[place + _MONTH]
-            answers = cells[place + _MOVING] = cells[place + _PENDING]
+            account_id, month = cells[offset + _ACCOUNT], cells[offset + _MONTH]
+            answers = cells[offset + _MOVING] = cells[offset + _PENDING]
         try:
             if answers:
                 await self._database.change(AddUsage(account_id=account_id, month=_text(month), answers=answers))
@@ -163,27 +195,27 @@ class Usage:
             logger.exception("usage could not be counted yet")
             answers = 0
         with self._table:
-            self._settle(place, answers)
+            self._settle(offset, answers)
 
-    def _settle(self, place: int, answers: int) -> None:
+    def _settle(self, offset: int, answers: int) -> None:
         cells = self._table.cells
         # In this order a process that is killed here makes nothing count twice.
-        cells[place + _PENDING] -= answers
-        cells[place + _MOVING] = 0
+        cells[offset + _PENDING] -= answers
+        cells[offset + _MOVING] = 0
         cells[_SETTLED] += 1
 
     def _forget_interrupted(self) -> None:
-        """Give up what a process was counting when it was killed: nobody knows whether the database has it."""
+        """Give up what a process was moving when it was killed: it cannot be found out whether the database has it."""
         with self._table:
-            for place in self._table.where(_MOVING):
+            for offset in self._table.find_filled(_MOVING):
                 logger.warning("usage was being counted by a process that ended")
-                self._settle(place, self._table.cells[place + _MOVING])
+                self._settle(offset, self._table.cells[offset + _MOVING])
 
-    def _until_next_month(self) -> float:
-        now = datetime.fromtimestamp(self._clock(), UTC)
-        start = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-        following = start.replace(year=now.year + now.month // 12, month=now.month % 12 + 1)
-        return (following - now).total_seconds()
+    def _until_end_of(self, month: int) -> float:
+        """Return for how many seconds a month goes on: 0 where it ended while a request waited."""
+        year, number = divmod(month, 100)
+        following = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
+        return max(0.0, following.timestamp() - self._clock())
 
 
 @functools.lru_cache(maxsize=2)
@@ -199,4 +231,5 @@ def _text(month: int) -> str:
 @functools.lru_cache(maxsize=4_096)
 def _number(slot: Slot) -> int:
     """Return 63 bits for an account and month, never 0, the same in every process."""
+    # Shifted, since cells are signed; and 0 would look like a slot that was never taken.
     return int.from_bytes(hashlib.blake2b(repr(slot).encode(), digest_size=8).digest()) >> 1 or 1

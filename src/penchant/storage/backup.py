@@ -1,4 +1,4 @@
-"""How is an SQLite database copied into a file while it is served, and how does such a file become the database again?
+"""Backups of an SQLite database: copied into a file while it is served, and made the database again.
 
 A copy is written under a temporary name, checked, synced, and renamed: under its name there is never half a copy.
 """
@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import migrations
+from penchant.storage.foreign_objects import find_foreign_objects
 from penchant.storage.group_commit import now_ms
 from penchant.storage.schema import CONTENT, ERASURE_CODE, INTERACTIONS, accounts, counters, interactions, keys, sources
 from penchant.storage.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive
@@ -31,6 +32,8 @@ LOGS = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a file; of another file of this name it must not be left there."""
 DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 PRIMARY_CODE = 0xFF
+MAX_TOLD = 10
+"""Objects that an error names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ class SourceContents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class BackupContents:
     """What a file holds: its sources that are not deleted, by account and name, and its keys."""
 
     sources: tuple[SourceContents, ...]
@@ -52,7 +55,7 @@ class Contents:
     size_bytes: int
 
 
-def back_up(folder: Path, file: Path, *, replace: bool) -> Contents:
+def back_up(folder: Path, file: Path, *, replace: bool) -> BackupContents:
     """Write the database of a folder, as it is at this moment, into a file for its owner only.
 
     Raises:
@@ -74,14 +77,15 @@ def back_up(folder: Path, file: Path, *, replace: bool) -> Contents:
         return _examine(temporary)
 
 
-def restore(file: Path, folder: Path, *, replace: bool) -> Contents:
+def restore(file: Path, folder: Path, *, replace: bool) -> BackupContents:
     """Make a file that `back_up` wrote the database of a folder, under a new epoch of every source.
 
     The database that is there is replaced only if nobody has it open.
 
     Raises:
         Refused: there is a database and it may not be replaced, or it is in use.
-        StorageIncompatible: the file is damaged, no database of ours, or a newer release's.
+        StorageIncompatible: the file is damaged, no database of ours, a newer release's, or holds what no schema of
+            ours has, such as triggers.
         StorageUnavailable: it cannot be read, or the folder cannot be written.
     """
     database = folder / FILE_NAME
@@ -95,6 +99,7 @@ def restore(file: Path, folder: Path, *, replace: bool) -> Contents:
         with _written(database) as temporary:
             _copy(file, temporary)
             contents = _examine(temporary)
+            _refuse_foreign_objects(temporary)
             _raise_epochs(temporary)
             _give_up(database)
     return contents
@@ -132,7 +137,7 @@ def _written(file: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _claimed(temporary: Path) -> Iterator[None]:
-    """Hold an empty file that nobody else writes to; one that a killed writer has left is emptied.
+    """Hold an empty file that no other process writes to; one that a killed writer has left is emptied.
 
     Raises:
         Refused: another process writes to it.
@@ -193,13 +198,13 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in DAMAGED
 
 
-def _examine(file: Path) -> Contents:
+def _examine(file: Path) -> BackupContents:
     """Return what a copy holds.
 
     Raises:
         StorageIncompatible: it is damaged, no database of ours, or a newer release's.
     """
-    with closing(sqlite3.connect(file)) as checking:
+    with closing(_distrusting(file)) as checking:
         found = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
     if found != ["ok"]:
         raise StorageIncompatible(f"What should be copied is damaged: {' '.join(found[0].split())}")
@@ -207,15 +212,29 @@ def _examine(file: Path) -> Contents:
         if not migrations.is_current(connection) and not migrations.is_ours(connection):
             raise StorageIncompatible("The file holds an empty database.")
         rows = connection.execute(_SOURCES).all()
-        return Contents(
+        return BackupContents(
             sources=tuple(SourceContents(**row._mapping) for row in rows),  # noqa: SLF001  # its public name
             keys=connection.execute(select(func.count()).select_from(keys)).scalar_one(),
             size_bytes=file.stat().st_size,
         )
 
 
+def _refuse_foreign_objects(file: Path) -> None:
+    with closing(_distrusting(file)) as connection:
+        found = find_foreign_objects(connection)
+    if found:
+        raise StorageIncompatible(f"The file holds what no database of ours has: {', '.join(found[:MAX_TOLD])}.")
+
+
 def _engine(file: Path) -> Engine:
-    return create_engine("sqlite+pysqlite://", creator=lambda: sqlite3.connect(file), poolclass=NullPool)
+    return create_engine("sqlite+pysqlite://", creator=lambda: _distrusting(file), poolclass=NullPool)
+
+
+def _distrusting(file: Path) -> sqlite3.Connection:
+    """Open a copy whose schema may be of unknown origin: functions that it names may do nothing but compute."""
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA trusted_schema=OFF").fetchall()
+    return connection
 
 
 def _raise_epochs(file: Path) -> None:
@@ -227,13 +246,13 @@ def _raise_epochs(file: Path) -> None:
     raised = case((sources.c.epoch >= now, sources.c.epoch + 1), else_=now)
     with _engine(file).begin() as connection:
         connection.execute(update(sources).values(epoch=raised))
-    with closing(sqlite3.connect(file)) as connection:
+    with closing(_distrusting(file)) as connection:
         # Whoever has opened the folder but not yet the file relies on it.
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
 
 
 def _give_up(database: Path) -> None:
-    """Make sure that nobody has the database open that is to be replaced.
+    """Make sure that no process has the database open that is to be replaced.
 
     Leaving the write-ahead log needs the file for oneself alone: SQLite itself tells whether anybody has it open.
 

@@ -1,4 +1,4 @@
-"""How is a piece's body stored? As JSON, or compressed with a dictionary that was trained on its own source.
+"""Bodies of pieces as they are stored: JSON, or compressed with a dictionary trained on pieces of the same source.
 
 A dictionary holds text of pieces, so it is never shared between sources, and goes when a source is cleared. Every
 row names its codec, and a compressed one the dictionary that it needs.
@@ -20,13 +20,14 @@ TRAINED_FROM = 1_000
 SAMPLED = 400
 SAMPLE_BYTES = 512 * 1024
 DICTIONARY_BYTES = 32 * 1024
-"""What a dictionary is trained on, and its size: 30 ms, once for a source. Pieces of 27 keywords then take a third."""
+"""What a dictionary is trained on, and its size: 30 ms, once for a source. Pieces of 27 keywords then take a third
+(D33 of docs/decisions.md)."""
 LEVEL = 3
 FIRST_ID = 1 << 15
 LAST_ID = (1 << 31) - 1
 """Numbers that the format leaves to applications."""
 KEPT = 256
-"""Dictionaries kept ready to use, of whatever sources are asked for."""
+"""Dictionaries kept ready to use, of the sources used last."""
 
 
 class Dictionaries:
@@ -42,12 +43,13 @@ class Dictionaries:
         Raises:
             StorageIncompatible: it is not stored.
         """
-        place = (source, number)
+        name = (source, number)
         with self._guard:
-            known = self._kept.get(place)
-            if known is not None:
-                self._kept.move_to_end(place)
-                return known
+            cached = self._kept.get(name)
+            if cached is not None:
+                self._kept.move_to_end(name)
+                return cached
+        # Without the lock: of two threads that read the same one at once the later wins, and both are right.
         stored = connection.execute(
             select(dictionaries.c.bytes).where(
                 dictionaries.c.source_id == source, dictionaries.c.dictionary_id == number
@@ -56,9 +58,10 @@ class Dictionaries:
         if stored is None:
             raise StorageIncompatible(f"A stored piece needs the dictionary {number}, which is not stored.")
         made = zstandard.ZstdCompressionDict(bytes(stored))
+        # Once, here: otherwise every compressor would prepare the dictionary anew.
         made.precompute_compress(level=LEVEL)
         with self._guard:
-            self._kept[place] = made
+            self._kept[name] = made
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return made
@@ -67,10 +70,10 @@ class Dictionaries:
 class BodyReader:
     """Turns what is stored of a source into JSON, for one thread at a time."""
 
-    def __init__(self, connection: Connection, source: int, known: Dictionaries) -> None:
+    def __init__(self, connection: Connection, source: int, dictionaries: Dictionaries) -> None:
         self._connection = connection
         self._source = source
-        self._known = known
+        self._dictionaries = dictionaries
         self._decompressors: dict[int, zstandard.ZstdDecompressor] = {}
 
     def read(self, codec: int, body: bytes) -> bytes:
@@ -83,10 +86,11 @@ class BodyReader:
             return bytes(body)
         if codec != CODEC_ZSTD:
             raise StorageIncompatible(f"A stored piece has the codec {codec}, which this release does not know.")
+        # Which dictionary a body needs stands in its own frame, so that a source may have several.
         number = zstandard.get_frame_parameters(body).dict_id
         decompressor = self._decompressors.get(number)
         if decompressor is None:
-            dictionary = self._known.get(self._connection, self._source, number)
+            dictionary = self._dictionaries.get(self._connection, self._source, number)
             decompressor = self._decompressors[number] = zstandard.ZstdDecompressor(dict_data=dictionary)
         return decompressor.decompress(body)
 
@@ -94,21 +98,24 @@ class BodyReader:
 class BodyWriter:
     """Turns JSON into what is stored of a source; within the transaction that stores it."""
 
-    def __init__(self, connection: Connection, source: int, known: Dictionaries) -> None:
+    def __init__(self, connection: Connection, source: int, dictionaries: Dictionaries) -> None:
         self._connection = connection
         self._source = source
-        self._known = known
+        self._dictionaries = dictionaries
 
     def prepare(self, bodies: Sequence[bytes], live: int, version: int) -> None:
         """Train the source's dictionary if it has become large enough and has none."""
         if live < TRAINED_FROM or self._dictionary is not None:
             return
+        # The number is told from the version, which no other dictionary of the source was made at: readers keep
+        # dictionaries by it, and must never take one for another.
         number = FIRST_ID + version % (LAST_ID - FIRST_ID)
         trained = _trained([*bodies[:SAMPLED], *self._stored(SAMPLED - len(bodies))], number)
         if trained is None:
             return
         row = {"source_id": self._source, "dictionary_id": number, "bytes": trained}
         self._connection.execute(insert(dictionaries), row)
+        # The cached number is dropped, so that `write` finds the one just stored.
         del self._dictionary
 
     def write(self, bodies: Sequence[bytes]) -> tuple[int, Sequence[bytes]]:
@@ -116,7 +123,8 @@ class BodyWriter:
         number = self._dictionary
         if number is None:
             return CODEC_JSON, bodies
-        dictionary = self._known.get(self._connection, self._source, number)
+        # Read within this transaction, which alone sees a dictionary that it has just stored.
+        dictionary = self._dictionaries.get(self._connection, self._source, number)
         compressor = zstandard.ZstdCompressor(level=LEVEL, dict_data=dictionary)
         return CODEC_ZSTD, [compressor.compress(body) for body in bodies]
 

@@ -1,4 +1,4 @@
-"""Do two databases hold the same? Each table of each source is read in order on both sides, row by row."""
+"""Comparison of two databases: each table of each source is read in order on both sides, row by row."""
 
 import hashlib
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class TableComparison:
     """One table of one source (``source_id``; ``None``: of no source) on both sides.
 
     ``name`` is that of the account and the source.
@@ -43,11 +43,11 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether the two sides hold something else."""
+        """Whether the rows of the two sides differ."""
         return self.old != self.new
 
 
-def compare(old: AnyDatabase, new: AnyDatabase) -> Iterator[Comparison]:
+def compare(old: AnyDatabase, new: AnyDatabase) -> Iterator[TableComparison]:
     """Yield every table of every source, ascending by name, and the shared ones; a source in one transaction a side."""
     named = source_names(new) | source_names(old)
     for number, name in sorted(named.items(), key=lambda item: item[1]):
@@ -55,12 +55,12 @@ def compare(old: AnyDatabase, new: AnyDatabase) -> Iterator[Comparison]:
     yield from compare_shared(old, new)
 
 
-def compare_source(old: AnyDatabase, new: AnyDatabase, source: int, name: str) -> list[Comparison]:
+def compare_source(old: AnyDatabase, new: AnyDatabase, source: int, name: str) -> list[TableComparison]:
     """Return the tables of a source; the epoch, which rises on the way, is left out."""
     return _compare(old, new, SOURCE_TABLES, source, name)
 
 
-def compare_shared(old: AnyDatabase, new: AnyDatabase) -> list[Comparison]:
+def compare_shared(old: AnyDatabase, new: AnyDatabase) -> list[TableComparison]:
     """Return the tables that belong to no source."""
     return _compare(old, new, SHARED, None, SHARED_NAME)
 
@@ -76,6 +76,8 @@ def source_names(database: AnyDatabase) -> dict[int, str]:
 
 def fingerprint(connection: Connection, table: Table, source: int | None) -> Fingerprint:
     """Return the fingerprint of a table, of one source or all of it."""
+    # Both databases give rows in the same order: texts in keys sort by code point (`schema.BY_CODE_POINT`), and the
+    # values of a row come as the same Python types. So equal rows give equal bytes, whichever database they are from.
     columns = [column for column in table.columns if column is not sources.c.epoch]
     statement = select(*columns).order_by(*table.primary_key.columns)
     if source is not None:
@@ -90,13 +92,14 @@ def fingerprint(connection: Connection, table: Table, source: int | None) -> Fin
 
 def _compare(
     old: AnyDatabase, new: AnyDatabase, tables: tuple[Table, ...], source: int | None, name: str
-) -> list[Comparison]:
+) -> list[TableComparison]:
     def fingerprints(database: AnyDatabase) -> list[Fingerprint]:
+        # All tables of a source at one moment: otherwise a change between two of them would look like damage.
         with database.reading_engine.connect() as connection:
             return [fingerprint(connection, table, source) for table in tables]
 
     pairs: Any = zip(tables, fingerprints(old), fingerprints(new), strict=True)
     return [
-        Comparison(name=name, source_id=source, table=table.name, old=before, new=after)
+        TableComparison(name=name, source_id=source, table=table.name, old=before, new=after)
         for table, before, after in pairs
     ]

@@ -1,4 +1,4 @@
-"""How many database connections are used and made? For the metrics."""
+"""Connections to a database, counted for the metrics: those in use, and those that were opened."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How does a source come into another database, row by row as it is? In one transaction of each side.
+"""Copies of sources in another database, row by row, each made in one transaction of each side.
 
 The old side is only read. A source that the new side holds already is brought up to date by its versions where these
 lead on, and copied anew where they do not.
@@ -18,19 +18,22 @@ from penchant.storage.schema import (
     audit,
     counters,
     dictionaries,
+    ended_sessions,
     event_ids,
     interactions,
     keys,
     lists,
     pieces,
+    secrets,
     sources,
     unfinished_move,
     usage,
 )
+from penchant.storage.secrets import read_secret, reveal_key
 
 CHUNK_ROWS = 500
 """Rows held at a time, and keys in one statement: bodies may be large."""
-SHARED = (accounts, keys, usage, audit)
+SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
 """The tables that belong to no source, copied whole each time: they are small."""
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids)
@@ -62,7 +65,7 @@ def standings(database: AnyDatabase) -> dict[int, Standing]:
 
 
 def copy_source(old: AnyDatabase, new: AnyDatabase, source: int, *, anew: bool = False) -> bool:
-    """Bring a source of the new side to where the old one stands; ``False`` where it stands there already.
+    """Copy what a source lacks on the new side; return ``False`` where both stand at the same versions already.
 
     ``anew`` copies it whole, whatever is there.
 
@@ -71,16 +74,22 @@ def copy_source(old: AnyDatabase, new: AnyDatabase, source: int, *, anew: bool =
     """
     with old.reading_engine.connect() as reading, new.exclusive(), new.writing_engine.begin() as writing:
         least_epoch = require_mark(writing)
-        wanted = reading.execute(statements.HEAD, {"source_id": source}).one()
-        held = writing.execute(statements.HEAD, {"source_id": source}).one_or_none()
-        if held is not None and not anew and _standing(held) == _standing(wanted):
+        old_row = reading.execute(statements.HEAD, {"source_id": source}).one_or_none()
+        new_row = writing.execute(statements.HEAD, {"source_id": source}).one_or_none()
+        copying = _SourceCopy(reading, writing, new, source)
+        if old_row is None:
+            # Housekeeping has purged a source that was deleted long ago, since it was copied or listed.
+            copying.nothing()
+            return new_row is not None
+        # The epoch does not count here: it rises with every copy.
+        if new_row is not None and not anew and _standing(new_row) == _standing(old_row):
             return False
-        copying = _Copying(reading, writing, new, source)
-        if held is None or anew or not _leads_on(held, wanted):
+        if new_row is None or anew or not _leads_on(new_row, old_row):
             copying.everything()
         else:
-            copying.changes(held.version, held.interactions_version)
-        copying.head(max(wanted.epoch + 1, least_epoch))
+            copying.changes(new_row.version, new_row.interactions_version)
+        # Above every epoch of before, so that what was built from an earlier copy does not go on from this one.
+        copying.head(max(old_row.epoch + 1, least_epoch))
     return True
 
 
@@ -119,14 +128,27 @@ def stream(connection: Connection, statement: Select[Any]) -> Iterator[Sequence[
         result.close()
 
 
-class _Copying:
-    """A source on its way: one read transaction, one write transaction."""
+class _SourceCopy:
+    """Copies one source, within one read transaction of the old side and one write transaction of the new one.
+
+    By their versions rows are followed as a follower of the feed would do it:
+
+        old side   rows with versions 1 ... n  n+1 ... m      counter m
+        new side   rows with versions 1 ... n                 counter n     then n+1 ... m are appended,
+                                                                            each after the row that it replaces went
+    """
 
     def __init__(self, reading: Connection, writing: Connection, new: AnyDatabase, source: int) -> None:
         self._reading = reading
         self._writing = writing
         self._new = new
         self._source = source
+        self._secret = read_secret(reading)
+
+    def nothing(self) -> None:
+        """Delete every row of the new side."""
+        for table in SOURCE_TABLES:
+            self._writing.execute(delete(table).where(table.c.source_id == self._source))
 
     def everything(self) -> None:
         """Copy every row, after deleting what is there."""
@@ -135,6 +157,7 @@ class _Copying:
 
     def changes(self, version: int, interactions_version: int) -> None:
         """Copy the rows after these versions, and what they do to older ones."""
+        # The interactions before their event ids: an erasure finds the event ids of a person by the interactions.
         self._follow(pieces, version, lambda rows: self._remove(pieces, "piece_id", rows))
         self._follow(interactions, interactions_version, self._forget_erased)
         self._follow(event_ids, interactions_version, lambda rows: self._remove(event_ids, "event_key", rows))
@@ -168,9 +191,13 @@ class _Copying:
         self._writing.execute(delete(table).where(table.c.source_id == self._source, table.c[column].in_(names)))
 
     def _forget_erased(self, rows: Sequence[Any]) -> None:
+        """Do on the new side what the erasures among these rows did on the old one: delete all of their people."""
         for row in rows:
             if row.type == ERASURE_CODE:
-                own = (interactions.c.source_id == self._source) & (interactions.c.user_key == row.user_key)
+                key = reveal_key(self._secret, bytes(row.user_key), bytes(row.piece_key))
+                own = (interactions.c.source_id == self._source) & (interactions.c.user_key == key)
+                own &= interactions.c.type != ERASURE_CODE
+                # As in `interaction_writes.erase`: event ids first. Erasures before stay, and reach followers.
                 versions = select(interactions.c.version).where(own)
                 self._writing.execute(
                     delete(event_ids).where(event_ids.c.source_id == self._source, event_ids.c.version.in_(versions))
@@ -182,9 +209,9 @@ def _standing(row: Any) -> Standing:
     return tuple(value for name, value in row._mapping.items() if name != "epoch")  # noqa: SLF001  # its public name
 
 
-def _leads_on(held: Any, wanted: Any) -> bool:
+def _leads_on(new_row: Any, old_row: Any) -> bool:
     return (
-        all(getattr(held, name) == getattr(wanted, name) for name in _HISTORY)
-        and held.version <= wanted.version
-        and held.interactions_version <= wanted.interactions_version
+        all(getattr(new_row, name) == getattr(old_row, name) for name in _HISTORY)
+        and new_row.version <= old_row.version
+        and new_row.interactions_version <= old_row.interactions_version
     )

@@ -1,6 +1,18 @@
-"""How do many changes share a commit? A lane's one writer commits whatever has gathered, without waiting.
+"""Group commit: many changes share one commit, and none waits for others to come.
+
+A lane has a queue and one writer thread. While the writer commits a group, whatever is submitted gathers in the queue,
+and is the next group: the slower the disk, the larger the groups. One group drawn, time going to the right:
+
+    request a  |--queued--|======= commit of {a} =======|answer
+    request b      |--------------- queued -------------|==== commit of {b, c} ====|answer
+    request c                  |--------- queued -------|==== commit of {b, c} ====|answer
+    writer                |======= commit of {a} =======|==== commit of {b, c} ====|
+
+A change that may not be done (an unknown source) is answered with its error and does not disturb its group. Where the
+transaction itself fails, each change is tried alone, so that one that the database refuses spoils no other's.
 
 Measured on a disk with 2 ms per sync: one commit per request gives 434 a second, a group 12,600.
+Interactions and submissions have a lane each (D9 of docs/decisions.md).
 """
 
 import queue
@@ -11,7 +23,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from penchant.errors import ConnectionLost, Overloaded, PenchantError, StorageUnavailable
-from penchant.storage.hashing import source_id
 from penchant.storage.records import (
     AddUsage,
     Command,
@@ -37,8 +48,14 @@ CarryOut = Callable[[Sequence[Command]], list[Outcome | PenchantError]]
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
-    """A command in a queue, with whoever waits for it."""
+class _QueuedCommand:
+    """A command in a queue, and the future for which its request waits.
+
+    The future goes one of two ways, and never back:
+
+        queued --(the request is given up)--> cancelled, never carried out
+        queued --(its group begins)--> running --(the commit)--> done, with an outcome or an error
+    """
 
     command: Command
     size_bytes: int
@@ -56,20 +73,22 @@ class Lane:
         self._name = name
         self._carry_out = carry_out
         self._metrics = metrics
-        self._queue: queue.Queue[_Waiting | None] = queue.Queue()
+        self._queue: queue.Queue[_QueuedCommand | None] = queue.Queue()
         self._bytes = 0
         self._guard = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"penchant-write-{name}", daemon=True)
         self._thread.start()
 
-    def submit(self, command: Command) -> Future[Outcome]:
+    def enqueue(self, command: Command) -> Future[Outcome]:
         """Queue a command; the future is done after its group's commit.
 
         Raises:
             Overloaded: the queue is full.
         """
-        waiting = _Waiting(command, _size(command), time.monotonic())
+        waiting = _QueuedCommand(command, _size(command), time.monotonic())
         with self._guard:
+            # The bound may be passed by as many commands as there are threads here: each is queued after the lock.
+            # One body above the bound is taken where no other waits: otherwise it could never be stored.
             full = self._queue.qsize() >= MAX_QUEUED
             if full or (self._bytes and self._bytes + waiting.size_bytes > MAX_QUEUED_BYTES):
                 raise Overloaded("Too many changes are waiting; send this one again soon.", retry_after_s=1)
@@ -84,11 +103,17 @@ class Lane:
 
     def close(self) -> None:
         """Commit what is queued and end the thread."""
+        # Behind everything that is queued by now: the end waits its turn as a command does.
         self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
+        """Commit groups until the queue ends with ``None``: the loop of the writer thread.
+
+        Whatever happens to a group, its futures are settled and the loop goes on.
+        """
         while (first := self._queue.get()) is not None:
+            # From here on a future cannot be cancelled: a command is never carried out and yet answered as cancelled.
             group = [each for each in self._gather(first) if each.future.set_running_or_notify_cancel()]
             if not group:
                 continue
@@ -106,7 +131,8 @@ class Lane:
             for waiting, outcome in zip(group, outcomes, strict=True):
                 _settle(waiting.future, outcome)
 
-    def _gather(self, first: _Waiting) -> list[_Waiting]:
+    def _gather(self, first: _QueuedCommand) -> list[_QueuedCommand]:
+        """Return a group: the first command and those that are queued behind it, up to the bounds of a group."""
         group = [first]
         size = first.size_bytes
         while len(group) < MAX_GROUP and size < MAX_GROUP_BYTES:
@@ -115,23 +141,25 @@ class Lane:
             except queue.Empty:
                 break
             if waiting is None:
+                # The loop must see the end itself, after this group: so it goes back to the queue.
                 self._queue.put(None)
                 break
             group.append(waiting)
             size += waiting.size_bytes
+        # Cancelled commands are still in the group, so that what `enqueue` added for them is taken off, too.
         with self._guard:
             self._bytes -= size
         return group
 
 
-class Grouping:
-    """Carries groups out: all in one transaction, or one by one where one of them spoils it."""
+class GroupCommit:
+    """Carries groups out: in one transaction, or one command after the other where that transaction fails."""
 
     def __init__(self, transact: Callable[[Sequence[Command]], list[Outcome | PenchantError]]) -> None:
         self._transact = transact
 
     def carry_out(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
-        """Return what became of each command.
+        """Return the outcome or the error of each command, in their order.
 
         Where the connection was lost none is tried again: the group may be stored, and each try may take long.
         """
@@ -144,9 +172,11 @@ class Grouping:
                 if isinstance(error, PenchantError):
                     return [error]
                 raise
+            # The transaction was rolled back, so that nothing is stored twice by these.
             return [self._alone(command) for command in commands]
 
     def _alone(self, command: Command) -> Outcome | PenchantError:
+        """Carry a command out in a transaction of its own; return its outcome or its error."""
         try:
             return self._transact([command])[0]
         except PenchantError as error:
@@ -156,40 +186,18 @@ class Grouping:
             return _unavailable()
 
 
-def in_source_order(commands: Sequence[Command]) -> list[list[int]]:
-    """Return the places of commands by ascending source: all processes lock counters in the same order.
-
-    Interactions of a source that follow each other come together, every other command alone.
-    """
-
-    def number(place: int) -> int:
-        command = commands[place]
-        if isinstance(command, AddUsage):
-            return -1
-        return source_id(command.account_id, command.source)
-
-    runs: list[list[int]] = []
-    for place in sorted(range(len(commands)), key=number):
-        last = runs[-1][-1] if runs else place
-        alike = isinstance(commands[place], RecordInteractions) and isinstance(commands[last], RecordInteractions)
-        if runs and alike and number(last) == number(place):
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return runs
-
-
 def now_ms() -> int:
     """Return the wall clock in milliseconds since 1970 UTC."""
     return time.time_ns() // 1_000_000
 
 
 def is_interactions(command: Command) -> bool:
-    """Return whether a command belongs to the lane that a large import must not hold up."""
+    """Return whether a command belongs to the lane of interactions, which a large submission must not hold up."""
     return isinstance(command, RecordInteractions | EraseUser | AddUsage)
 
 
 def _size(command: Command) -> int:
+    """Return about how many bytes a command takes while it waits; 0 for those that are always small."""
     if isinstance(command, SubmitPieces):
         return sum(len(piece.body) for piece in command.pieces)
     if isinstance(command, RecordInteractions):

@@ -1,17 +1,18 @@
-"""How are the numbers and keys that stand for names and ids made? Nothing here reads or writes."""
+"""Hashes that stand for names and ids: numbers of accounts and sources, keys of people, pieces and events."""
 
 import functools
 import hashlib
 
 SOURCE_ID_MASK = (1 << 63) - 1
-"""A BIGINT is signed: 63 bits stay positive on both databases."""
+"""A BIGINT is signed: 63 bits stay positive on both databases. Why a hash: D28 of docs/decisions.md."""
 KEY_BYTES = 16
 """128 bits: composite indexes hold these where two ids of 500 characters would not fit an index entry."""
 
 
-@functools.lru_cache(maxsize=65_536)
+@functools.lru_cache(maxsize=8_192)
 def source_id(account_id: int, name: str) -> int:
     """Return the number of an account's source of this name; equal on every node, so no sequence is needed."""
+    # The zero byte ends the digits of the account, so that no two pairs give the same text.
     digest = hashlib.blake2b(f"{account_id}\0{name}".encode(), digest_size=8, person=b"source").digest()
     return int.from_bytes(digest, "big") & SOURCE_ID_MASK
 
@@ -36,6 +37,12 @@ def user_key(source: int, user_id: str) -> bytes:
 def piece_key(source: int, piece_id: str) -> bytes:
     """Return the key of a piece within a source."""
     return text_key(source, piece_id, b"piece")
+
+
+def keyed_mask(secret: bytes, number: bytes, key: bytes) -> bytes:
+    """Return a key masked by a keyed hash of a number; masked again it is what it was."""
+    mask = hashlib.blake2b(number, digest_size=KEY_BYTES, key=secret, person=b"erasure").digest()
+    return bytes(one ^ other for one, other in zip(key, mask, strict=True))
 
 
 def event_key(source: int, event_id: str) -> bytes:

@@ -1,4 +1,4 @@
-"""How are interactions stored once each, and how is a person erased?"""
+"""Writes of interactions, each stored once, and erasures of people."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from penchant.model import Interaction, NewInteraction
+from penchant.model import NewInteraction, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.hashing import event_key, piece_key, user_key
 from penchant.storage.records import Outcome, RecordInteractions
@@ -19,6 +19,7 @@ from penchant.storage.schema import (
     event_ids,
     interactions,
 )
+from penchant.storage.secrets import ensure_secret, hide_key
 
 LOOKUP_KEYS = 5_000
 """Event ids in one look-up: both databases bound the parameters of a statement."""
@@ -31,16 +32,18 @@ def record(
     commands: Sequence[RecordInteractions],
     now: int,
 ) -> list[Outcome]:
-    """Store the interactions of several commands but those whose event id is known; one outcome for each command.
+    """Store the interactions of several commands, except those with a known event id; return an outcome for each.
 
     ``row`` is the source's, with its interactions counter locked. All commands together cost a few statements,
     so that a group of single interactions is stored as fast as one request with many.
     """
+    # The source's own clock: a system clock that was set back makes no interaction older than one before it.
     now = max(now, _clock(connection, row.source_id))
-    known = _known_events(connection, row, [each for command in commands for each in command.interactions])
-    recording = _Recording(row, now, known)
+    events = _read_events(connection, row, [each for command in commands for each in command.interactions])
+    recording = _InteractionRecorder(row, now, events)
     outcomes = [recording.take(command) for command in commands]
     _insert(connection, row.source_id, recording.stored)
+    # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
     if recording.events:
         connection.execute(statements.upsert(insert_into, statements.EVENTS_KEY), recording.events)
     if recording.stored:
@@ -48,15 +51,15 @@ def record(
     return outcomes
 
 
-class _Recording:
-    """Gives versions to interactions, in order, and tells those that are stored already."""
+class _InteractionRecorder:
+    """Gives versions to new interactions, in order, and recognises those that are stored already."""
 
-    def __init__(self, row: Any, now: int, known: dict[bytes, Interaction]) -> None:
+    def __init__(self, row: Any, now: int, events: dict[bytes, StoredInteraction]) -> None:
         self._row = row
         self._now = now
-        self._known = known
+        self._events_by_key = events
         self.version = int(row.interactions_version)
-        self.stored: list[Interaction] = []
+        self.stored: list[StoredInteraction] = []
         self.events: list[dict[str, Any]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
@@ -64,41 +67,61 @@ class _Recording:
         before = len(self.stored)
         answered = tuple(self._take(each) for each in command.interactions)
         duplicates = len(answered) - (len(self.stored) - before)
-        return Outcome(version=self._row.version, interactions=answered, duplicates=duplicates)
+        return Outcome(
+            version=self._row.version,
+            interactions_version=self.version,
+            interactions=answered,
+            duplicates=duplicates,
+        )
 
-    def _take(self, new: NewInteraction) -> Interaction:
+    def _take(self, new: NewInteraction) -> StoredInteraction:
+        """Return an interaction as it is stored: with the next version, or as it was when its event id came first."""
         key = None if new.event_id is None else event_key(self._row.source_id, new.event_id)
-        if key is not None and key in self._known:
-            return self._known[key]
+        if key is not None and key in self._events_by_key:
+            return self._events_by_key[key]
         self.version += 1
-        interaction = Interaction(
+        interaction = StoredInteraction(
             user_id=new.user_id,
             type=new.type,
             piece_id=new.piece_id,
             occurred_at=self._now if new.occurred_at is None else new.occurred_at,
+            event_id=new.event_id,
             version=self.version,
         )
         self.stored.append(interaction)
         if key is not None:
-            self._known[key] = interaction
+            # Of two with the same event id in one group, of whichever requests, the second is a duplicate already.
+            self._events_by_key[key] = interaction
             self.events.append({"source_id": self._row.source_id, "event_key": key, "version": self.version})
         return interaction
 
 
-def erase(connection: Connection, row: Any, key: bytes, now: int) -> None:
-    """Delete a person's interactions and event ids, and leave a row that tells followers to forget the key."""
+def erase(connection: Connection, insert_into: statements.Insert, row: Any, key: bytes, now: int) -> int | None:
+    """Delete all that is stored of a person, add an erasure to the feed, and return its version.
+
+    ``None``, and no row, where nothing is stored of the person: followers have nothing to forget then.
+    """
     own = (interactions.c.source_id == row.source_id) & (interactions.c.user_key == key)
+    own &= interactions.c.type != ERASURE_CODE
+    # A statement, not its result: a person may have more interactions than a statement may have parameters.
     versions = select(interactions.c.version).where(own)
+    is_there = connection.execute(versions.where(interactions.c.version > row.interactions_cleared_at).limit(1)).first()
+    # The event ids first: which ones they are is found by the interactions. Cleared rows go as well, though they
+    # make no erasure: housekeeping may not have removed them yet.
     connection.execute(
         delete(event_ids).where(event_ids.c.source_id == row.source_id, event_ids.c.version.in_(versions))
     )
     connection.execute(delete(interactions).where(own))
+    if is_there is None:
+        return None
+    now = max(now, _clock(connection, row.source_id))
     version = int(row.interactions_version) + 1
+    hidden, number = hide_key(ensure_secret(connection, insert_into), key)
     erasure = {
         "source_id": row.source_id,
         "version": version,
-        "user_key": key,
-        "piece_key": b"",
+        "user_key": hidden,
+        "piece_key": number,
         "type": ERASURE_CODE,
         "occurred_at": now,
         "user_id": "",
@@ -106,6 +129,7 @@ def erase(connection: Connection, row: Any, key: bytes, now: int) -> None:
     }
     connection.execute(insert(interactions), erasure)
     _raise_version(connection, row.source_id, version, now, erased_at=version)
+    return version
 
 
 def _clock(connection: Connection, source: int) -> int:
@@ -113,11 +137,11 @@ def _clock(connection: Connection, source: int) -> int:
     return int(connection.execute(statement).scalar_one())
 
 
-def _known_events(connection: Connection, row: Any, new: Sequence[NewInteraction]) -> dict[bytes, Interaction]:
+def _read_events(connection: Connection, row: Any, new: Sequence[NewInteraction]) -> dict[bytes, StoredInteraction]:
     """Return what is stored under the event ids of these interactions, in this incarnation."""
-    asked = {event_key(row.source_id, each.event_id): each for each in new if each.event_id is not None}
-    known: dict[bytes, Interaction] = {}
-    for keys in _portions(list(asked)):
+    new_by_key = {event_key(row.source_id, each.event_id): each for each in new if each.event_id is not None}
+    events: dict[bytes, StoredInteraction] = {}
+    for keys in _portions(list(new_by_key)):
         found = {
             bytes(key): version
             for key, version in connection.execute(
@@ -129,9 +153,10 @@ def _known_events(connection: Connection, row: Any, new: Sequence[NewInteraction
             )
         }
         stored = _stored(connection, row.source_id, list(found.values()))
+        # An event id without its interaction is still known: to store it again would count it twice.
         for key, version in found.items():
-            known[key] = _interaction(stored[version]) if version in stored else _unstored(asked[key], version)
-    return known
+            events[key] = _interaction(stored[version]) if version in stored else _unstored(new_by_key[key], version)
+    return events
 
 
 def _stored(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, Any]:
@@ -146,23 +171,27 @@ def _portions(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
         yield keys[begin : begin + LOOKUP_KEYS]
 
 
-def _interaction(row: Any) -> Interaction:
-    return Interaction(
+def _interaction(row: Any) -> StoredInteraction:
+    return StoredInteraction(
         user_id=row.user_id,
         type=TYPES[row.type],
         piece_id=row.piece_id,
+        event_id=row.event_id,
         occurred_at=row.occurred_at,
         version=row.version,
     )
 
 
-def _unstored(new: NewInteraction, version: int) -> Interaction:
+def _unstored(new: NewInteraction, version: int) -> StoredInteraction:
     """Return the answer for an event whose interaction has outlived its retention."""
-    interaction = Interaction(user_id=new.user_id, type=new.type, piece_id=new.piece_id, occurred_at=0, version=version)
+    interaction = StoredInteraction(
+        user_id=new.user_id, type=new.type, piece_id=new.piece_id, occurred_at=0, version=version
+    )
     return interaction if new.occurred_at is None else replace(interaction, occurred_at=new.occurred_at)
 
 
-def _insert(connection: Connection, source: int, stored: Sequence[Interaction]) -> None:
+def _insert(connection: Connection, source: int, stored: Sequence[StoredInteraction]) -> None:
+    """Insert interactions under the keys of their people and pieces."""
     if not stored:
         return
     rows = [
@@ -175,6 +204,7 @@ def _insert(connection: Connection, source: int, stored: Sequence[Interaction]) 
             "occurred_at": each.occurred_at,
             "user_id": each.user_id,
             "piece_id": each.piece_id,
+            "event_id": each.event_id,
         }
         for each in stored
     ]

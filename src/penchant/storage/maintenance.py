@@ -1,8 +1,8 @@
-"""What is removed behind the scenes, and does what is stored agree with itself?"""
+"""Maintenance: what housekeeping removes of a source, and where stored rows disagree with each other."""
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, ScalarSelect, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, ScalarSelect, and_, delete, func, literal_column, or_, select, update
 from zstandard import ZstdError
 
 from penchant.errors import StorageIncompatible
@@ -12,9 +12,12 @@ from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
     INTERACTIONS,
+    accounts,
     counters,
+    dictionaries,
     event_ids,
     interactions,
+    lists,
     pieces,
     sources,
 )
@@ -30,7 +33,9 @@ def purge_source(connection: Connection, source: int, *, now: int, chunk: int, r
     """Remove up to ``chunk`` rows of each kind that no answer needs any more; return how many went."""
     removed = _purge_pieces(connection, source, now, chunk)
     removed += _purge_interactions(connection, source, now, chunk, retention_days)
-    return removed
+    removed += _purge_erasures(connection, source, now, chunk)
+    # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
+    return removed or _purge_deleted_source(connection, source, now)
 
 
 def source_numbers(connection: Connection) -> list[int]:
@@ -39,7 +44,7 @@ def source_numbers(connection: Connection) -> list[int]:
 
 
 def problems(connection: Connection) -> list[str]:
-    """Return where counters and rows disagree."""
+    """Return a line for each disagreement between counters and rows, and for bodies that cannot be read."""
     found = []
     for number in source_numbers(connection):
         found += _source_problems(connection, number)
@@ -61,9 +66,12 @@ def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> 
     ).all()
     if not rows:
         return 0
+    # A follower that has not seen a tombstone which goes must begin anew: `SourceReader` compares its cursor with this.
     counter = and_(counters.c.source_id == source, counters.c.kind == CONTENT)
     highest = max(row.version for row in rows)
     connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
+    # By the condition again, not by ids alone: on PostgreSQL one of these pieces may have been submitted meanwhile, and
+    # its row is live then.
     connection.execute(
         delete(pieces).where(
             pieces.c.source_id == source,
@@ -79,6 +87,7 @@ def _purge_interactions(
 ) -> int:
     """Remove cleared and expired interactions with their event ids. Followers apply retention by themselves."""
     settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
+    # Whole days by UTC, as followers count them: both forget an interaction at the same midnight.
     oldest = (now // DAY_MS - retention_days(bytes(settings))) * DAY_MS
     expired = and_(interactions.c.occurred_at < oldest, interactions.c.type != ERASURE_CODE)
     cleared = interactions.c.version <= _cleared_at(source, INTERACTIONS)
@@ -89,9 +98,49 @@ def _purge_interactions(
     )
     if not versions:
         return 0
+    # ``purged_below`` stays: no follower misses these rows, since it forgets them by their age, or by ``cleared_at``.
     for table in (event_ids, interactions):
         connection.execute(delete(table).where(table.c.source_id == source, table.c.version.in_(versions)))
     return len(versions)
+
+
+def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -> int:
+    """Remove old erasures, as tombstones: a cursor before these must rebuild."""
+    # By a literal, not a bound value: only then the index of erasures is known to have them all.
+    old = and_(
+        interactions.c.source_id == source,
+        interactions.c.type == literal_column(str(ERASURE_CODE)),
+        interactions.c.occurred_at < now - TOMBSTONE_LIFE_MS,
+    )
+    versions = list(connection.execute(select(interactions.c.version).where(old).limit(chunk)).scalars())
+    if not versions:
+        return 0
+    counter = and_(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+    highest = max(versions)
+    connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
+    connection.execute(
+        delete(interactions).where(interactions.c.source_id == source, interactions.c.version.in_(versions))
+    )
+    return len(versions)
+
+
+def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
+    """Remove the row of a source deleted long ago; its account keeps the version below which none is given again."""
+    # Under the locks of its counters, so that a source that is made again meanwhile is seen, or waits and is new.
+    locked = select(counters.c.kind, counters.c.version).where(counters.c.source_id == source)
+    versions = {row.kind: row.version for row in connection.execute(locked.order_by(counters.c.kind).with_for_update())}
+    account = connection.execute(
+        select(sources.c.account_id).where(
+            sources.c.source_id == source, sources.c.deleted, sources.c.changed_at < now - TOMBSTONE_LIFE_MS
+        )
+    ).scalar_one_or_none()
+    if account is None:
+        return 0
+    floor = versions[CONTENT]
+    is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
+    connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
+    tables = (lists, dictionaries, event_ids, counters, sources)
+    return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
 
 
 def _body_problems(connection: Connection, source: int, cleared_at: int) -> list[str]:
@@ -110,10 +159,12 @@ def _body_problems(connection: Connection, source: int, cleared_at: int) -> list
 
 
 def _source_problems(connection: Connection, source: int) -> list[str]:
+    """Return where the counters of a source disagree with its rows, and which bodies cannot be read."""
     content, recorded = (
         connection.execute(select(counters).where(counters.c.source_id == source, counters.c.kind == kind)).one()
         for kind in (CONTENT, INTERACTIONS)
     )
+    # ``live`` is counted up and down with every change, and never counted anew: so a difference would stay.
     live, newest = connection.execute(
         select(
             func.count().filter(pieces.c.deleted.is_(False), pieces.c.version > content.cleared_at),

@@ -1,7 +1,12 @@
-"""How does everything come from one database into another? Source by source, compared, and only then released.
+"""Moves from one database into another: source by source, compared, and only then released.
 
 The old side is only read and may be served meanwhile. The new side carries a mark until both hold the same: until
 then nothing else opens it. Each source is copied in one transaction, so a move that was killed goes on where it was.
+
+    empty --mark--> marked --passes over sources--> same versions --compare rows--> the same --> the mark is removed
+                      ^                                  |                |
+                      |                                  |                +--(differs)--> copied anew, compared again
+                      +---(killed, or still served)------+
 """
 
 import contextlib
@@ -12,10 +17,11 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, inspect, select
 
 from penchant.errors import Refused
-from penchant.storage.comparing import Comparison, compare, compare_source, source_names
+from penchant.storage.comparing import TableComparison, compare, compare_source, source_names
 from penchant.storage.copying import copy_shared, copy_source, standings
 from penchant.storage.group_commit import now_ms
 from penchant.storage.opening import AnyDatabase, open_database
+from penchant.storage.postgresql import ServerOptions
 from penchant.storage.schema import metadata, unfinished_move
 from penchant.storage.translation import driver_errors
 
@@ -26,14 +32,15 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class MoveSide:
     """Where a database is: in a folder, or, with an address, in PostgreSQL."""
 
     folder: Path
     url: str | None = None
+    options: ServerOptions | None = None
 
 
-def move(old: Side, new: Side, *, served: bool, tell: Tell) -> list[Comparison]:
+def move(old: MoveSide, new: MoveSide, *, served: bool, tell: Tell) -> list[TableComparison]:
     """Copy everything to the new side and return how both sides compare; where nothing differs, the move is done.
 
     ``served`` tells that a server runs on the old side: then all is copied that is there, and the last pass is left
@@ -52,6 +59,7 @@ def move(old: Side, new: Side, *, served: bool, tell: Tell) -> list[Comparison]:
                 "All is copied so far. A server still runs on the old side: stop it, and run this again to finish."
             )
         compared = _repaired(before, after, list(compare(before, after)), tell)
+        # A source may have been changed after it was compared.
         if standings(before) != standings(after):
             raise _changing("The old side was changed while both were compared.")
         if not any(each.differs for each in compared):
@@ -59,17 +67,17 @@ def move(old: Side, new: Side, *, served: bool, tell: Tell) -> list[Comparison]:
         return compared
 
 
-def compare_sides(old: Side, new: Side) -> list[Comparison]:
+def compare_sides(old: MoveSide, new: MoveSide) -> list[TableComparison]:
     """Return how both sides compare, of a move that is done or not."""
     with driver_errors(), _opened(old, new) as (before, after):
         return list(compare(before, after))
 
 
 @contextlib.contextmanager
-def _opened(old: Side, new: Side) -> Iterator[tuple[AnyDatabase, AnyDatabase]]:
+def _opened(old: MoveSide, new: MoveSide) -> Iterator[tuple[AnyDatabase, AnyDatabase]]:
     with (
-        contextlib.closing(open_database(old.folder, old.url)) as before,
-        contextlib.closing(open_database(new.folder, new.url, moving=True)) as after,
+        contextlib.closing(open_database(old.folder, old.url, options=old.options)) as before,
+        contextlib.closing(open_database(new.folder, new.url, options=new.options, moving=True)) as after,
     ):
         if before.origin == after.origin:
             raise Refused("Both sides are the same database.")
@@ -107,24 +115,25 @@ def _copy_until_equal(old: AnyDatabase, new: AnyDatabase, tell: Tell) -> None:
     """
     for _ in range(PASSES):
         copied = 0
-        numbers = list(standings(old))
-        names = source_names(old)
+        # Of both sides: a source purged from the old one since it was copied has to go from the new one.
+        numbers = standings(old) | standings(new)
+        names = source_names(new) | source_names(old)
         for number in numbers:
             if copy_source(old, new, number):
-                tell(f"{names[number]}: copied")
+                tell(f"{names.get(number, number)}: copied")
                 copied += 1
         if not copied:
             return
     raise _changing(f"After {PASSES} passes the old side is still being changed.")
 
 
-def _repaired(old: AnyDatabase, new: AnyDatabase, compared: list[Comparison], tell: Tell) -> list[Comparison]:
+def _repaired(old: AnyDatabase, new: AnyDatabase, compared: list[TableComparison], tell: Tell) -> list[TableComparison]:
     """Copy the sources anew that differ though they stand at the same versions, and compare those again.
 
     Housekeeping removes rows without a new version, so that a source that was copied before may hold some more.
     """
     different = {each.source_id: each.name for each in compared if each.differs and each.source_id is not None}
-    again: dict[int | None, list[Comparison]] = {}
+    again: dict[int | None, list[TableComparison]] = {}
     for number, name in different.items():
         copy_source(old, new, number, anew=True)
         tell(f"{name}: differed, copied anew")
@@ -134,7 +143,7 @@ def _repaired(old: AnyDatabase, new: AnyDatabase, compared: list[Comparison], te
 
 
 def _finish(new: AnyDatabase) -> None:
-    """Release the new side for everybody."""
+    """Remove the mark of the new side, so that servers and commands may open it."""
     with new.migrating() as connection:
         unfinished_move.drop(connection)
     new.forget_log()

@@ -1,4 +1,4 @@
-"""How is PostgreSQL opened, locked and written? Everything that only PostgreSQL needs."""
+"""PostgreSQL: how it is connected to, locked and written; everything that only it needs."""
 
 import contextlib
 import threading
@@ -26,6 +26,7 @@ from sqlalchemy.exc import DBAPIError
 
 from penchant.errors import ConnectionLost
 from penchant.storage import statements
+from penchant.storage.durability import DurabilityCheck
 from penchant.storage.records import PieceRow
 from penchant.telemetry import logger
 
@@ -89,53 +90,72 @@ NEW_EPOCH = "UPDATE sources SET epoch = greatest(epoch + 1, (extract(epoch FROM 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pooling:
-    """How many connections a process may hold, and how long it waits for one, in seconds."""
+class ServerOptions:
+    """How a process uses a PostgreSQL server.
+
+    ``connections`` are the most that it may hold, ``timeout_s`` is how long it waits for one.
+    ``allow_unsynced_commits`` lets it use a server that acknowledges changes before they are on a disk.
+    """
 
     connections: int = 16
     timeout_s: float = 10.0
+    allow_unsynced_commits: bool = False
 
 
 class PostgresqlDatabase:
-    """A PostgreSQL database: pooled connections, rows locked by the transactions themselves."""
+    """A PostgreSQL database: pooled connections, rows locked by the transactions themselves.
+
+    Three engines share one pool, and differ in what a transaction sees:
+
+        writing   READ COMMITTED    after waiting for a counter's lock it sees what the transaction before committed
+        reading   REPEATABLE READ   all statements of a stream see the moment of the first one
+        heads     AUTOCOMMIT        one statement: BEGIN and ROLLBACK would be trips to the server for nothing
+    """
 
     insert = staticmethod(dialect.insert)
     quick_reads = False
 
-    def __init__(self, url: str, pooling: Pooling) -> None:
+    def __init__(self, url: str, options: ServerOptions) -> None:
+        """Prepare the pool; nothing is connected to before the first use."""
         address = make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+        # What the address itself says of a silent network is kept.
         given = {name: value for name, value in ALIVE.items() if name not in address.query}
         self.writing_engine = create_engine(
             address,
-            pool_size=pooling.connections,
+            pool_size=options.connections,
             max_overflow=0,
-            pool_timeout=pooling.timeout_s,
+            pool_timeout=options.timeout_s,
             isolation_level="READ COMMITTED",
             # What is bound holds people's ids, and errors are logged.
             hide_parameters=True,
-            connect_args={"connect_timeout": max(2, round(pooling.timeout_s / 2))} | given,
+            connect_args={"connect_timeout": max(2, round(options.timeout_s / 2))} | given,
         )
         self.engines = (self.writing_engine,)
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
         self._lineage = ""
-        attempts = Attempts(max(2.0, pooling.timeout_s / 2))
+        self._durability = DurabilityCheck(allow_unsynced_commits=options.allow_unsynced_commits)
+        attempts = Attempts(max(2.0, options.timeout_s / 2))
 
         @event.listens_for(self.writing_engine, "do_connect")
-        def connect(dialect: Any, _record: Any, words: list[Any], options: dict[str, Any]) -> Any:
-            return attempts.make(lambda: dialect.connect(*words, **options))
+        def connect(dialect: Any, _record: Any, words: list[Any], named: dict[str, Any]) -> Any:
+            return attempts.make(lambda: dialect.connect(*words, **named))
 
         @event.listens_for(self.writing_engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
+            """Refuse or set up a connection that the pool has opened."""
             if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
                 # Its connections outlive its promotion, and would not see that the history is another one.
                 connection.close()
                 raise ConnectionLost("The database is a standby, which takes no changes.", retry_after_s=1)
             connection.execute(SESSION)
+            self._durability.run(connection)
+            # A rollback would undo what was set for the session: so it is committed before the history is looked at.
             connection.commit()
             try:
                 lineage = self._follow_lineage(connection)
                 connection.commit()
+                # Only after the commit: where that fails the next connection looks again.
                 self._lineage = lineage
             except self.writing_engine.dialect.loaded_dbapi.Error:
                 # Some servers tell nobody; then epochs are raised by hand (docs/operations.md).
@@ -143,7 +163,7 @@ class PostgresqlDatabase:
                 logger.warning("the database does not tell its history", exc_info=True)
 
     def _follow_lineage(self, connection: Any) -> str:
-        """Let every source begin a new epoch where the rows come from another history than they did; return this one.
+        """Return the history that the rows come from; where it has changed, begin a new epoch of every source first.
 
         After a promotion versions may have gone back, and be given a second time to other changes: whatever was built
         on them before must not go on. Looked at for each new connection, since none outlives its server.
@@ -152,6 +172,7 @@ class PostgresqlDatabase:
         if found == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
             return self._lineage
         connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [found])
+        # Of several processes one begins the new epochs; the others wait here, and then find the name changed.
         known = connection.execute("SELECT name FROM lineage WHERE lineage_id = 1 FOR UPDATE").fetchone()[0]
         if known != found:
             connection.execute(NEW_EPOCH)
@@ -161,7 +182,7 @@ class PostgresqlDatabase:
 
     @property
     def origin(self) -> str:
-        """Which database this is, without whoever may open it."""
+        """Which database this is: host, port and name, without user and password."""
         url = self.writing_engine.url
         host, port = (given or url.query.get(name, "") for name, given in (("host", url.host), ("port", url.port)))
         return f"postgresql:{host}:{port}/{url.database}"
@@ -205,10 +226,13 @@ class PostgresqlDatabase:
         if len(rows) < COPY_FROM_ROWS:
             connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), [row._asdict() for row in rows])
             return
+        # COPY knows no conflicts, so that rows go through a table of this session. It is emptied first: this may be the
+        # second submission of a transaction.
         connection.execute(STAGE)
         connection.exec_driver_sql("TRUNCATE staged_pieces")
         driver: Any = connection.connection.driver_connection
         with driver.cursor() as cursor, cursor.copy(COPY) as copy:
+            # A binary COPY converts nothing: what is sent must have exactly the types of the columns.
             copy.set_types(COPY_TYPES)
             for row in rows:
                 copy.write_row(row)
@@ -233,6 +257,15 @@ class PostgresqlDatabase:
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""
 
+    def durability_warnings(self) -> list[str]:
+        """Return what the server's present settings may lose.
+
+        Raises:
+            StorageUnavailable: commits are not synced, and no setting allows that.
+        """
+        with self._head_engine.connect() as connection:
+            return self._durability.run(connection.connection.driver_connection)
+
     def integrity_problems(self) -> list[str]:
         """Return nothing: PostgreSQL's own tools check its files."""
         return []
@@ -243,7 +276,14 @@ class PostgresqlDatabase:
 
 
 class Attempts:
-    """Attempts to connect: while they fail, one at a time and with pauses; whoever asks meanwhile fails at once."""
+    """Attempts to connect: while they fail, one at a time and with pauses; callers in between fail at once.
+
+    Otherwise every thread of a busy service would wait for its own timeout while the database is away.
+
+        reachable --(an attempt fails)--> pausing --(the pause is over)--> one thread attempts --(success)--> reachable
+                                             ^                                     |
+                                             +---------(it fails: a longer pause)--+
+    """
 
     def __init__(self, longest_s: float, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._longest_s = longest_s

@@ -1,4 +1,4 @@
-"""What is stored? Reads within one transaction each, as rows and streams."""
+"""Reads of what is stored, as rows and streams, each within the transaction of its caller."""
 
 import contextlib
 import functools
@@ -7,24 +7,26 @@ import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, literal_column, select
+from sqlalchemy import Connection, func, literal_column, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
-from penchant.model import DAY_MS, EncodedPiece, Interaction, ListKind
+from penchant.model import DAY_MS, EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.records import (
+    ChangeListing,
     ContentFeed,
-    Curation,
-    Cursor,
-    Export,
+    Erasure,
+    FeedCursor,
     InteractionChange,
     InteractionQuery,
     InteractionsFeed,
-    Listing,
     PieceChange,
+    PieceListing,
+    SourceCuration,
+    SourceExport,
     SourceHead,
 )
 from penchant.storage.schema import (
@@ -38,6 +40,7 @@ from penchant.storage.schema import (
     pieces,
     sources,
 )
+from penchant.storage.secrets import read_secret, reveal_key
 from penchant.storage.translation import driver_errors
 
 BATCH_ROWS = 1000
@@ -48,15 +51,21 @@ BODY_ROWS = 50
 
 def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead | None:
     """Return the head in a row of `statements.HEAD`; ``None`` for a deleted source or another one's row."""
+    # The columns of a `SourceHead` are the first eleven; the twelfth says whether the source is deleted. The name is
+    # compared, since two names may have the same number.
     if row is None or row[11] or (row[1], row[2]) != (account_id, name):
         return None
     return SourceHead(*row[:11])
 
 
-class Reading:
-    """One read transaction over a source: its row first, then what hangs on it."""
+class SourceReader:
+    """One read transaction over a source: its row first, then its pieces, lists and interactions.
 
-    def __init__(self, connection: Connection, account_id: int, name: str, known: Dictionaries) -> None:
+    All is of one moment, that of the first read, so that what is read belongs to the versions of `head`. A batch of
+    a stream may be read in another thread, by one at a time.
+    """
+
+    def __init__(self, connection: Connection, account_id: int, name: str, dictionaries: Dictionaries) -> None:
         row = connection.execute(statements.HEAD, {"source_id": source_id(account_id, name)}).one_or_none()
         head = to_head(row, account_id, name)
         if row is None or head is None:
@@ -64,7 +73,7 @@ class Reading:
         self.head = head
         self._connection = connection
         self._row = row
-        self._bodies = BodyReader(connection, head.source_id, known)
+        self._bodies = BodyReader(connection, head.source_id, dictionaries)
 
     def body(self, piece_id: str) -> bytes | None:
         """Return the body of a live piece."""
@@ -72,7 +81,7 @@ class Reading:
         row = self._connection.execute(statement).one_or_none()
         return None if row is None else self._bodies.read(row.codec, row.body)
 
-    def listing(self, *, skip: int, limit: int | None, bodies: bool) -> Listing:
+    def listing(self, *, skip: int, limit: int | None, bodies: bool) -> PieceListing:
         """Return a page of live pieces, ascending by id; without ``bodies`` these are empty."""
         columns = (pieces.c.piece_id, pieces.c.codec, pieces.c.body) if bodies else (pieces.c.piece_id,)
         statement = self._live(select(*columns)).order_by(pieces.c.piece_id).offset(skip or None).limit(limit)
@@ -83,10 +92,10 @@ class Reading:
                     EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2]) if bodies else b"") for row in rows
                 ]
 
-        return Listing(head=self.head, batches=batches(), cut=functools.partial(_cut, self._connection))
+        return PieceListing(head=self.head, batches=batches(), cut=functools.partial(_cut, self._connection))
 
     def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """Return the bodies of those live pieces, of some hundred at most, that there are."""
+        """Return the bodies of live pieces by id, of some hundred ids at most; other ids are left out."""
         columns = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body)
         statement = self._live(columns).where(pieces.c.piece_id.in_(ids))
         return {row[0]: self._bodies.read(row[1], row[2]) for row in self._connection.execute(statement)}
@@ -100,7 +109,7 @@ class Reading:
         for rows in self._stream(statement.order_by(pieces.c.piece_id).limit(limit), min(limit, BATCH_ROWS)):
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
-    def curation(self) -> Curation:
+    def curation(self) -> SourceCuration:
         """Return the lists and settings."""
         statement = (
             select(lists.c.kind, lists.c.piece_id)
@@ -113,13 +122,13 @@ class Reading:
         settings = self._connection.execute(
             select(sources.c.settings).where(sources.c.source_id == self.head.source_id)
         ).scalar_one()
-        return Curation(
+        return SourceCuration(
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
             settings=bytes(settings),
         )
 
-    def content_feed(self, cursor: Cursor | None) -> ContentFeed:
+    def content_feed(self, cursor: FeedCursor | None) -> ContentFeed:
         """Return the content's changes after a cursor, or all live pieces where it no longer leads on."""
         complete = not self._leads_on(cursor, self.head.version, self._row.cleared_at, self._row.purged_below)
         columns = (
@@ -132,6 +141,7 @@ class Reading:
         if complete or cursor is None:
             statement = self._live(select(*columns))
         else:
+            # Deleted pieces too: these are what a follower has to remove. None is cleared, as `_leads_on` has seen.
             statement = select(*columns).where(
                 pieces.c.source_id == self.head.source_id, pieces.c.version > cursor.version
             )
@@ -150,17 +160,26 @@ class Reading:
 
         return ContentFeed(head=self.head, complete=complete, curation=self.curation(), batches=batches())
 
-    def interactions_feed(self, cursor: Cursor | None) -> InteractionsFeed:
+    def changes(self, cursor: FeedCursor | None) -> ChangeListing:
+        """Return the changes of the pieces after a cursor, or all live pieces where it no longer leads on."""
+        feed = self.content_feed(cursor)
+        cut = functools.partial(_cut, self._connection)
+        return ChangeListing(head=feed.head, complete=feed.complete, batches=feed.batches, cut=cut)
+
+    def interactions_feed(self, cursor: FeedCursor | None) -> InteractionsFeed:
         """Return the interactions after a cursor, ascending by version."""
         cleared_at = self._row.interactions_cleared_at
         complete = not self._leads_on(
             cursor, self.head.interactions_version, cleared_at, self._row.interactions_purged_below
         )
+        # What is complete begins above what is cleared: rows below may still be there.
         after = cleared_at if complete or cursor is None else cursor.version
+        secret = read_secret(self._connection)
         statement = (
             select(
                 interactions.c.version,
                 interactions.c.user_key,
+                interactions.c.piece_key,
                 interactions.c.piece_id,
                 interactions.c.type,
                 interactions.c.occurred_at,
@@ -169,27 +188,19 @@ class Reading:
             .order_by(interactions.c.version)
         )
 
-        def batches() -> Iterator[Sequence[InteractionChange]]:
+        def batches() -> Iterator[Sequence[InteractionChange | Erasure]]:
             for rows in self._stream(statement):
-                yield [
-                    InteractionChange(
-                        version=row[0],
-                        user_key=bytes(row[1]),
-                        piece_id=row[2],
-                        type=TYPES.get(row[3]),
-                        occurred_at=row[4],
-                    )
-                    for row in rows
-                ]
+                yield [_interaction_change(row, secret) for row in rows]
 
         return InteractionsFeed(head=self.head, complete=complete, batches=batches())
 
-    def export(self) -> Export:
+    def export(self) -> SourceExport:
         """Return everything but what was erased or deleted."""
         pieces = self.listing(skip=0, limit=None, bodies=True).batches
-        return Export(head=self.head, curation=self.curation(), pieces=pieces, interactions=self._interactions)
+        return SourceExport(head=self.head, curation=self.curation(), pieces=pieces, interactions=self._interactions)
 
-    def _interactions(self, since: int) -> Iterator[Sequence[Interaction]]:
+    def _interactions(self, since: int) -> Iterator[Sequence[StoredInteraction]]:
+        """Yield the interactions from a moment on, ascending by time; erasures are none."""
         statement = (
             select(
                 interactions.c.user_id,
@@ -208,11 +219,18 @@ class Reading:
         )
         for rows in self._stream(statement):
             yield [
-                Interaction(user_id=row[0], type=TYPES[row[1]], piece_id=row[2], occurred_at=row[3], version=row[4])
+                StoredInteraction(
+                    user_id=row[0], type=TYPES[row[1]], piece_id=row[2], occurred_at=row[3], version=row[4]
+                )
                 for row in rows
             ]
 
-    def _leads_on(self, cursor: Cursor | None, version: int, cleared_at: int, purged_below: int) -> bool:
+    def _leads_on(self, cursor: FeedCursor | None, version: int, cleared_at: int, purged_below: int) -> bool:
+        """Return whether the rows after a cursor are all that its follower needs; otherwise it starts from nothing.
+
+        They are not where the history is another one (incarnation, epoch), where rows that it must have heard of are
+        gone (cleared, or purged tombstones and erasures), and where it is ahead of a database that was set back.
+        """
         return (
             cursor is not None
             and (cursor.incarnation, cursor.epoch) == (self.head.incarnation, self.head.epoch)
@@ -236,28 +254,27 @@ class Reading:
                 result.close()
 
 
+def _interaction_change(row: Sequence[Any], secret: bytes) -> InteractionChange | Erasure:
+    version, user_key, piece_key, piece_id, code, occurred_at = row
+    if code == ERASURE_CODE:
+        return Erasure(version=version, user_key=reveal_key(secret, bytes(user_key), bytes(piece_key)))
+    return InteractionChange(
+        version=version, user_key=bytes(user_key), piece_id=piece_id, type=TYPES[code], occurred_at=occurred_at
+    )
+
+
 def _cut(connection: Connection) -> None:
     """Shut the socket down under the driver, which may be waiting for it in another thread."""
     driver = connection.connection.driver_connection
     number = getattr(driver, "fileno", None)  # a file's connection has none
     with contextlib.suppress(OSError, connection.dialect.loaded_dbapi.Error):
         if number is not None:
+            # A duplicate of the descriptor: closing it leaves the driver's open, while the shutdown reaches both.
             with socket.socket(fileno=os.dup(number())) as shared:
                 shared.shutdown(socket.SHUT_RDWR)
 
 
-@contextlib.contextmanager
-def reading(engine: Engine, account_id: int, name: str, known: Dictionaries) -> Iterator[Reading]:
-    """Open a read transaction over a source.
-
-    Raises:
-        UnknownSource: the account has no such source.
-    """
-    with engine.connect() as connection:
-        yield Reading(connection, account_id, name, known)
-
-
-def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[Interaction]:
+def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
     """Return a person's interactions newest first, of one millisecond the later recorded first."""
     cleared_at = (
         select(counters.c.cleared_at)
@@ -269,6 +286,7 @@ def user_interactions(connection: Connection, source: int, query: InteractionQue
         interactions.c.type,
         interactions.c.occurred_at,
         interactions.c.version,
+        interactions.c.event_id,
     ).where(
         interactions.c.source_id == source,
         interactions.c.user_key == user_key(source, query.user_id),
@@ -284,7 +302,14 @@ def user_interactions(connection: Connection, source: int, query: InteractionQue
         statement = statement.where(interactions.c.type == TYPE_CODES[query.type])
     statement = statement.order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
     return [
-        Interaction(user_id=query.user_id, piece_id=row[0], type=TYPES[row[1]], occurred_at=row[2], version=row[3])
+        StoredInteraction(
+            user_id=query.user_id,
+            piece_id=row[0],
+            type=TYPES[row[1]],
+            occurred_at=row[2],
+            version=row[3],
+            event_id=row[4],
+        )
         for row in connection.execute(statement.offset(query.skip).limit(query.limit))
     ]
 
@@ -319,6 +344,7 @@ def interactions_by_day(connection: Connection, source: int, since: int, limit: 
 
 def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:
     """Return the heads of an account's sources, ascending by name; in one read, and one for each further thousand."""
+    # The heads are read by their numbers, in chunks: both databases bound the parameters of a statement.
     names = connection.execute(
         select(sources.c.source_id, sources.c.name)
         .where(sources.c.account_id == account_id, sources.c.deleted.is_(False))

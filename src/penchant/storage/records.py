@@ -1,14 +1,14 @@
-"""What storage takes and gives: the commands that change something and the rows that reads return.
+"""Records that storage takes and gives: the commands that change something and the rows that reads return.
 
 Records only. Times are milliseconds since 1970 UTC; versions are those of a source's content feed unless the
 name says otherwise.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penchant.model import EncodedPiece, Interaction, InteractionType, ListKind, NewInteraction
+from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, StoredInteraction
 
 
 class SourceHead(NamedTuple):
@@ -56,17 +56,25 @@ class PieceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionChange:
-    """One row of the interactions feed. ``type`` is ``None`` for an erasure of the person."""
+    """An interaction in the interactions feed."""
 
     version: int
     user_key: bytes
     piece_id: str
-    type: InteractionType | None
+    type: InteractionType
     occurred_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
+class Erasure:
+    """An erasure in the interactions feed: what came before it of this person is gone."""
+
+    version: int
+    user_key: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedCursor:
     """How far a follower has read a feed, and under which incarnation and epoch."""
 
     incarnation: int
@@ -75,7 +83,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curation:
+class SourceCuration:
     """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults."""
 
     whitelist: tuple[str, ...] = ()
@@ -96,22 +104,25 @@ class ContentFeed:
 
     head: SourceHead
     complete: bool
-    curation: Curation
+    curation: SourceCuration
     batches: Iterable[Sequence[PieceChange]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionsFeed:
-    """The changes of a source's interactions after a cursor; as `ContentFeed`, ascending by version."""
+    """The interactions and erasures of a source after a cursor; as `ContentFeed`, ascending by version."""
 
     head: SourceHead
     complete: bool
-    batches: Iterable[Sequence[InteractionChange]]
+    batches: Iterable[Sequence[InteractionChange | Erasure]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionQuery:
-    """Which interactions of a person are read: from ``since`` to ``until``, both included, newest first."""
+    """Which interactions of a person are read: from ``since`` to ``until``, both included, newest first.
+
+    All of them with a ``limit`` of ``None``.
+    """
 
     user_id: str
     since: int
@@ -119,11 +130,11 @@ class InteractionQuery:
     piece_id: str | None = None
     type: InteractionType | None = None
     skip: int = 0
-    limit: int
+    limit: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class PieceListing:
     """A page of a source's pieces in ascending order of ids, read in one transaction, in batches."""
 
     head: SourceHead
@@ -133,16 +144,26 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Export:
+class ChangeListing:
+    """The changes of a source's pieces after a cursor, in no order, as `ContentFeed` has them; ``cut`` as above."""
+
+    head: SourceHead
+    complete: bool
+    batches: Iterable[Sequence[PieceChange]]
+    cut: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
     Of one moment those recorded earlier come first. The streams are read one after the other.
     """
 
     head: SourceHead
-    curation: Curation
+    curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
-    interactions: Callable[[int], Iterable[Sequence[Interaction]]]
+    interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,30 +260,40 @@ Command = (
 class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
-    ``version`` is the source's content version after the command. ``interactions`` are those of a
-    `RecordInteractions` in its order, for a known event id the one that was stored first.
+    ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
+    after a `RecordInteractions` or `EraseUser`. ``interactions`` are those of a `RecordInteractions` in its order, for
+    a stored event id the one that was stored first.
     """
 
     version: int = 0
+    interactions_version: int = 0
     created: int = 0
     replaced: int = 0
-    interactions: tuple[Interaction, ...] = ()
+    deleted: int = 0
+    interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRecord:
-    """An API key as it is stored: never the secret, only its hash."""
+    """An API key as it is stored: never the secret, only its hash.
+
+    ``scopes`` are separated by commas ("" for all), ``origins`` by spaces ("" for a key that is no browser key).
+    ``signing_secret`` is the account's.
+    """
 
     key_id: str
     account_id: int
     account: str
     plan: str
     admin: bool
-    secret_hash: bytes
+    secret_hash: bytes = field(repr=False)
     created_at: int
     expires_at: int | None = None
     revoked_at: int | None = None
+    scopes: str = ""
+    origins: str = ""
+    signing_secret: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

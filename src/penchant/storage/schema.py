@@ -1,4 +1,4 @@
-"""Which tables are there? One definition for SQLite and PostgreSQL; it runs no statement.
+"""Schema of the database: every table and index, defined once for SQLite and PostgreSQL; it runs no statement.
 
 Every primary, unique and foreign key of a tenant's table holds ``source_id``, so that the same tables can be
 distributed by it. The others (`SHARED_TABLES`) are small.
@@ -15,6 +15,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    literal_column,
 )
 
 from penchant.model import InteractionType
@@ -24,21 +25,13 @@ CONTENT = 1
 INTERACTIONS = 2
 """The counter kind of interactions and erasures."""
 CODEC_JSON = 0
-CODEC_ZSTD = 1
 """The body is the JSON bytes as they are."""
+CODEC_ZSTD = 1
+"""The body is a zstd frame, which names the dictionary that it needs (`storage.bodies`)."""
 ERASURE_CODE = 0
 """The type of the row that an erasure leaves in the feed."""
-TYPE_CODES = {
-    InteractionType.CLICK: 1,
-    InteractionType.PLAY: 2,
-    InteractionType.WATCH: 3,
-    InteractionType.BOOKMARK: 4,
-    InteractionType.PREVIEW: 5,
-    InteractionType.PURCHASE: 6,
-    InteractionType.RATE_LIKE: 7,
-    InteractionType.RATE_DISLIKE: 8,
-}
-"""How a type is stored; a code is never given to another type."""
+TYPE_CODES = {kind: kind.code for kind in InteractionType}
+"""The code under which a type is stored."""
 TYPES = {code: kind for kind, code in TYPE_CODES.items()}
 """The type of each code; the erasure's code has none."""
 
@@ -52,7 +45,17 @@ accounts = Table(
     metadata,
     Column("account_id", BigInteger, primary_key=True, autoincrement=False),
     Column("name", BY_CODE_POINT, nullable=False, unique=True),
+    Column("version_floor", BigInteger),
+    Column("signing_secret", LargeBinary),
 )
+"""``version_floor`` is the greatest content version of the account's sources that are purged; null: of none."""
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("secret", LargeBinary, nullable=False),
+)
+"""Random numbers of the database itself, made when they are first needed."""
 keys = Table(
     "keys",
     metadata,
@@ -64,7 +67,18 @@ keys = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
+    Column("scopes", Text, nullable=False),
+    Column("origins", Text, nullable=False),
 )
+"""``scopes`` are those to which a key is limited, separated by commas, "" for all; ``origins`` those of a browser key,
+separated by spaces, "" for another."""
+ended_sessions = Table(
+    "ended_sessions",
+    metadata,
+    Column("session_id", BY_CODE_POINT, primary_key=True),
+    Column("ends_at", BigInteger, nullable=False),
+)
+"""Sessions at the dashboard that were ended before their time, until ``ends_at``, when they would have ended anyway."""
 audit = Table(
     "audit",
     metadata,
@@ -121,7 +135,9 @@ pieces = Table(
     Column("body", LargeBinary, nullable=False),
 )
 """Of a deleted piece, ``first_submitted_at`` is the moment of the deletion (tombstones are purged by age)."""
+# By it followers read the rows above their cursor. Unique: no version is given twice.
 Index("pieces_feed", pieces.c.source_id, pieces.c.version, unique=True)
+# Only of deleted pieces, so that housekeeping finds the old ones without reading live rows.
 Index(
     "pieces_tombstones",
     pieces.c.source_id,
@@ -148,7 +164,13 @@ interactions = Table(
     Column("occurred_at", BigInteger, nullable=False),
     Column("user_id", BY_CODE_POINT, nullable=False),
     Column("piece_id", BY_CODE_POINT, nullable=False),
+    Column("event_id", BY_CODE_POINT),
 )
+"""An erasure is a row without ids; ``user_key`` is masked there, by the number in ``piece_key`` (`storage.secrets`).
+
+``event_id`` is as it was given: the export has it. Rows of 0.1.0 have none, only its hash among `event_ids`.
+"""
+# A person's interactions, newest first, without a sort; the versions order those of one moment.
 Index(
     "interactions_of_user",
     interactions.c.source_id,
@@ -157,6 +179,14 @@ Index(
     interactions.c.version,
 )
 Index("interactions_by_age", interactions.c.source_id, interactions.c.occurred_at)
+_is_erasure = interactions.c.type == literal_column(str(ERASURE_CODE))
+erasures_by_age = Index(
+    "erasures_by_age",
+    interactions.c.source_id,
+    interactions.c.occurred_at,
+    sqlite_where=_is_erasure,
+    postgresql_where=_is_erasure,
+)
 event_ids = Table(
     "event_ids",
     metadata,
@@ -164,6 +194,7 @@ event_ids = Table(
     Column("event_key", LargeBinary, primary_key=True),
     Column("version", BigInteger, nullable=False),
 )
+# By it retention and erasures find the event ids of the interactions that they remove.
 Index("event_ids_by_version", event_ids.c.source_id, event_ids.c.version, unique=True)
 dictionaries = Table(
     "dictionaries",
@@ -173,7 +204,7 @@ dictionaries = Table(
     Column("bytes", LargeBinary, nullable=False),
 )
 
-SHARED_TABLES = frozenset({"accounts", "keys", "audit", "usage"})
+SHARED_TABLES = frozenset({"accounts", "keys", "ended_sessions", "audit", "usage", "secrets"})
 """The tables that belong to no source."""
 
 marks = MetaData()

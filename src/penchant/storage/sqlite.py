@@ -1,4 +1,13 @@
-"""How is SQLite opened, locked and written? Everything that only SQLite needs; no statement of its own."""
+"""SQLite: how its file is opened, locked and written; everything that only it needs.
+
+Readers see the moment at which they began, and neither wait for the writer nor hold it up (write-ahead log). Writers
+queue for the file lock, threads and processes alike, and only then begin a transaction:
+
+    lane a, process 1   |-- flock --|BEGIN IMMEDIATE ... COMMIT, synced|
+    lane b, process 1      |---------------- flock --------------------|BEGIN IMMEDIATE ...
+    command line             |------------------------- flock ---------------------------------|BEGIN IMMEDIATE ...
+    a reader                        |BEGIN, sees what was committed before its first read ...|
+"""
 
 import contextlib
 import fcntl
@@ -39,14 +48,16 @@ class SqliteDatabase:
         self._folder = folder
         self._prepare(folder)
         self.reading_engine = self._engine("BEGIN")
+        # A plain BEGIN locks at the first write, and that fails at once if others wrote since the first read.
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
         self.engines = (self.reading_engine, self.writing_engine)
+        # The head is read before every answer, and rows of pieces are many: both go to the driver without SQLAlchemy.
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
         upsert = statements.upsert(self.insert, statements.PIECES_KEY)
         self._upsert_sql = str(upsert.compile(dialect=dialect.dialect()))
         self._local = threading.local()
         self._guard = threading.Lock()
-        self._held: list[sqlite3.Connection] = []
+        self._thread_connections: list[sqlite3.Connection] = []
 
     def _prepare(self, folder: Path) -> None:
         """Make the files for the owner only, whatever the process's umask is."""
@@ -66,6 +77,7 @@ class SqliteDatabase:
                 raise
 
     def _engine(self, begin: str) -> Engine:
+        """Return a pool of configured connections whose transactions begin by this statement."""
         engine = create_engine(
             f"sqlite+pysqlite:///{self.path}",
             poolclass=QueuePool,
@@ -104,7 +116,7 @@ class SqliteDatabase:
         """Return the row of `statements.HEAD`, on a connection held by this thread."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._hold()
+            connection = self._open_for_thread()
         # All rows are fetched, so that the statement is reset and holds no snapshot.
         rows = connection.execute(self._head_sql, (source_id,)).fetchall()
         return rows[0] if rows else None
@@ -113,11 +125,12 @@ class SqliteDatabase:
         """Return the rows of `statements.HEAD` of several sources; those that are missing are left out."""
         return [row for number in source_ids if (row := self.head_row(number)) is not None]
 
-    def _hold(self) -> sqlite3.Connection:
+    def _open_for_thread(self) -> sqlite3.Connection:
+        # Opened by its thread, closed by the one that closes the database: the driver forbids that unless told.
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
         configure(connection)
         with self._guard:
-            self._held.append(connection)
+            self._thread_connections.append(connection)
         self._local.connection = connection
         return connection
 
@@ -131,21 +144,27 @@ class SqliteDatabase:
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
+        # By the driver itself, as in `upsert_pieces`; the names are the schema's, so that nothing has to be quoted.
         driver: Any = connection.connection.driver_connection
         names = ", ".join(column.name for column in table.columns)
-        places = ", ".join("?" for _ in table.columns)
-        driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({places})", rows)
+        marks = ", ".join("?" for _ in table.columns)
+        driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)
 
     def continue_numbers(self, connection: Connection) -> None:
         """Nothing to do: SQLite numbers on from the greatest that is there."""
 
     def forget_log(self) -> None:
         """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""
+        # A connection of its own: its short timeout holds for nothing else.
         connection = sqlite3.connect(self.path, timeout=CHECKPOINT_TIMEOUT_S)
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             connection.close()
+
+    def durability_warnings(self) -> list[str]:
+        """Return nothing: every connection has its commits synced."""
+        return []
 
     def integrity_problems(self) -> list[str]:
         """Return what SQLite's own check finds."""
@@ -156,16 +175,21 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close every connection."""
         with self._guard:
-            for connection in self._held:
+            for connection in self._thread_connections:
                 connection.close()
-            self._held.clear()
+            self._thread_connections.clear()
         self.reading_engine.dispose()
         self.writing_engine.dispose()
 
 
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Hold the file lock of a folder's database: nobody else writes to it, or opens it, meanwhile."""
+    """Hold the file lock of a folder's database: no other thread or process writes to it, or opens it, meanwhile.
+
+    SQLite's own lock makes writers poll, so that a busy process keeps others out for seconds. This one is a queue of
+    the kernel: first come, first served. Each call opens the file anew, since locks belong to open files: threads of
+    a process wait for each other as processes do, and a process that is killed lets go of it.
+    """
     descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -175,7 +199,11 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 def configure(connection: sqlite3.Connection) -> None:
-    """Set what every connection needs: transactions begun by us alone, durable, erased bytes overwritten."""
+    """Set what every connection needs: transactions begun by us alone, durable, erased bytes overwritten.
+
+    Nothing that the file's own schema calls may do more than compute.
+    """
+    # Otherwise the driver would begin transactions by itself, and always plain ones.
     connection.isolation_level = None
-    for pragma in ("synchronous=FULL", "secure_delete=ON", f"cache_size=-{CACHE_KIB}"):
+    for pragma in ("synchronous=FULL", "secure_delete=ON", "trusted_schema=OFF", f"cache_size=-{CACHE_KIB}"):
         connection.execute(f"PRAGMA {pragma}").fetchall()

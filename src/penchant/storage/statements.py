@@ -1,4 +1,4 @@
-"""Which statements are sent on the hot paths? Built once, for both databases; nothing is executed here."""
+"""Statements of the paths that every request takes, built once for both databases; nothing is executed here."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

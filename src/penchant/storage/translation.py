@@ -1,4 +1,4 @@
-"""What does a caller see when the database's driver raises? One place turns its errors into ours."""
+"""Translation of the driver's errors into ours, in one place."""
 
 import sqlite3
 import time
@@ -23,7 +23,7 @@ class driver_errors:  # noqa: N801  # it is used as a function is
     """
 
     def __enter__(self) -> None:
-        """Watch what follows."""
+        """Begin the block whose errors are translated."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -1,9 +1,19 @@
-"""How is each command carried out? Within the transaction of its group, its source's counters locked first.
+"""Writes of each command, within the transaction of its group, its source's counters locked first.
 
 A command that may not be done raises before it has written anything, so that its group goes on without it.
+
+Every change takes the next versions of its source. One submission of three pieces, a to c, then one that replaces b,
+then a clearing; rows are overwritten in place, and a clearing touches none of them:
+
+    content counter   version 3, live 3      version 4, live 3      version 5, live 0, cleared_at 5
+    row of piece a    1                      1                      1 <= cleared_at: no longer live
+    row of piece b    2                      4                      4 <= cleared_at: no longer live
+    row of piece c    3                      3                      3 <= cleared_at: no longer live
+
+A follower with the cursor 3 reads the rows above 3, which is b alone. One with a cursor below ``cleared_at`` begins
+again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.maintenance`).
 """
 
-import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -11,6 +21,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
 from penchant.storage import statements
+from penchant.storage.audit import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.interaction_writes import erase, record
@@ -35,7 +46,6 @@ from penchant.storage.schema import (
     CONTENT,
     INTERACTIONS,
     accounts,
-    audit,
     counters,
     lists,
     pieces,
@@ -46,7 +56,7 @@ LOOKUP_IDS = 5_000
 """Ids in one look-up: both databases bound the parameters of a statement."""
 
 
-class Database(Protocol):
+class WriteDialect(Protocol):
     """What a write needs of a database beyond SQLAlchemy."""
 
     @property
@@ -57,13 +67,13 @@ class Database(Protocol):
         """Insert or replace rows of pieces."""
 
 
-class Writing:
+class WriteTransaction:
     """The transaction of a group: carries out one command after the other."""
 
-    def __init__(self, connection: Connection, database: Database, known: Dictionaries, now: int) -> None:
+    def __init__(self, connection: Connection, database: WriteDialect, dictionaries: Dictionaries, now: int) -> None:
         self.connection = connection
         self.database = database
-        self.known = known
+        self.dictionaries = dictionaries
         self.now = now
 
     def execute(self, command: Command) -> Outcome:  # noqa: PLR0911  # one line for each kind of command
@@ -74,7 +84,7 @@ class Writing:
         """
         match command:
             case SubmitPieces():
-                return self._submit(command)
+                return self._write_pieces(command)
             case DeletePieces():
                 return self._delete(command)
             case ClearPieces():
@@ -88,10 +98,7 @@ class Writing:
             case RecordInteractions():
                 return self.record([command])[0]
             case EraseUser():
-                row = self._require(command, INTERACTIONS)
-                erase(self.connection, row, user_key(row.source_id, command.user_id), self.now)
-                self.note(command.account_id, command.actor, "user.erase", command.source)
-                return Outcome(version=row.version)
+                return self._erase(command)
             case AddUsage():
                 fields = {
                     "account_id": command.account_id,
@@ -110,20 +117,23 @@ class Writing:
         row = self._require(commands[0], INTERACTIONS)
         return record(self.connection, self.database.insert, row, commands, self.now)
 
-    def note(self, account_id: int, actor: str, action: str, subject: str) -> None:
-        """Write an entry of the audit log."""
-        entry = {
-            "audit_id": time.time_ns(),
-            "recorded_at": self.now,
-            "account_id": account_id,
-            "actor": actor,
-            "action": action,
-            "subject": subject,
-        }
-        self.connection.execute(insert(audit), entry)
+    def _erase(self, command: EraseUser) -> Outcome:
+        row = self._require(command, INTERACTIONS)
+        key = user_key(row.source_id, command.user_id)
+        version = erase(self.connection, self.database.insert, row, key, self.now)
+        if version is None:
+            return Outcome(version=row.version, interactions_version=row.interactions_version)
+        note(self.connection, command.account_id, command.actor, "user.erase", command.source, now=self.now)
+        return Outcome(version=row.version, interactions_version=version)
 
     def _row(self, command: SourceCommand, *kinds: int) -> Any:
-        """Return the source's row with its counters of these kinds locked, or ``None``."""
+        """Return the source's row with its counters of these kinds locked, or ``None``.
+
+        The lock is what makes versions a feed: who holds it gives the next versions and keeps it until the commit, so
+        that a smaller version never becomes visible after a greater one, and a follower misses nothing by asking for
+        what is above its cursor. The row is read after the lock, since the transaction before may have raised them.
+        (SQLite has the same from the file lock, which lets one writer in at a time.)
+        """
         number = source_id(command.account_id, command.source)
         self.connection.execute(
             select(counters.c.version)
@@ -137,33 +147,39 @@ class Writing:
         return row
 
     def _require(self, command: SourceCommand, *kinds: int) -> Any:
+        """Return the row as `_row` does, of a source that exists.
+
+        Raises:
+            UnknownSource: there is none, or it is deleted.
+        """
         row = self._row(command, *kinds)
         if row is None or row.deleted:
             raise UnknownSource("The account has no source of this name; the first submission makes it.")
         return row
 
-    def _submit(self, command: SubmitPieces) -> Outcome:
+    def _write_pieces(self, command: SubmitPieces) -> Outcome:
+        """Store the pieces of a submission, each at a version of its own, making the source where it is missing."""
         row = self._row(command, CONTENT)
-        is_new = row is None or row.deleted
-        if is_new:
+        if row is None or row.deleted:
             self._check_sources(command)
-        existing = {} if row is None else self._existing(row, [piece.id for piece in command.pieces])
-        created = len(command.pieces) - len(existing)
-        live = 0 if row is None else row.live
-        if command.max_pieces is not None and created and live + created > command.max_pieces:
-            raise TooManyPieces(
-                f"The plan allows {command.max_pieces} pieces in a source; it would have {live + created}."
-            )
-        if is_new:
             row = self._make_source(command, row)
+        # Looked up once the counter is locked: who made the source meanwhile may have stored the same pieces.
+        existing = self._existing(row, [piece.id for piece in command.pieces])
+        created = len(command.pieces) - len(existing)
+        if command.max_pieces is not None and created and row.live + created > command.max_pieces:
+            raise TooManyPieces(
+                f"The plan allows {command.max_pieces} pieces in a source; it would have {row.live + created}."
+            )
         now = self._moment(row)
         bodies = [piece.body for piece in command.pieces]
-        writer = BodyWriter(self.connection, row.source_id, self.known)
+        # Prepared first: a dictionary that this submission is large enough for compresses it, too.
+        writer = BodyWriter(self.connection, row.source_id, self.dictionaries)
         writer.prepare(bodies, row.live + created, row.version)
         codec, stored = writer.write(bodies)
+        # A replaced piece keeps the moment of its first submission; by its new version followers read it again.
         rows = [
-            PieceRow(row.source_id, piece.id, row.version + place, False, existing.get(piece.id, now), codec, body)
-            for place, (piece, body) in enumerate(zip(command.pieces, stored, strict=True), start=1)
+            PieceRow(row.source_id, piece.id, row.version + offset, False, existing.get(piece.id, now), codec, body)
+            for offset, (piece, body) in enumerate(zip(command.pieces, stored, strict=True), start=1)
         ]
         if rows:
             self.database.upsert_pieces(self.connection, rows)
@@ -181,38 +197,56 @@ class Writing:
             raise TooManySources(f"The plan allows {command.max_sources} source(s); delete one first.")
 
     def _make_source(self, command: SubmitPieces, row: Any) -> Any:
-        """Make the source, or make a deleted one again under a new incarnation."""
+        """Make the source, or make a deleted one again under a new incarnation; return its row, locked.
+
+        Another process may do the same at the same time: whichever comes second finds the source made.
+        """
         number = source_id(command.account_id, command.source)
         if row is not None:
-            self._row(command, CONTENT, INTERACTIONS)
+            row = self._row(command, CONTENT, INTERACTIONS)
+            if not row.deleted:
+                return row
+            # The versions go on; by the new incarnation followers and ETags of the deleted source are told apart.
             self.connection.execute(
                 update(sources)
                 .where(sources.c.source_id == number)
                 .values(deleted=False, incarnation=row.incarnation + 1, created_at=self._moment(row))
             )
         else:
+            # Versions never go back: where sources of the account were purged, this one may be one of them. An
+            # incarnation is never above its versions, so that the one after the floor was never given either.
+            floor = self._version_floor(command.account_id)
             source = {
                 "source_id": number,
                 "account_id": command.account_id,
                 "name": command.source,
-                "incarnation": 1,
+                "incarnation": floor + 1,
                 "epoch": 1,
                 "deleted": False,
                 "settings": b"",
                 "created_at": self.now,
                 "changed_at": self.now,
             }
-            self.connection.execute(statements.insert_missing(self.database.insert, sources), source)
+            # There are no counters yet that could be locked. Where another process makes the same source meanwhile,
+            # PostgreSQL waits here for its commit, and inserts nothing; the row is read again below.
+            insert = statements.insert_missing(self.database.insert, sources).returning(sources.c.source_id)
+            if self.connection.execute(insert, source).first() is None:
+                return self._row(command, CONTENT)
             for kind in (CONTENT, INTERACTIONS):
                 counter = dict.fromkeys(("version", "cleared_at", "purged_below", "live", "clock", "erased_at"), 0)
-                counter |= {"source_id": number, "kind": kind}
+                counter |= {"source_id": number, "kind": kind, "version": floor if kind == CONTENT else 0}
                 self.connection.execute(statements.insert_missing(self.database.insert, counters), counter)
-        self.note(command.account_id, command.actor, "source.create", command.source)
+        note(self.connection, command.account_id, command.actor, "source.create", command.source, now=self.now)
         return self._row(command, CONTENT)
+
+    def _version_floor(self, account_id: int) -> int:
+        statement = select(accounts.c.version_floor).where(accounts.c.account_id == account_id)
+        return self.connection.execute(statement).scalar_one_or_none() or 0
 
     def _existing(self, row: Any, ids: Sequence[str]) -> dict[str, int]:
         """Return the first submission of each of these ids that is live."""
         found: dict[str, int] = {}
+        # Live is what `SourceReader` calls live: neither deleted alone nor cleared with all others.
         for begin in range(0, len(ids), LOOKUP_IDS):
             statement = select(pieces.c.piece_id, pieces.c.first_submitted_at).where(
                 pieces.c.source_id == row.source_id,
@@ -224,28 +258,37 @@ class Writing:
         return found
 
     def _delete(self, command: DeletePieces) -> Outcome:
+        """Delete pieces by id: each leaves a tombstone at a version of its own."""
         row = self._require(command, CONTENT)
         now = self._moment(row)
+        # A deleted piece stays as a row without body, a tombstone with a version, by which followers hear of it.
         gone = sorted(self._existing(row, list(dict.fromkeys(command.ids))))
         rows = [
-            PieceRow(row.source_id, piece_id, row.version + place, True, now, CODEC_JSON, b"")
-            for place, piece_id in enumerate(gone, start=1)
+            PieceRow(row.source_id, piece_id, row.version + offset, True, now, CODEC_JSON, b"")
+            for offset, piece_id in enumerate(gone, start=1)
         ]
         if rows:
             self.database.upsert_pieces(self.connection, rows)
-        return Outcome(version=self._raise_version(row, len(rows), now, live=row.live - len(rows)))
+        version = self._raise_version(row, len(rows), now, live=row.live - len(rows))
+        return Outcome(version=version, deleted=len(rows))
 
     def _clear(self, command: ClearPieces) -> Outcome:
         row = self._require(command, CONTENT)
+        # A clearing costs the same for ten pieces and for a million: it moves a bound, and leaves the rows alone.
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
         forget_dictionaries(self.connection, row.source_id)
-        self.note(command.account_id, command.actor, "source.clear", command.source)
-        return Outcome(version=version)
+        note(self.connection, command.account_id, command.actor, "source.clear", command.source, now=self.now)
+        return Outcome(version=version, deleted=row.live)
 
     def _delete_source(self, command: DeleteSource) -> Outcome:
+        """Clear all of a source and mark it as deleted; housekeeping removes its rows.
+
+        Its versions go on from where they are if it is made again.
+        """
         row = self._require(command, CONTENT, INTERACTIONS)
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
         forget_dictionaries(self.connection, row.source_id)
+        # The interactions are cleared in the same way; they have no ``live`` that would have to be set.
         raised = row.interactions_version + 1
         self.connection.execute(
             update(counters)
@@ -256,20 +299,21 @@ class Writing:
         self.connection.execute(
             update(sources).where(sources.c.source_id == row.source_id).values(deleted=True, settings=b"")
         )
-        self.note(command.account_id, command.actor, "source.delete", command.source)
-        return Outcome(version=version)
+        note(self.connection, command.account_id, command.actor, "source.delete", command.source, now=self.now)
+        return Outcome(version=version, deleted=row.live)
 
     def _replace_list(self, command: ReplaceList) -> Outcome:
+        """Replace a list as a whole; its order is that of the ids."""
         row = self._require(command, CONTENT)
         kind = command.kind.value
         self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id, lists.c.kind == kind))
         if command.ids:
             rows = [
-                {"source_id": row.source_id, "kind": kind, "position": place, "piece_id": piece_id}
-                for place, piece_id in enumerate(command.ids)
+                {"source_id": row.source_id, "kind": kind, "position": offset, "piece_id": piece_id}
+                for offset, piece_id in enumerate(command.ids)
             ]
             self.connection.execute(insert(lists), rows)
-        self.note(command.account_id, command.actor, f"{kind}.replace", command.source)
+        note(self.connection, command.account_id, command.actor, f"{kind}.replace", command.source, now=self.now)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:
@@ -277,7 +321,7 @@ class Writing:
         self.connection.execute(
             update(sources).where(sources.c.source_id == row.source_id).values(settings=command.settings)
         )
-        self.note(command.account_id, command.actor, "settings.replace", command.source)
+        note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _moment(self, row: Any) -> int:
@@ -285,6 +329,11 @@ class Writing:
         return max(self.now, int(row.changed_at))
 
     def _raise_version(self, row: Any, rows: int, now: int, *, live: int | None = None, clear: bool = False) -> int:
+        """Raise the content counter past the versions of ``rows`` rows, and return where it stands.
+
+        A change without rows, such as one of the settings, takes one version as well: followers see only by it that
+        there is something new. ``clear`` makes everything up to the new version no longer live.
+        """
         version = int(row.version) + max(1, rows)
         values: dict[str, int] = {"version": version, "clock": now}
         if live is not None:

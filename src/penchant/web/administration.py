@@ -1,8 +1,7 @@
-"""What may keys with the admin role ask for? Their operations below ``/-/admin``, and the handlers of these."""
+"""Handlers of administration below ``/-/admin``: keys, plans, usage, the audit log, signing secrets."""
 
 from penchant.service.administration import MAX_AUDIT_ENTRIES, current_month
-from penchant.web.bodies import JSON
-from penchant.web.operations import Answer, Call, Operation
+from penchant.web.operations import Answer, Call
 from penchant.web.parameters import Parameter, integer
 from penchant.wire import AuditLog, KeyList, UsageReport, decode_key_wish, decode_plan_wish, encode, parse_month
 
@@ -43,8 +42,14 @@ async def list_keys(call: Call) -> Answer:
 
 async def create_key(call: Call) -> Answer:
     """Make a key and answer it, once."""
-    wish = decode_key_wish(call.body)
+    wish = await call.decode_body(decode_key_wish)
     return Answer(body=encode(await call.services.administration.create(call.access, wish)), status=201)
+
+
+async def roll_secret(call: Call) -> Answer:
+    """Give an account a fresh signing secret and answer it, once."""
+    secret = await call.services.administration.roll_secret(call.access, call.path["account"])
+    return Answer(body=encode(secret), status=201)
 
 
 async def revoke_key(call: Call) -> Answer:
@@ -56,85 +61,5 @@ async def revoke_key(call: Call) -> Answer:
 async def set_plan(call: Call) -> Answer:
     """Put a key into a plan and answer its state."""
     call.check_path()
-    wish = decode_plan_wish(call.body)
+    wish = await call.decode_body(decode_plan_wish)
     return Answer(body=encode(await call.services.administration.set_plan(call.access, call.path["keyID"], wish.plan)))
-
-
-ADMINISTRATION = (
-    Operation(
-        method="GET",
-        path="/-/admin/usage",
-        name="usage",
-        summary="Recommendation answers of a month by account, with the account's sources and pieces.",
-        handler=usage,
-        tag="administration",
-        parameters=(MONTH,),
-        admin=True,
-        personal=True,
-        answer="UsageReport",
-    ),
-    Operation(
-        method="GET",
-        path="/-/admin/audit",
-        name="audit",
-        summary="Who changed what, newest first.",
-        handler=audit,
-        tag="administration",
-        parameters=(AUDIT_LIMIT,),
-        admin=True,
-        personal=True,
-        answer="AuditLog",
-    ),
-    Operation(
-        method="GET",
-        path="/-/admin/keys",
-        name="listKeys",
-        summary="Every key by its id, oldest first; revoked ones stay listed.",
-        handler=list_keys,
-        tag="administration",
-        admin=True,
-        personal=True,
-        answer="KeyList",
-    ),
-    Operation(
-        method="POST",
-        path="/-/admin/keys",
-        name="createKey",
-        summary="Make a key, and its account where that is missing. The key itself is answered this once.",
-        handler=create_key,
-        tag="administration",
-        status=201,
-        admin=True,
-        personal=True,
-        media_types=(JSON,),
-        body="KeyWish",
-        answer="NewKeyAnswer",
-        errors=("unsupported-media-type", "body-too-large", "invalid-syntax", "request-timeout"),
-    ),
-    Operation(
-        method="DELETE",
-        path="/-/admin/keys/{keyID}",
-        name="revokeKey",
-        summary="Revoke a key, which may be revoked already; it stops working within a second.",
-        handler=revoke_key,
-        tag="administration",
-        admin=True,
-        personal=True,
-        answer="KeyAnswer",
-    ),
-    Operation(
-        method="PUT",
-        path="/-/admin/keys/{keyID}/plan",
-        name="setPlan",
-        summary="Put a key into a plan, in which it may be already; it holds within a second.",
-        handler=set_plan,
-        tag="administration",
-        admin=True,
-        personal=True,
-        media_types=(JSON,),
-        body="PlanWish",
-        answer="KeyAnswer",
-        errors=("unsupported-media-type", "body-too-large", "invalid-syntax", "request-timeout"),
-    ),
-)
-"""Every operation that needs a key with the admin role."""

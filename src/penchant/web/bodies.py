@@ -1,26 +1,57 @@
-"""How does a request's body come in? Bounded in size and time, decompressed, of an accepted type."""
+"""Bodies of requests: how they come in, bounded in size and time, decompressed, of an accepted type.
+
+What a part passes, with the bounds that are looked at on the way:
+
+    receive -> _chunks -> _counted -> _inflate -> _counted -> take -> parts
+               pause      bytes       members     bytes       memory of all
+               in time    as sent     of gzip     as they     requests together
+                                                  become
+"""
 
 import asyncio
+import codecs
 import contextlib
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope
 
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
+from penchant.settings import NodeSettings
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+NDJSON_TYPES = (NDJSON, "application/ndjson", "application/jsonl")
+"""The names under which one JSON value a line is sent; answers have the first."""
 _ACCEPTED_CHARSETS = {"", "utf-8", "utf8"}
 _GZIP_WINDOW_BITS = 31
 _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
+MAX_GZIP_MEMBERS = 16
+"""Members of a gzip body: each costs what is left of its part, whether anything is in it or not."""
 LINGERING_S = 5.0
 LINGERING_BYTES = 64 * 1024 * 1024
 """How much is still taken in of a body that was answered before its end, and for how long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyKind:
+    """A kind of body: its limit among the settings, and how many bytes each of its bytes may become.
+
+    The latter is measured: the largest there is of shapes that are small as JSON and large in memory.
+    """
+
+    limit_bytes: Callable[[NodeSettings], int]
+    growth: int
+
+
+CONTENT_BODY = BodyKind(limit_bytes=lambda settings: settings.body_limit_bytes, growth=4)
+INTERACTIONS_BODY = BodyKind(limit_bytes=lambda settings: settings.interactions_limit_bytes, growth=5)
+LIST_BODY = BodyKind(limit_bytes=lambda settings: settings.list_limit_bytes, growth=32)
+SETTINGS_BODY = BodyKind(limit_bytes=lambda settings: settings.settings_limit_bytes, growth=32)
 
 
 def media_type(headers: Headers) -> str:
@@ -51,6 +82,24 @@ def require_media_type(headers: Headers, accepted: Collection[str]) -> str:
     return found
 
 
+def prefers_lines(accept: str) -> bool:
+    """Return whether a client would rather have one JSON value a line than one document, by its Accept header."""
+    lines = document = 0.0
+    # Only what is named counts: ``*/*`` does not say which of the two is liked better.
+    for part in accept.lower().split(","):
+        name, *parameters = (word.strip() for word in part.split(";"))
+        weights = [word[2:] for word in parameters if word.startswith("q=")]
+        try:
+            weight = float(weights[0]) if weights else 1.0
+        except ValueError:
+            weight = 0.0
+        if name in NDJSON_TYPES:
+            lines = max(lines, weight)
+        elif name == JSON:
+            document = max(document, weight)
+    return lines > document
+
+
 def announces_body(scope: Scope) -> bool:
     """Return whether a request may have a body; cheap, since most have none."""
     return any(name in _BODY_HEADERS and value != b"0" for name, value in scope["headers"])
@@ -64,7 +113,7 @@ def has_body(headers: Headers) -> bool:
 async def read_body(
     receive: Receive, headers: Headers, *, limit_bytes: int, timeout_s: float, take: Callable[[int], None]
 ) -> bytes:
-    """Return the whole body, decompressed; ``take`` is told of every part before the next one is received.
+    """Return the whole body, decompressed and without a byte order mark; ``take`` gets the size of every part.
 
     Raises:
         BodyTooLarge: more than ``limit_bytes``; it is not read to its end.
@@ -78,19 +127,17 @@ async def read_body(
         raise _too_large(limit_bytes)
     chunks = _chunks(receive, timeout_s)
     if _is_gzip(headers):
-        chunks = _inflate(chunks)
+        # Bounded on both sides: before, so that no endless stream of nothing comes in; behind, against bombs.
+        chunks = _inflate(_counted(chunks, limit_bytes))
     parts = []
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > limit_bytes:
-            raise _too_large(limit_bytes)
+    async for chunk in _counted(chunks, limit_bytes):
+        # Memory is taken part by part: a body that announces much and sends little takes only what it sends.
         take(len(chunk))
         parts.append(chunk)
-    return b"".join(parts)
+    return b"".join(parts).removeprefix(codecs.BOM_UTF8)
 
 
-class Receiving:
+class BodyReceiver:
     """The ``receive`` of a request with a body, which knows whether that has come to its end."""
 
     def __init__(self, receive: Receive) -> None:
@@ -100,11 +147,12 @@ class Receiving:
     async def __call__(self) -> Message:
         """Return what comes next."""
         message = await self._receive()
+        # The message of a disconnect has no such member: then, too, nothing more will come.
         self._ended = not message.get("more_body")
         return message
 
     async def linger(self) -> None:
-        """Take in and forget what is left of the body, within bounds, after an answer that did not wait for it.
+        """Read and drop the rest of the body, within bounds, after an answer that did not wait for it.
 
         Closed with bytes unread, a connection is reset: a proxy that is still sending then loses the answer.
         """
@@ -127,6 +175,12 @@ def _too_large(limit_bytes: int) -> BodyTooLarge:
 
 
 async def _chunks(receive: Receive, timeout_s: float) -> AsyncIterator[bytes]:
+    """Yield the parts of a body as they come in, each within the time.
+
+    Raises:
+        RequestTimeout: the client paused for too long.
+        InvalidSyntax: the body ended before its end.
+    """
     more = True
     while more:
         try:
@@ -137,28 +191,45 @@ async def _chunks(receive: Receive, timeout_s: float) -> AsyncIterator[bytes]:
                 f"Nothing arrived for {timeout_s:g} seconds before the body was complete. Send it again."
             ) from None
         if message["type"] == "http.disconnect":
-            raise ClientDisconnect
+            # Whether the client has gone or its framing is broken cannot be seen here; only the latter reads this.
+            raise InvalidSyntax(
+                "The body ended before its announced end, or a chunk of it is malformed. Send it again."
+            )
         more = message.get("more_body", False)
         yield message.get("body", b"")
 
 
+async def _counted(chunks: AsyncIterator[bytes], limit_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the parts; raise `BodyTooLarge` as soon as they are too large together."""
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > limit_bytes:
+            raise _too_large(limit_bytes)
+        yield chunk
+
+
 async def _inflate(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the decompressed parts of one or more gzip members."""
+    """Yield the decompressed parts of up to `MAX_GZIP_MEMBERS` gzip members; others are served between two parts."""
     inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
-    started = False
+    members = 0
     try:
         async for chunk in chunks:
             rest = chunk
             while rest:
-                if inflater.eof:
+                if members == 0 or inflater.eof:
+                    members += 1
                     inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
-                started = True
-                yield inflater.decompress(rest, _INFLATE_STEP_BYTES)
+                if members > MAX_GZIP_MEMBERS:
+                    raise InvalidSyntax(f"The gzip body has more than {MAX_GZIP_MEMBERS} members; send one.")
+                # In a thread, where zlib lets others go on: a part of 4 KB may become as much as a step gives.
+                yield await asyncio.to_thread(inflater.decompress, rest, _INFLATE_STEP_BYTES)
+                # The first is what the step left over; the second, at a member's end, begins the next. Never both.
                 rest = inflater.unconsumed_tail or inflater.unused_data
         # The last step's limit may have held output back although all input was taken.
-        while started and not inflater.eof and (held := inflater.decompress(b"", _INFLATE_STEP_BYTES)):
+        while members and not inflater.eof and (held := inflater.decompress(b"", _INFLATE_STEP_BYTES)):
             yield held
     except zlib.error as error:
         raise InvalidSyntax("The body is announced as gzip, but cannot be decompressed.") from error
-    if started and not inflater.eof:
+    if members and not inflater.eof:
         raise InvalidSyntax("The gzip body ends before its end.")

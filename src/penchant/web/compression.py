@@ -1,4 +1,4 @@
-"""Which answers are compressed? Those over a kilobyte, in zstd or gzip, for clients that take it."""
+"""Compression of answers over a kilobyte, in zstd or gzip, for clients that accept it."""
 
 import functools
 import zlib
@@ -14,6 +14,8 @@ MINIMUM_BYTES = 1024
 ZSTD_LEVEL = 3
 GZIP_LEVEL = 4
 """Levels that cost tens of microseconds for a list of 30."""
+MAX_REMEMBERED_LENGTH = 200
+"""Characters of a header whose reading is remembered: what clients repeat is short, and strangers may send 60 KB."""
 _GZIP_WINDOW_BITS = 31
 
 
@@ -34,9 +36,15 @@ def _gzip() -> _Compressor:
 _CODINGS: dict[str, Callable[[], _Compressor]] = {"zstd": _zstd, "gzip": _gzip}
 
 
-@functools.lru_cache(maxsize=1_024)
 def preferred_coding(accept_encoding: str) -> str | None:
     """Return the best content coding that a client takes, or ``None`` for none of ours."""
+    if len(accept_encoding) > MAX_REMEMBERED_LENGTH:
+        return _preferred_coding.__wrapped__(accept_encoding)
+    return _preferred_coding(accept_encoding)
+
+
+@functools.lru_cache(maxsize=1_024)
+def _preferred_coding(accept_encoding: str) -> str | None:
     qualities: dict[str, float] = {}
     for part in accept_encoding.lower().split(","):
         name, _, parameter = part.partition(";")
@@ -46,6 +54,7 @@ def preferred_coding(accept_encoding: str) -> str | None:
             quality = 0.0
         qualities[name.strip()] = quality
     accepted = {name: qualities.get(name, qualities.get("*", 0.0)) for name in _CODINGS}
+    # Of equal ones the first of ours: zstd.
     best = max(accepted, key=lambda name: accepted[name])
     return best if accepted[best] > 0 else None
 
@@ -59,6 +68,7 @@ class Compression:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and its answer back, compressed where that pays."""
         coding = preferred_coding(Headers(scope=scope).get("accept-encoding", ""))
+        # HEAD keeps the length of the answer as it is without compression.
         if coding is None or scope["method"] == "HEAD":
             await self._app(scope, receive, send)
             return
@@ -66,7 +76,14 @@ class Compression:
 
 
 class _Encoder:
-    """Holds an answer's start back until its first part tells whether compressing pays."""
+    """Holds an answer's start back until its first part tells whether compressing pays.
+
+        start            kept
+        first body       short and whole, or 304:  start, body        as they are
+                         long, or more to come:    start with the coding and no length, then all parts compressed
+
+    Once the start is out, nothing is held back any more.
+    """
 
     def __init__(self, send: Send, coding: str) -> None:
         self._send = send
@@ -101,4 +118,5 @@ class _Encoder:
         headers = MutableHeaders(raw=start["headers"])
         headers["content-encoding"] = self._coding
         headers.add_vary_header("accept-encoding")
+        # It was the length before compression; without one the server frames the body by itself.
         del headers["content-length"]

@@ -1,22 +1,25 @@
 """Handlers of a source's pieces: submit, list, read, delete."""
 
-import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from penchant.errors import UnsupportedMediaType, invalid_parameter
-from penchant.service.content import Page
-from penchant.web.bodies import JSON, has_body, media_type, read_body
+from penchant.model import EncodedPiece
+from penchant.service.content import ListingPage
+from penchant.storage import Outcome
+from penchant.web.bodies import JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import Answer, Call
 from penchant.web.tags import body_tag, version_tag
-from penchant.wire import decode_ids, encode, format_timestamp, id_problem
+from penchant.wire import decode_ids, decode_submission, encode, format_timestamp
 
-_ID_PARAMETER = re.compile(r"id(\[\d*\])?\Z")
 EMPTY_LIST = b"[]"
+DELETED_HEADER = "x-penchant-deleted"
 
 
-async def submit(call: Call) -> Answer:
+async def accept_submission(call: Call) -> Answer:
     """Accept a submission."""
-    receipt = await call.services.content.submit(call.access, call.source, call.body)
+    limits = call.services.settings.piece_limits
+    submission = await call.decode_body(lambda body: decode_submission(body, limits))
+    receipt = await call.services.content.submit_pieces(call.access, call.source, submission)
     return Answer(status=202, body=encode(receipt), version=receipt.version)
 
 
@@ -36,7 +39,8 @@ async def list_ids(call: Call) -> Answer:
         limit=values["limit"],
         min_version=call.min_version(),
     )
-    return _paged(call, page, b'{"count":%d,"content":[' % page.head.piece_count, ids_only=True)
+    start = b'{"count":%d,"content":[' % page.head.piece_count
+    return _listing(call, page, start, _encoded_ids)
 
 
 async def list_pieces(call: Call) -> Answer:
@@ -51,25 +55,51 @@ async def list_pieces(call: Call) -> Answer:
     )
     timestamp = format_timestamp(page.head.changed_at)
     start = b'{"source":%s,"timestamp":"%s","content":[' % (encode(call.source), timestamp.encode())
-    return _paged(call, page, start, ids_only=False)
+    return _listing(call, page, start, _bodies)
 
 
-def _paged(call: Call, page: Page, start: bytes, *, ids_only: bool) -> Answer:
+Entries = Callable[[Sequence[EncodedPiece]], list[bytes]]
+"""What a listing tells of pieces, as JSON."""
+
+
+def _encoded_ids(pieces: Sequence[EncodedPiece]) -> list[bytes]:
+    return [encode(piece.id) for piece in pieces]
+
+
+def _bodies(pieces: Sequence[EncodedPiece]) -> list[bytes]:
+    return [piece.body for piece in pieces]
+
+
+def _listing(call: Call, page: ListingPage[EncodedPiece], start: bytes, entries: Entries) -> Answer:
+    """Return a page as one JSON document that begins with ``start``, or as lines for a client that prefers them."""
     values = call.values()
-    tag = version_tag(page.head, "i" if ids_only else "p", values["skip"], values["limit"] or "")
-    parts = _parts(page, start, ids_only=ids_only)
-    return Answer(body=parts, version=page.head.version, etag=tag, close=page.close)
+    as_lines = prefers_lines(call.headers.get("accept", ""))
+    # Ids and pieces, one document and lines: four answers of one version, which must not share a tag.
+    kind = ("i" if entries is _encoded_ids else "p") + ("l" if as_lines else "")
+    return Answer(
+        body=_lines(page, entries) if as_lines else _document(page, start, entries),
+        media_type=NDJSON if as_lines else JSON,
+        version=page.head.version,
+        etag=version_tag(page.head, kind, values["skip"], values["limit"] or ""),
+        headers={"vary": "accept"},
+        close=page.close,
+    )
 
 
-async def _parts(page: Page, start: bytes, *, ids_only: bool) -> AsyncIterator[bytes]:
+async def _document(page: ListingPage[EncodedPiece], start: bytes, entries: Entries) -> AsyncIterator[bytes]:
     separator = b""
     yield start
     async for batch in page.batches():
-        entries = [encode(piece.id) if ids_only else piece.body for piece in batch]
-        if entries:
-            yield separator + b",".join(entries)
+        # An empty batch would leave a comma with nothing behind it.
+        if batch:
+            yield separator + b",".join(entries(batch))
             separator = b","
     yield b"]}"
+
+
+async def _lines(page: ListingPage[EncodedPiece], entries: Entries) -> AsyncIterator[bytes]:
+    async for batch in page.batches():
+        yield b"".join(entry + b"\n" for entry in entries(batch))
 
 
 async def read_piece(call: Call) -> Answer:
@@ -78,29 +108,36 @@ async def read_piece(call: Call) -> Answer:
     head, body = await call.services.content.piece(
         call.access, call.source, call.path["contentID"], min_version=call.min_version()
     )
-    return Answer(body=body, version=head.version, etag=body_tag(call, body))
+    return Answer(body=body, version=head.version, etag=body_tag(body, call.access.account_id))
 
 
 async def delete_piece(call: Call) -> Answer:
     """Delete one piece."""
     call.values()
     outcome = await call.services.content.delete(call.access, call.source, [call.path["contentID"]])
-    return Answer(status=202, body=EMPTY_LIST, version=outcome.version)
+    return _deleted(outcome)
 
 
 async def delete_pieces(call: Call) -> Answer:
     """Delete the pieces named, or all where none are; whatever is not plainly one of the two is refused."""
     body = await _deletion_body(call)
-    listed = None if body is None else decode_ids(body)
-    asked = _asked_ids(call)
-    if asked is not None and listed is not None:
+    listed = None if body is None else await call.services.decoder.decode(call.access.account_id, decode_ids, body)
+    in_query = _ids_in_query(call)
+    # Two lists of ids may contradict each other, and what is deleted stays deleted.
+    if in_query is not None and listed is not None:
         raise invalid_parameter("id", "Ids are given in the query and in the body; give them one way.")
-    ids = listed if asked is None else asked
+    ids = listed if in_query is None else in_query
     if ids is None:
         outcome = await call.services.content.clear(call.access, call.source)
     else:
         outcome = await call.services.content.delete(call.access, call.source, ids)
-    return Answer(status=202, body=EMPTY_LIST, version=outcome.version)
+    return _deleted(outcome)
+
+
+def _deleted(outcome: Outcome) -> Answer:
+    """Return the answer to a deletion, which tells how many pieces there were: none is often a client's slip."""
+    headers = {DELETED_HEADER: str(outcome.deleted)}
+    return Answer(status=202, body=EMPTY_LIST, version=outcome.version, headers=headers)
 
 
 async def _deletion_body(call: Call) -> bytes | None:
@@ -108,6 +145,7 @@ async def _deletion_body(call: Call) -> bytes | None:
     if media_type(call.headers) == JSON:
         return await _read(call)
     announced = has_body(call.headers)
+    # Chunked: whether there is a body is known only once it was read.
     if announced and call.headers.get("content-length") is None:
         announced = bool(await _read(call))
     if announced:
@@ -116,33 +154,23 @@ async def _deletion_body(call: Call) -> bytes | None:
 
 
 async def _read(call: Call) -> bytes:
-    settings = call.services.settings
-    return await read_body(
-        call.receive,
-        call.headers,
-        limit_bytes=settings.body_limit_bytes,
-        timeout_s=settings.body_timeout_s,
-        take=call.hold,
-    )
+    return await call.exchange.read_body(call.operation.body_kind)
 
 
-def _asked_ids(call: Call) -> list[str] | None:
-    unknown = [name for name in call.query.names() if not _ID_PARAMETER.match(name)]
+def _ids_in_query(call: Call) -> list[str] | None:
+    # Elsewhere unknown parameters are ignored; here one misspelt would turn "these" into "all".
+    unknown = call.ignored()
     if unknown:
         raise invalid_parameter(
             unknown[0][:80],
             "This request takes no parameter but id, so that a misspelt one cannot empty the source.",
         )
-    ids = call.query.numbered("id")
-    for text in ids:
-        problem = id_problem(text)
-        if problem:
-            raise invalid_parameter("id", problem)
-    return ids or None
+    ids: list[str] | None = call.values()["id"]
+    return ids
 
 
 async def delete_source(call: Call) -> Answer:
     """Delete the source with everything in it."""
     values = call.values()
     outcome = await call.services.content.delete_source(call.access, call.source, values["confirm"])
-    return Answer(status=202, body=EMPTY_LIST, version=outcome.version)
+    return _deleted(outcome)

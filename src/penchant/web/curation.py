@@ -21,7 +21,7 @@ def replace_list(kind: ListKind) -> Handler:
     """Return the handler that replaces a list."""
 
     async def handler(call: Call) -> Answer:
-        return await _replace(call, kind, decode_list(call.body))
+        return await _replace(call, kind, await call.decode_body(decode_list))
 
     return handler
 
@@ -48,6 +48,6 @@ async def read_settings(call: Call) -> Answer:
 
 async def replace_settings(call: Call) -> Answer:
     """Replace the settings of a source; members left out return to their defaults."""
-    settings = decode_settings(call.body)
+    settings = await call.decode_body(decode_settings)
     outcome = await call.services.curation.replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)

@@ -1,28 +1,42 @@
-"""What is an operation of the interface? Its address, what it takes and gives, and who may use it."""
+"""Operations of the interface: address, what goes in and out, and who may use it; the call and its answer."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from starlette.datastructures import Headers
-from starlette.types import Receive
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature
+from penchant.model import Feature, Scope
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.storage import SourceHead
-from penchant.web.bodies import JSON
+from penchant.web.bodies import JSON, LIST_BODY, BodyKind
+from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import MIN_VERSION, Parameter, Values, ignored_names, integer, read_parameters
-from penchant.web.raw import Query
+from penchant.web.raw import QueryParameters
 from penchant.wire import id_problem, source_problem
 
+KEY_HEADER = "x-api-key"
+USER_HEADER = "x-penchant-user"
+KEY_PARAMETER = "key"
+USER_PARAMETER = "user"
+"""Where a browser key and its signed person come from where a page can set no headers."""
+Decoded = TypeVar("Decoded")
+
 MIN_VERSION_HEADER = "x-penchant-min-version"
+MIN_AUDIENCE_VERSION_HEADER = "x-penchant-min-audience-version"
+AUDIENCE_VERSION_HEADER = "x-penchant-audience-version"
+CHANGE_ERRORS = ("storage-unavailable", "overloaded")
+"""Codes of errors of every operation that changes something."""
+BODY_ERRORS = ("unsupported-media-type", "body-too-large", "invalid-syntax", "invalid-input", "request-timeout")
+"""Codes of errors of every operation with a body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a handler gives: a body or a stream of parts, and what the headers must say of it.
+    """An answer of a handler: a body or a stream of parts, and what the headers must say of it.
 
     ``etag`` marks an answer that may be asked for again conditionally, ``headers`` are further ones. ``close`` ends a
     stream that is not sent after all.
@@ -37,37 +51,59 @@ class Answer:
     close: Callable[[], Awaitable[None]] | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Call:
-    """One request on its way through an operation: authenticated, its path decoded, its body read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmittedCaller:
+    """The sender of a request that was let in, and the source's head of that moment where the source must exist."""
 
-    services: Services
+    access: Access
+    head: SourceHead | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request as a handler gets it: let in, its path and query decoded, its body read.
+
+    ``caller`` is ``None`` for public operations; ``body`` and ``media_type`` are empty where the operation's row
+    announces no body.
+    """
+
+    exchange: RequestExchange
     operation: "Operation"
     path: Mapping[str, str]
-    query: Query
-    headers: Headers
-    receive: Receive
-    hold: Callable[[int], None]
-    """Takes room for a part of the body, until the request is over."""
-    caller: Access | None = None
-    head: SourceHead | None = None
-    """Where the source stood when the request was let in."""
-    body: bytes = b""
+    query: QueryParameters
+    caller: AdmittedCaller | None = None
     media_type: str = ""
-    is_stale: bool = False
-    """Whether what it was answered from may be older than what is stored: errors say so as well."""
+    body: bytes = b""
+
+    @property
+    def services(self) -> Services:
+        """The use cases."""
+        return self.exchange.services
+
+    @property
+    def headers(self) -> Headers:
+        """The request's headers."""
+        return self.exchange.headers
 
     @property
     def access(self) -> Access:
-        """Who is asking; only operations that need a key have someone."""
+        """The key, its account and plan; only operations that need a key have one."""
         if self.caller is None:
             raise TypeError("this operation needs no key")
-        return self.caller
+        return self.caller.access
 
     @property
     def source(self) -> str:
         """The source's name."""
         return self.path["source"]
+
+    async def decode_body(self, decode: Callable[[bytes], Decoded]) -> Decoded:
+        """Return what the body holds, and raise what ``decode`` raises; large ones are decoded in a thread.
+
+        Raises:
+            Overloaded: too many large bodies are being decoded.
+        """
+        return await self.services.decoder.decode(self.access.account_id, decode, self.body)
 
     def values(self) -> Values:
         """Return the parameters' values, the path's lengths checked as well.
@@ -83,16 +119,11 @@ class Call:
         faults = [
             Fault(parameter=name, detail=problem)
             for name, text in self.path.items()
+            # Those are no ids: the order of checks or the handler has its own rule for each.
             if name not in {"source", "type", "code"} and (problem := id_problem(text))
         ]
         if faults:
             raise InvalidInput(f"The path is not acceptable: {faults[0].detail}", faults=faults)
-
-    def check_source(self) -> None:
-        """Raise `InvalidInput` where the source's name can be none."""
-        problem = source_problem(self.source)
-        if problem:
-            raise invalid_parameter("source", problem)
 
     def min_version(self) -> int:
         """Return the version that the read asks for, the greater where it is given both ways.
@@ -100,22 +131,39 @@ class Call:
         Raises:
             InvalidInput: not a number.
         """
+        # Most reads ask for no version: they skip the parsing.
         if not self.query.pairs and MIN_VERSION_HEADER not in self.headers:
             return 0
-        asked: list[int] = [read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]]
-        for text in self.headers.getlist(MIN_VERSION_HEADER):
+        asked: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
+        return max(asked, self._greatest_of(MIN_VERSION_HEADER))
+
+    def min_audience_version(self) -> int:
+        """Return the version of the interactions that what people like is to be of at least.
+
+        Raises:
+            InvalidInput: not a number.
+        """
+        return self._greatest_of(MIN_AUDIENCE_VERSION_HEADER)
+
+    def _greatest_of(self, header: str) -> int:
+        """Return the greatest number that a header gives, 0 for none."""
+        found = [0]
+        for text in self.headers.getlist(header):
             try:
-                asked.append(integer(text.strip(), least=0))
+                found.append(integer(text.strip(), least=0))
             except ValueError as error:
-                raise invalid_parameter(MIN_VERSION_HEADER, str(error)) from error
-        return max(asked)
+                raise invalid_parameter(header, str(error)) from error
+        return max(found)
 
     async def view(self) -> View:
         """Return the source as it is committed now, at the version asked for at least."""
         min_version = self.min_version()
-        known = self.head if self.head is not None and self.head.version >= min_version else None
+        head = None if self.caller is None else self.caller.head
+        # The checks have read the head a moment ago: another read would say the same, unless more is asked for.
+        known = head if head is not None and head.version >= min_version else None
         view = await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
-        self.is_stale = view.stale
+        # Shown by a header of whatever answer follows, also of an error that is the caller's.
+        self.exchange.is_stale = view.stale
         return view
 
     async def count_more(self, answers: int) -> Callable[[], None]:
@@ -127,8 +175,33 @@ class Call:
         return await self.services.usage.reserve(self.access, answers) if answers > 0 else _nothing
 
     def ignored(self) -> tuple[str, ...]:
-        """Return the query's names that the operation does not know."""
-        return ignored_names(self.operation.parameters, self.query)
+        """Return the query's names that neither the operation knows nor a browser key's requests may have."""
+        names = ignored_names(self.operation.parameters, self.query)
+        # A browser key in the query was read before the operation was asked for its parameters.
+        if self.caller is not None and self.caller.access.is_browser:
+            return tuple(name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER})
+        return names
+
+    def require_people(self, user_ids: Collection[str]) -> None:
+        """Check that the key may send what concerns these people.
+
+        Raises:
+            Unauthenticated: it is a browser key, and one of them is not the person who is signed.
+        """
+        signed = signed_users(self.headers, self.query)
+        self.services.access.require_person(self.access, signed, user_ids)
+
+
+def signed_users(headers: Headers, query: QueryParameters) -> list[str]:
+    """Return the signed people of a request: of its header or, where that cannot be set, of its query."""
+    return headers.getlist(USER_HEADER) or query.values(USER_PARAMETER)
+
+
+def check_source(name: str) -> None:
+    """Raise `InvalidInput` where no source can have this name."""
+    problem = source_problem(name)
+    if problem:
+        raise invalid_parameter("source", problem)
 
 
 def _nothing() -> None:
@@ -146,6 +219,9 @@ class Operation:
     ``finds_source`` that the handler itself finds out whether it does: it is looked for apart only to tell which of
     two errors goes first.
     ``admin`` ones need a key with that role, and are about no source.
+    ``scope`` is what a key needs for it; all but public and ``admin`` operations have one.
+    ``changes_interactions`` answers tell the version that the interactions then have.
+    ``has_etag`` answers can be asked for again conditionally, ``has_lines`` ones come as NDJSON, too.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
     """
 
@@ -158,6 +234,7 @@ class Operation:
     status: int = 200
     parameters: tuple[Parameter, ...] = ()
     feature: Feature | None = None
+    scope: Scope | None = None
     public: bool = False
     admin: bool = False
     creates_source: bool = False
@@ -165,8 +242,13 @@ class Operation:
     counted: bool = False
     personal: bool = False
     media_types: tuple[str, ...] = ()
+    body_kind: BodyKind = LIST_BODY
     body: str | None = None
     optional_body: bool = False
+    has_etag: bool = False
+    has_lines: bool = False
+    deletes_pieces: bool = False
+    changes_interactions: bool = False
     answer: str | None = None
     answer_media_type: str = JSON
     errors: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Which query parameters are there, and what do their values mean?
+"""Query parameters: their names, how their values are read, and how the OpenAPI document describes them.
 
 Each `Parameter` both parses and describes itself, so that the OpenAPI document cannot drift from the code.
 """
@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penchant.errors import Fault, InvalidInput
-from penchant.model import MAX_TAKE, Algorithm, InteractionType
-from penchant.web.raw import Query
+from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
+from penchant.web.raw import QueryParameters, list_name
 from penchant.wire import id_problem, name_problem, parse_date
 
 MAX_LISTED_INTERACTIONS = 1_000
 """Interactions in one page of a listing (interface, section 6)."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out: some pages of lists that a person has been shown."""
+MAX_CHANGE_WAIT_S = 25
+"""How long a follower's request waits for a change: less than proxies allow, and than a service takes to end."""
 _SHARE = re.compile(r"[0-9]*\.?[0-9]+\Z")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 MAX_REMEMBERED_LENGTH = 200
@@ -30,29 +32,32 @@ _ALGORITHMS = {
     "cosine": Algorithm.COSINE,
     "cosine similarity": Algorithm.COSINE,
 }
+_TWO_WORDS = re.compile(r"(jaccard|cosine)[-_ ]?(index|similarity)")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
+# Compared and hashed by identity: `_read_parameters` remembers by parameters, and schemas cannot be hashed.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parameter:
     """A query parameter: its name, how its text is read (``ValueError`` says what is accepted), its schema.
 
-    A ``listed`` one may be repeated and is read by ``read_all`` from the whole query instead.
+    One that is a list is read by ``read_all`` from the whole query instead: it may be repeated, and spelt
+    ``name[]`` or ``name[0]``.
     """
 
     name: str
     description: str
     schema: Mapping[str, Any]
     read: Callable[[str], Any] = str
-    read_all: Callable[[Query], Any] | None = None
-    aliases: tuple[str, ...] = ()
+    read_all: Callable[[QueryParameters], Any] | None = None
     default: Any = None
     deprecated: bool = False
 
-    def names(self) -> tuple[str, ...]:
-        """Return every spelling under which the parameter is known."""
-        return (self.name, *self.aliases)
+    def is_named(self, key: str) -> bool:
+        """Return whether a key of a query means this parameter."""
+        return key == self.name or (self.read_all is not None and list_name(key) == self.name)
 
-    def value(self, query: Query) -> Any:
+    def value(self, query: QueryParameters) -> Any:
         """Return the parameter's value in this query, or the default where it is absent.
 
         Raises:
@@ -63,6 +68,7 @@ class Parameter:
         given = query.values(self.name)
         if not given:
             return self.default
+        # Refused, since programs differ in which of two they take; so a proxy could understand another request.
         if len(given) > 1:
             raise ValueError("Given more than once; give it once.")
         if not given[0]:
@@ -81,7 +87,7 @@ class Values:
         return self.known[name]
 
 
-def read_parameters(parameters: Collection[Parameter], query: Query) -> Values:
+def read_parameters(parameters: Collection[Parameter], query: QueryParameters) -> Values:
     """Return the values of all parameters.
 
     Raises:
@@ -93,8 +99,8 @@ def read_parameters(parameters: Collection[Parameter], query: Query) -> Values:
 
 
 @functools.lru_cache(maxsize=1_024)
-def _read_parameters(parameters: tuple[Parameter, ...], query: Query) -> Values:
-    """Remembered, since clients ask the same way again and again: 12 us less a request."""
+def _read_parameters(parameters: tuple[Parameter, ...], query: QueryParameters) -> Values:
+    """Return the values; remembered, since clients ask the same way again and again: 12 us less a request."""
     known: dict[str, Any] = {}
     faults = []
     for parameter in parameters:
@@ -108,12 +114,11 @@ def _read_parameters(parameters: tuple[Parameter, ...], query: Query) -> Values:
     return Values(known, ignored_names(parameters, query))
 
 
-def ignored_names(parameters: Collection[Parameter], query: Query) -> tuple[str, ...]:
+def ignored_names(parameters: Collection[Parameter], query: QueryParameters) -> tuple[str, ...]:
     """Return the names in a query that none of the parameters has."""
     if not query.pairs:
         return ()
-    names = {name for parameter in parameters for name in parameter.names()}
-    return tuple(name for name in query.names() if name not in names)
+    return tuple(key for key in query.names() if not any(parameter.is_named(key) for parameter in parameters))
 
 
 def integer(text: str, *, least: int, most: int | None = None) -> int:
@@ -124,6 +129,7 @@ def integer(text: str, *, least: int, most: int | None = None) -> int:
     """
     if not _INTEGER.match(text):
         raise ValueError(f"Found a value that is no integer; an integer from {least} on is accepted.")
+    # Cut, not refused: a number of a thousand digits is a large number, and Python would not convert any length.
     digits = text.lstrip("+-").lstrip("0")
     value = int(digits[:_LONGEST_INTEGER] or "0")
     if text.startswith("-"):
@@ -134,24 +140,36 @@ def integer(text: str, *, least: int, most: int | None = None) -> int:
 
 
 def _read_algorithm(text: str) -> Algorithm:
-    algorithm = _ALGORITHMS.get(re.sub("[-_ ]", " ", text).lower())
+    algorithm = _ALGORITHMS.get(_TWO_WORDS.sub(r"\1 \2", text.lower()))
     if algorithm is None:
         raise ValueError(f"Found another algorithm; accepted are {', '.join(_ALGORITHMS)}.")
     return algorithm
 
 
-def _read_type(text: str) -> InteractionType:
+def _read_basis(text: str) -> Basis:
+    try:
+        return Basis(text)
+    except ValueError:
+        raise ValueError(f"Found another basis; accepted are {', '.join(each.value for each in Basis)}.") from None
+
+
+def read_interaction_type(text: str) -> InteractionType:
+    """Return the type of interaction of this exact name.
+
+    Raises:
+        ValueError: there is none.
+    """
     try:
         return InteractionType(text)
     except ValueError:
-        names = ", ".join(kind.value for kind in InteractionType)
-        raise ValueError(f"Found another type; accepted are {names}.") from None
+        raise ValueError(f"Found another type; accepted are {INTERACTION_TYPE_NAMES}.") from None
 
 
 def _read_boolean(text: str) -> bool:
-    if text not in {"true", "false"}:
-        raise ValueError("Found another value; true and false are accepted.")
-    return text == "true"
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
+        raise ValueError("Found another value; true, false, 1 and 0 are accepted.")
+    return value
 
 
 def _read_id(text: str) -> str:
@@ -161,10 +179,8 @@ def _read_id(text: str) -> str:
     return text
 
 
-def _read_catalogs(query: Query) -> frozenset[str] | None:
-    """Return the catalogs asked for: ``catalogs`` splits at commas, ``catalogs[]`` is taken whole."""
-    names = [name for text in query.values("catalogs") for name in text.split(",")]
-    names += query.values("catalogs[]")
+def _read_catalogs(query: QueryParameters) -> frozenset[str] | None:
+    names = query.separated("catalogs")
     for name in names:
         problem = name_problem(name)
         if problem:
@@ -172,11 +188,21 @@ def _read_catalogs(query: Query) -> frozenset[str] | None:
     return frozenset(names) or None
 
 
-def _read_excluded(query: Query) -> frozenset[str]:
-    ids = [*query.values("exclude"), *query.values("exclude[]")]
+def _read_excluded(query: QueryParameters) -> frozenset[str]:
+    ids = query.numbered("exclude")
     if len(ids) > MAX_EXCLUDED:
         raise ValueError(f"Found {len(ids)} ids; up to {MAX_EXCLUDED} are accepted.")
     return frozenset(map(_read_id, ids))
+
+
+def _read_deleted(query: QueryParameters) -> list[str] | None:
+    return [_read_id(text) for text in query.numbered("id")] or None
+
+
+def _read_form(text: str) -> str:
+    if text != "generators":
+        raise ValueError("Found another form; generators is accepted.")
+    return text
 
 
 def _read_share(text: str) -> float:
@@ -192,6 +218,12 @@ TAKE = Parameter(
     read=lambda text: integer(text, least=1, most=MAX_TAKE),
     default=MAX_TAKE,
 )
+LIMIT = Parameter(
+    name="limit",
+    description="How many entries to return, 1 to 30; more counts as 30. Wins over `take`.",
+    schema={"type": "integer", "minimum": 1, "default": MAX_TAKE},
+    read=TAKE.read,
+)
 OLD_TAKE = Parameter(
     name="take",
     description="The old name of `limit`, which wins over it.",
@@ -200,24 +232,27 @@ OLD_TAKE = Parameter(
     default=MAX_TAKE,
     deprecated=True,
 )
-SIMILAR_LIMIT = Parameter(
-    name="limit",
-    description="How many entries to return, 1 to 30; more counts as 30.",
-    schema={"type": "integer", "minimum": 1},
-    read=TAKE.read,
-)
 CATALOGS = Parameter(
     name="catalogs",
-    description="Only pieces in one of these catalogs: comma-separated or repeated; `catalogs[]=` is taken whole.",
+    description="Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` "
+    "belongs to a name).",
     schema={"type": "array", "items": {"type": "string"}},
     read_all=_read_catalogs,
-    aliases=("catalogs[]",),
 )
 ALGO = Parameter(
     name="algo",
-    description="`jaccard` or `cosine` (also `jaccard index`, `cosine similarity`; case, `-` and `_` do not matter).",
-    schema={"type": "string"},
+    description="`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, "
+    "a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard.",
+    schema={"type": "string", "enum": list(_ALGORITHMS)},
     read=_read_algorithm,
+)
+BY = Parameter(
+    name="by",
+    description="What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece "
+    "also like the others) or `both` (the mean).",
+    schema={"type": "string", "enum": [each.value for each in Basis], "default": Basis.CONTENT.value},
+    read=_read_basis,
+    default=Basis.CONTENT,
 )
 AT = Parameter(
     name="at",
@@ -243,7 +278,12 @@ EXCLUDE = Parameter(
     description="Leave out the piece with this id, in this request; may be repeated, up to 1,000 times.",
     schema={"type": "array", "items": {"type": "string"}, "maxItems": MAX_EXCLUDED},
     read_all=_read_excluded,
-    aliases=("exclude[]",),
+)
+DELETED = Parameter(
+    name="id",
+    description="The id of a piece to delete; may be repeated. Without it and without a body all pieces go.",
+    schema={"type": "array", "items": {"type": "string"}},
+    read_all=_read_deleted,
 )
 DIVERSITY = Parameter(
     name="diversity",
@@ -268,8 +308,8 @@ CONTENT_ID = Parameter(
 TYPE = Parameter(
     name="type",
     description="Only interactions of this type.",
-    schema={"type": "string", "enum": [kind.value for kind in InteractionType]},
-    read=_read_type,
+    schema={"type": "string", "enum": list(InteractionType)},
+    read=read_interaction_type,
 )
 SKIP = Parameter(
     name="skip",
@@ -321,5 +361,29 @@ MIN_VERSION = Parameter(
     read=lambda text: integer(text, least=0),
     default=0,
 )
-PERSONAL = (TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
+SINCE = Parameter(
+    name="since",
+    description="The version that the follower has reached; without it all pieces come.",
+    schema={"type": "integer", "minimum": 0},
+    read=lambda text: integer(text, least=0),
+)
+WAIT = Parameter(
+    name="wait",
+    description="How many seconds to wait for a change where there is none yet, up to 25; more counts as 25.",
+    schema={"type": "integer", "minimum": 0, "default": 0},
+    read=lambda text: integer(text, least=0, most=MAX_CHANGE_WAIT_S),
+    default=0,
+)
+HISTORY = Parameter(
+    name="history",
+    description="The `history` of which that version is, as the feed named it; of another one all pieces come.",
+    schema={"type": "string"},
+)
+FOR = Parameter(
+    name="for",
+    description="`generators`: OpenAPI 3.0.3, in which a category's value has no type, for tools that take no unions.",
+    schema={"type": "string", "enum": ["generators"]},
+    read=_read_form,
+)
+PERSONAL = (LIMIT, TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
 """What chooses a list for a person."""

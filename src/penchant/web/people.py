@@ -1,13 +1,18 @@
 """Handlers of people's interactions: record, list, export, erase."""
 
+import msgspec
+
 from penchant.errors import invalid_parameter
-from penchant.model import Interaction, InteractionType, NewInteraction
-from penchant.service.people import Selection
-from penchant.web.bodies import NDJSON
+from penchant.model import InteractionType, NewInteraction, StoredInteraction
+from penchant.service.people import InteractionSelection
+from penchant.storage import Outcome
+from penchant.web.bodies import NDJSON_TYPES
 from penchant.web.content import EMPTY_LIST
 from penchant.web.operations import Answer, Call
+from penchant.web.parameters import read_interaction_type
 from penchant.wire import (
     BulkReceipt,
+    ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
     UserExport,
@@ -18,14 +23,26 @@ from penchant.wire import (
     parse_interaction_timestamp,
 )
 
+INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
 
-def _answer(source: str, interaction: Interaction) -> InteractionAnswer:
+
+def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer:
     return InteractionAnswer(
         key=InteractionKey(source=source, user_id=interaction.user_id),
         type=interaction.type.value,
         content_id=interaction.piece_id,
         timestamp=format_timestamp(interaction.occurred_at),
     )
+
+
+def _exported(source: str, interaction: StoredInteraction) -> ExportedInteraction:
+    answer = _answer(source, interaction)
+    return ExportedInteraction(**msgspec.structs.asdict(answer), event_id=interaction.event_id)
+
+
+def _versions(outcome: Outcome) -> dict[str, str]:
+    """Return the header that says at which version of its interactions a source stands after a change."""
+    return {INTERACTIONS_VERSION_HEADER: str(outcome.interactions_version)}
 
 
 async def record(call: Call) -> Answer:
@@ -39,15 +56,14 @@ async def record(call: Call) -> Answer:
         event_id=values["event-id"],
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
-    return Answer(body=encode(_answer(call.source, outcome.interactions[0])))
+    return Answer(body=encode(_answer(call.source, outcome.interactions[0])), headers=_versions(outcome))
 
 
 def _type(text: str) -> InteractionType:
     try:
-        return InteractionType(text)
-    except ValueError:
-        names = ", ".join(kind.value for kind in InteractionType)
-        raise invalid_parameter("type", f"Found another type; accepted are {names}.") from None
+        return read_interaction_type(text)
+    except ValueError as error:
+        raise invalid_parameter("type", str(error)) from error
 
 
 def _timestamp(text: str | None, now: int) -> int | None:
@@ -62,18 +78,21 @@ def _timestamp(text: str | None, now: int) -> int | None:
 async def record_many(call: Call) -> Answer:
     """Store many interactions, all or none."""
     now = call.services.people.now()
-    decode = decode_interaction_lines if call.media_type == NDJSON else decode_interactions
-    interactions = decode(call.body, now)
+    decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
+    interactions = await call.decode_body(lambda body: decode(body, now))
+    # Only the body says who it is about; for paths the order of checks has looked already.
+    call.require_people({interaction.user_id for interaction in interactions})
     outcome = await call.services.people.record(call.access, call.source, interactions)
     accepted = len(interactions) - outcome.duplicates
-    return Answer(body=encode(BulkReceipt(accepted=accepted, duplicates=outcome.duplicates)))
+    receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates)
+    return Answer(body=encode(receipt), headers=_versions(outcome))
 
 
 async def list_interactions(call: Call) -> Answer:
     """Answer a person's interactions, newest first."""
     values = call.values()
     view = await call.view()
-    selection = Selection(
+    selection = InteractionSelection(
         piece_id=values["content-id"],
         type=values["type"],
         catalogs=values["catalogs"],
@@ -95,7 +114,7 @@ async def export(call: Call) -> Answer:
         UserExport(
             source=call.source,
             user_id=user_id,
-            interactions=[_answer(call.source, interaction) for interaction in found],
+            interactions=[_exported(call.source, interaction) for interaction in found],
         )
     )
     return Answer(body=body, version=view.head.version)
@@ -104,5 +123,5 @@ async def export(call: Call) -> Answer:
 async def erase(call: Call) -> Answer:
     """Delete all that is stored of a person."""
     call.values()
-    await call.services.people.erase(call.access, call.source, call.path["userID"])
-    return Answer(status=202, body=EMPTY_LIST)
+    outcome = await call.services.people.erase(call.access, call.source, call.path["userID"])
+    return Answer(status=202, body=EMPTY_LIST, headers=_versions(outcome))

@@ -1,4 +1,4 @@
-"""Which HTTP status does an error have, and what should its reader do? One table from code to answer."""
+"""Problems: the one table from an error's code to its HTTP status, its title and what its reader should do."""
 
 from dataclasses import dataclass
 from html import escape
@@ -25,6 +25,12 @@ KINDS: dict[str, ProblemKind] = {
         "The path or the query has a % without two hexadecimal digits, bytes that are not UTF-8, or a control "
         "character. Percent-encode every segment once: a slash inside an id is %2F, a percent sign %25.",
     ),
+    "malformed-request": ProblemKind(
+        400,
+        "Malformed request",
+        "HTTP/1.1 asks for the header Host, once. A request without it, or with two, may mean different servers to a "
+        "proxy and to this one.",
+    ),
     "invalid-syntax": ProblemKind(
         400,
         "The body cannot be read",
@@ -48,6 +54,18 @@ KINDS: dict[str, ProblemKind] = {
         "Keys with the admin role manage accounts. Use an ordinary key of the account for its sources.",
     ),
     "not-an-admin": ProblemKind(403, "Admin role needed", "Only a key made with --admin may do this."),
+    "origin-not-allowed": ProblemKind(
+        403,
+        "Origin not allowed",
+        "A browser asked on behalf of a page whose origin may not call the service, or the key is a browser key of "
+        "other origins. The setting cors-origins lists the origins that may, `penchant keys list` those of a key.",
+    ),
+    "outside-scope": ProblemKind(
+        403,
+        "Outside the key's scopes",
+        "The key is limited to scopes, and the operation belongs to the one that the detail names. Use a key with that "
+        "scope (`penchant keys create --scope`).",
+    ),
     "too-many-sources": ProblemKind(
         403,
         "Too many sources",
@@ -113,7 +131,8 @@ KINDS: dict[str, ProblemKind] = {
     "rate-exceeded": ProblemKind(
         429,
         "Too many requests",
-        "The key has used up its requests for this second. Wait as Retry-After says.",
+        "The key has used up its requests for this second, or the account the sources that it may make in this minute. "
+        "Wait as Retry-After says.",
     ),
     "quota-exceeded": ProblemKind(
         429,
@@ -151,6 +170,16 @@ KINDS: dict[str, ProblemKind] = {
     ),
 }
 
+_OWN_ADDRESSES = {
+    "docs": "The documents are at {base}/-/docs.",
+    "openapi.json": "The OpenAPI document is at {base}/-/openapi.json.",
+    "health": "Health is at {base}/-/health/live and {base}/-/health/ready.",
+    "health/live": "Health is at {base}/-/health/live.",
+    "health/ready": "Health is at {base}/-/health/ready.",
+    "metrics": "The metrics are at {base}/-/metrics.",
+    "dashboard": "The dashboard is at {base}/-/dashboard.",
+}
+"""Where people look for the service's own pages, which would be sources of these names; and where they are."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{title} - penchant</title>
@@ -164,6 +193,12 @@ _PAGE = """<!doctype html>
 def status_of(error: PenchantError) -> int:
     """Return the HTTP status of an error; those without a place in the table are internal."""
     return KINDS.get(error.code, KINDS["internal"]).status
+
+
+def address_hint(raw_path: str, base_path: str) -> str:
+    """Return a hint to a page of the service that was requested as if it were a source; "" for all else."""
+    hint = _OWN_ADDRESSES.get(raw_path.removeprefix(base_path).strip("/"), "")
+    return hint.format(base=base_path)
 
 
 def problem_body(error: PenchantError, base_path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What did the client write in the request line? Paths and queries, decoded once, strictly.
+"""Request lines as clients wrote them: paths and queries, decoded once, strictly.
 
 Frameworks route on the decoded path, where an id's ``%2F`` has become a separator. Here the path stays
 encoded until its segments have been told apart.
@@ -23,6 +23,7 @@ def decode_component(raw: str) -> str:
     Raises:
         MalformedPath: a broken escape, invalid UTF-8, raw non-ASCII or a control character.
     """
+    # Most components have nothing to decode and nothing to refuse.
     if raw.isascii() and "%" not in raw and not _ASCII_CONTROL.search(raw):
         return raw
     if not raw.isascii():
@@ -39,10 +40,14 @@ def decode_component(raw: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """The decoded parameters of a request, in the order given, repeated ones included."""
+class QueryParameters:
+    """The decoded parameters of a request, in the order given, repeated ones included.
+
+    ``raw_values`` are the values as they came, in the order of the pairs.
+    """
 
     pairs: tuple[tuple[str, str], ...] = ()
+    raw_values: tuple[str, ...] = ()
 
     def values(self, name: str) -> list[str]:
         """Return all values of a parameter."""
@@ -50,28 +55,46 @@ class Query:
 
     def numbered(self, name: str) -> list[str]:
         """Return the values given as ``name=``, ``name[]=`` or ``name[0]=``, in the order given."""
-        return [value for key, value in self.pairs if _NUMBERED.sub("", key) == name]
+        return [value for key, value in self.pairs if list_name(key) == name]
+
+    def separated(self, name: str) -> list[str]:
+        """Return the values as `numbered` does, those of ``name=`` split at commas that are not encoded."""
+        values: list[str] = []
+        for (key, value), raw in zip(self.pairs, self.raw_values, strict=True):
+            if key == name:
+                # Split while encoded: a comma that belongs to a name comes as %2C.
+                values += map(_decode_form, raw.split(","))
+            elif list_name(key) == name:
+                values.append(value)
+        return values
 
     def names(self) -> Iterator[str]:
         """Yield each parameter's name once, in the order given."""
         return iter(dict.fromkeys(key for key, _ in self.pairs))
 
 
-def parse_query(raw: bytes) -> Query:
+def list_name(key: str) -> str:
+    """Return the name of the list that a key such as ``name[]`` or ``name[0]`` adds to; other keys as they are."""
+    return _NUMBERED.sub("", key)
+
+
+def parse_query(raw: bytes) -> QueryParameters:
     """Return the parameters of a raw query string; ``+`` is a space there.
 
     Raises:
         MalformedPath: as `decode_component`.
     """
     if not raw:
-        return Query()
-    pairs = []
+        return QueryParameters()
+    pairs, raw_values = [], []
     for part in raw.decode("latin-1").split("&"):
         if part:
             name, _, value = part.partition("=")
             pairs.append((_decode_form(name), _decode_form(value)))
-    return Query(tuple(pairs))
+            raw_values.append(value)
+    return QueryParameters(tuple(pairs), tuple(raw_values))
 
 
 def _decode_form(raw: str) -> str:
+    # Before decoding: an encoded plus, %2B, stays one.
     return decode_component(raw.replace("+", " "))

@@ -1,15 +1,21 @@
 """Handlers of what the service is for: similar content, recommendations, profiles."""
 
-from penchant.service.recommend import PersonalQuery, SimilarQuery
-from penchant.web.operations import Answer, Call
+from dataclasses import replace
+from typing import Any
+
+from penchant.index import Audience
+from penchant.model import Basis
+from penchant.service.recommend import PersonalResult
+from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.parameters import Values
 from penchant.web.tags import body_tag
 from penchant.wire import encode
 
 
-def similar_query(piece_id: str, values: Values) -> SimilarQuery:
-    """Return what is asked about a piece."""
-    return SimilarQuery(
+def similar_query(piece_id: str, values: Values) -> SimilarRequest:
+    """Return the request for pieces similar to one by content, from a query's values."""
+    return SimilarRequest(
         piece_id=piece_id,
         take=values["limit"] or values["take"],
         algorithm=values["algo"],
@@ -19,11 +25,24 @@ def similar_query(piece_id: str, values: Values) -> SimilarQuery:
     )
 
 
-def personal_query(user_id: str, values: Values) -> PersonalQuery:
-    """Return what is asked about a person."""
-    return PersonalQuery(
+def query_by(call: Call, piece_id: str, values: Values) -> SimilarRequest:
+    """Return the request for pieces similar to one by what the query says, content, audience or both."""
+    query = similar_query(piece_id, values)
+    if values["by"] is Basis.CONTENT:
+        return query
+    return replace(query, by=values["by"], min_audience_version=call.min_audience_version())
+
+
+def audience_headers(audience: Audience | None) -> dict[str, str]:
+    """Return the header that tells how much a list knows of what people did, none where it does not go by that."""
+    return {} if audience is None else {AUDIENCE_VERSION_HEADER: str(audience.version)}
+
+
+def personal_query(call: Call, user_id: str, values: Values) -> PersonalRequest:
+    """Return the request for a person's recommendations, from a query's values."""
+    return PersonalRequest(
         user_id=user_id,
-        take=values["take"],
+        take=values["limit"] or values["take"],
         algorithm=values["algo"],
         catalogs=values["catalogs"],
         at=values["at"],
@@ -31,31 +50,45 @@ def personal_query(user_id: str, values: Values) -> PersonalQuery:
         fill=values["fill"],
         exclude=values["exclude"],
         diversity=values["diversity"],
+        min_audience_version=call.min_audience_version(),
     )
+
+
+def personal_answer(found: PersonalResult[Any], version: int) -> Answer:
+    """Return the answer about a person's list, which tells how much it knows of what people did."""
+    headers = {AUDIENCE_VERSION_HEADER: str(found.audience_version)}
+    return Answer(body=encode(found.result), version=version, headers=headers)
 
 
 async def similar(call: Call) -> Answer:
     """Answer the nearest pieces of a piece."""
     values = call.values()
     view = await call.view()
-    query = similar_query(call.path["contentID"], values)
+    query = query_by(call, call.path["contentID"], values)
+    audience = await call.services.recommender.audience_near(view, query)
     if values["explain"]:
-        body = encode(await call.services.explanations.similar(view, query))
+        body = encode(await call.services.explanations.similar(view, query, audience))
+    elif audience is not None:
+        body = encode(await call.services.recommender.similar_by(view, query, audience))
     else:
-        body = encode(call.services.recommender.similar(view, query))
-    return Answer(body=body, version=view.head.version, etag=body_tag(call, body))
+        # Only these are remembered: what people like changes without a new version of the source.
+        body = call.services.similar_answers.encoded(view, query)
+    return Answer(
+        body=body,
+        version=view.head.version,
+        etag=body_tag(body, call.access.account_id),
+        headers=audience_headers(audience),
+    )
 
 
 async def recommendation(call: Call) -> Answer:
     """Answer what a person may like."""
     values = call.values()
     view = await call.view()
-    query = personal_query(call.path["userID"], values)
+    query = personal_query(call, call.path["userID"], values)
     if values["explain"]:
-        body = encode(await call.services.explanations.recommend(view, query))
-    else:
-        body = encode(await call.services.recommender.recommend(view, query))
-    return Answer(body=body, version=view.head.version)
+        return personal_answer(await call.services.explanations.recommend(view, query), view.head.version)
+    return personal_answer(await call.services.recommender.recommend(view, query), view.head.version)
 
 
 async def profile(call: Call) -> Answer:

@@ -1,4 +1,4 @@
-"""What is told to requests that come while too many wait? 503, before anything of them is looked at."""
+"""Refusals: the 503 for requests that come while too many wait, sent before anything of them is looked at."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penchant.errors import Overloaded
 from penchant.service import Services
 from penchant.telemetry import request_id
-from penchant.web.bodies import Receiving, announces_body
+from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.routing import RESERVED_SEGMENT
@@ -25,7 +25,7 @@ class Refusals:
     """ASGI middleware that lets requests wait for their turn, and refuses those that would have to wait too long.
 
     Made of ready bytes, since the time that refusals take is lost to those who are let in. What is the service's own
-    (health, metrics, administration) is never refused: it is wanted most when there is a crowd.
+    (health, metrics, administration) is never refused: it is needed most when there is a crowd.
     """
 
     def __init__(self, app: ASGIApp, services: Callable[[], Services | None], base_path: str) -> None:
@@ -45,12 +45,16 @@ class Refusals:
         services = self._services()
         if services is None or scope["raw_path"].startswith(self._own):
             await self._app(scope, receive, send)
-        elif services.admission.is_full():
+            return
+        came_at = time.perf_counter()
+        try:
+            await services.admission.enter()
+        except Overloaded:
             await self._refuse(services, scope, receive, send)
-        else:
-            scope[CAME_AT] = time.perf_counter()
-            await services.admission.turn()
-            await self._app(scope, receive, send)
+            return
+        # From here on the wait counts as a part of the request's time.
+        scope[CAME_AT] = came_at
+        await self._app(scope, receive, send)
 
     async def _refuse(self, services: Services, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -65,4 +69,5 @@ class Refusals:
         services.metrics.problems.labels(_ERROR.code).inc()
         note_request(services, scope["method"], NO_ROUTE, status, time.perf_counter() - started)
         if announces_body(scope):
-            await Receiving(receive).linger()
+            # After the request was counted and logged: only its connection goes on.
+            await BodyReceiver(receive).linger()

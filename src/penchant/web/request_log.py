@@ -1,4 +1,4 @@
-"""What is kept of a request? Its id, which the answer carries, its count, and its line in the log if that is wanted."""
+"""Records of requests: the id that the answer carries, the count, and the line in the log where it is configured."""
 
 import itertools
 import re

@@ -1,22 +1,26 @@
 """The interface's JSON: what comes in is checked to the last member, what goes out is spelt here alone."""
 
+from penchant.model import InteractionType, Scope
 from penchant.wire.administration import (
     MAX_KEY_DAYS,
     AccountUsageAnswer,
     AuditEntryAnswer,
     AuditLog,
+    IssuedKeyAnswer,
     KeyAnswer,
     KeyList,
     KeyWish,
-    NewKeyAnswer,
+    SigningSecret,
     UsageReport,
     decode_key_wish,
     decode_plan_wish,
     parse_month,
 )
 from penchant.wire.answers import (
+    Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
     Problem,
@@ -28,6 +32,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
+from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
     ExplainedPiece,
@@ -44,38 +49,46 @@ from penchant.wire.explanations import (
     SettingsPreview,
     SimilarEntry,
     SimilarWhy,
+    TermRest,
 )
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
-from penchant.wire.likings import Likings, decode_likings
+from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
-from penchant.wire.pieces import Submission, decode_draft, decode_submission
+from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
+from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
-from penchant.wire.settings import decode_settings, encode_settings
+from penchant.wire.settings import decode_settings, encode_settings, stored_retention_days
+from penchant.wire.signing import sign_user, signed_user
 from penchant.wire.stored import decode_stored_label, decode_stored_piece
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "MAX_KEY_DAYS",
     "MAX_PREVIEWED",
+    "SAMPLES",
     "AccountUsageAnswer",
+    "Addresses",
     "AnonymousResult",
     "AuditEntryAnswer",
     "AuditLog",
     "BulkReceipt",
+    "ChangeLine",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
+    "InteractionType",
+    "IssuedKeyAnswer",
     "KeyAnswer",
     "KeyList",
     "KeyWish",
     "KeywordShare",
-    "Likings",
     "Move",
     "MovingRule",
-    "NewKeyAnswer",
     "PartShare",
     "PersonalWhy",
     "PieceShare",
@@ -89,13 +102,18 @@ __all__ = [
     "Receipt",
     "RecommendationResult",
     "RecommendedPiece",
+    "Scope",
     "SettingsPreview",
+    "SigningSecret",
     "SimilarEntry",
     "SimilarWhy",
     "SourceStatus",
+    "StatedLikings",
     "Submission",
+    "TermRest",
     "UsageReport",
     "UserExport",
+    "begin_line",
     "components",
     "decode_asked",
     "decode_draft",
@@ -111,8 +129,10 @@ __all__ = [
     "decode_stored_label",
     "decode_stored_piece",
     "decode_submission",
+    "delete_line",
     "encode",
     "encode_settings",
+    "end_line",
     "format_timestamp",
     "id_problem",
     "name_problem",
@@ -120,5 +140,9 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "sign_user",
+    "signed_user",
     "source_problem",
+    "stored_retention_days",
+    "upsert_line",
 ]

@@ -1,4 +1,4 @@
-"""What is sent and answered below `/-/admin`: keys, the usage of accounts, the audit log."""
+"""Administration: what is sent and answered below `/-/admin`, of keys, the usage of accounts, and the audit log."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,22 +6,32 @@ from typing import Any
 
 import msgspec
 
+from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
+from penchant.wire.frames import Record
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
 from penchant.wire.text import name_problem
 
 MAX_KEY_DAYS = 36_500
 """The longest life of a key that has an end: a hundred years, as for all spans of days."""
-_MEMBERS = ("account", "plan", "admin", "expiresInDays")
+MAX_ORIGINS = 50
+"""Origins of a browser key."""
+_MEMBERS = ("account", "plan", "admin", "expiresInDays", "scopes", "origins")
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\Z", re.ASCII)
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
 
 
 class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The key that is to be made; without a number of days it does not expire."""
+    """The key that is to be made; without a number of days it does not expire.
+
+    Without ``scopes`` it has all; with ``origins`` it is a browser key, which has `BROWSER_SCOPES` at most.
+    """
 
     account: str
     plan: str = "full"
     admin: bool = False
     expires_in_days: int | None = None
+    scopes: Sequence[Scope] = ()
+    origins: Sequence[str] = ()
 
 
 class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +40,7 @@ class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
     plan: str
 
 
-class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """A key by its id: whose it is, what it may do, and whether it works. Never the key itself."""
 
     key_id: str
@@ -41,21 +51,30 @@ class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: str
     expires_at: str | None = None
     revoked_at: str | None = None
+    scopes: list[Scope]
+    origins: list[str]
 
 
-class NewKeyAnswer(KeyAnswer, frozen=True, kw_only=True, rename="camel"):
+class SigningSecret(Record, frozen=True, kw_only=True):
+    """The secret with which an account signs people, shown this once: what another one has signed ends."""
+
+    account: str
+    secret: str
+
+
+class IssuedKeyAnswer(KeyAnswer, frozen=True, kw_only=True, rename="camel"):
     """A key that was just made, with the key itself: it cannot be shown again."""
 
     key: str
 
 
-class KeyList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class KeyList(Record, frozen=True, kw_only=True, rename="camel"):
     """Every key, oldest first."""
 
     keys: list[KeyAnswer]
 
 
-class AccountUsageAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AccountUsageAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """An account's recommendation answers of the month, and the sources and pieces that it has now."""
 
     account: str
@@ -64,14 +83,14 @@ class AccountUsageAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="came
     pieces: int
 
 
-class UsageReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
     """The usage of a UTC month, ascending by account."""
 
     month: str
     accounts: list[AccountUsageAnswer]
 
 
-class AuditEntryAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """Who changed what, when: ``actor`` is a key's id, or ``command-line``."""
 
     recorded_at: str
@@ -81,7 +100,7 @@ class AuditEntryAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     subject: str
 
 
-class AuditLog(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AuditLog(Record, frozen=True, kw_only=True, rename="camel"):
     """Changes, newest first."""
 
     entries: list[AuditEntryAnswer]
@@ -102,8 +121,49 @@ def decode_key_wish(body: bytes) -> KeyWish:
     days = value.get("expiresInDays")
     if days is not None and (type(days) is not int or not 1 <= days <= MAX_KEY_DAYS):
         faults.add("/expiresInDays", f"Found {kind_of(days)}; an integer from 1 to {MAX_KEY_DAYS} is accepted.")
+    scopes = _listed(value, "scopes", faults)
+    origins = _listed(value, "origins", faults)
+    _check_scopes(value, scopes, faults)
+    _check_origins(origins, faults)
     faults.raise_any()
-    return msgspec.convert(value, KeyWish)
+    wish = msgspec.convert(value, KeyWish)
+    # A key that pages show to everybody must not write: without scopes it gets those that a browser key may have.
+    if wish.origins and not wish.scopes:
+        return msgspec.structs.replace(wish, scopes=tuple(scope for scope in Scope if scope in BROWSER_SCOPES))
+    return wish
+
+
+def _listed(value: dict[str, Any], name: str, faults: Faults) -> list[str]:
+    """Return a member that is a list of strings; blank where it is absent."""
+    given = value.get(name)
+    if given is None:
+        # Null is absent, also for the record that is made of the object at the end.
+        value.pop(name, None)
+        return []
+    if not isinstance(given, list) or not all(isinstance(entry, str) for entry in given):
+        faults.add(pointer(name), f"Found {kind_of(given)}; an array of strings is accepted.")
+        value[name] = []
+        return []
+    return given
+
+
+def _check_scopes(value: Mapping[str, Any], scopes: list[str], faults: Faults) -> None:
+    accepted = BROWSER_SCOPES if value.get("origins") else frozenset(Scope)
+    names = ", ".join(scope for scope in Scope if scope in accepted)
+    for index, scope in enumerate(scopes):
+        if scope not in accepted:
+            faults.add(f"/scopes/{index}", f"Found another scope; accepted are {names}.")
+    if value.get("admin") is True and (scopes or value.get("origins")):
+        faults.add("/admin", "Found true beside scopes or origins; a key with the admin role has none.")
+
+
+def _check_origins(origins: list[str], faults: Faults) -> None:
+    if len(origins) > MAX_ORIGINS:
+        faults.add("/origins", f"Found {len(origins)} origins; up to {MAX_ORIGINS} are accepted.")
+    for index, origin in enumerate(origins):
+        if len(origin) > MAX_NAME_LENGTH or not _ORIGIN.match(origin):
+            detail = "Found no origin; accepted is scheme, host in lower case and port, as in https://shop.example."
+            faults.add(f"/origins/{index}", detail)
 
 
 def decode_plan_wish(body: bytes) -> PlanWish:
@@ -136,6 +196,7 @@ def _object(body: bytes, faults: Faults, *, required: str, accepted: Sequence[st
 
 def _check_names(value: Mapping[str, Any], faults: Faults) -> None:
     for name in ("account", "plan"):
+        # An absent one stands for itself as a fine name: whether it may be absent is checked elsewhere.
         given = value.get(name, "-")
         problem = name_problem(given) if isinstance(given, str) else f"Found {kind_of(given)}; a string is accepted."
         if problem:

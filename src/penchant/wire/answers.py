@@ -1,9 +1,9 @@
-"""What do answers look like? Records whose fields are the interface's members, in its order and spelling."""
+"""Answers: records whose fields are the interface's members, in its order and spelling."""
 
-import msgspec
+from penchant.wire.frames import Record
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
     """What became of a submission: accepted = created + replaced + superseded."""
 
     source: str
@@ -15,7 +15,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ignored: tuple[str, ...]
 
 
-class SourceStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a source stands, and the version that its index has reached."""
 
     source: str
@@ -26,28 +26,28 @@ class SourceStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     updated_at: str
 
 
-class RecommendedPiece(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RecommendedPiece(Record, frozen=True, kw_only=True, rename="camel"):
     """One entry of a list: the lower the score, the nearer."""
 
     id: str
     score: float
 
 
-class RecommendationResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RecommendationResult(Record, frozen=True, kw_only=True, rename="camel"):
     """A list of similar or recommended pieces; id is the piece or the person asked for."""
 
     id: str
     content: list[RecommendedPiece]
 
 
-class AnonymousResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):
     """A list for somebody without an id."""
 
     id: None
     content: list[RecommendedPiece]
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Profile(Record, frozen=True, kw_only=True, rename="camel"):
     """A person's taste: categories to keywords to scores between -1000 and 1000."""
 
     source: str
@@ -55,14 +55,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     categories: dict[str, dict[str, int]]
 
 
-class InteractionKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class InteractionKey(Record, frozen=True, kw_only=True, rename="camel"):
     """Whose interaction it is."""
 
     source: str
     user_id: str
 
 
-class InteractionAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class InteractionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """A recorded interaction."""
 
     key: InteractionKey
@@ -71,22 +71,41 @@ class InteractionAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     timestamp: str
 
 
-class BulkReceipt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ExportedInteraction(InteractionAnswer, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An interaction with all that is stored of it."""
+
+    event_id: str | None = None
+
+
+class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
     """How many interactions were newly stored, and how many were known by their event id."""
 
     accepted: int
     duplicates: int
 
 
-class UserExport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class UserExport(Record, frozen=True, kw_only=True, rename="camel"):
     """All that is stored of a person, newest first."""
 
     source: str
     user_id: str
-    interactions: list[InteractionAnswer]
+    interactions: list[ExportedInteraction]
 
 
-class ProblemFault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
+    """Where the service's own pages and documents are, by their paths."""
+
+    name: str
+    version: str
+    documents: str
+    dashboard: str
+    openapi: str
+    openapi_for_generators: str
+    health: str
+    metrics: str
+
+
+class ProblemFault(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One thing wrong with a request: where, and what is accepted."""
 
     pointer: str | None = None
@@ -94,7 +113,7 @@ class ProblemFault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     detail: str
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Problem(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An error (RFC 9457)."""
 
     type: str

@@ -1,4 +1,4 @@
-"""How do values become JSON bytes? Compact, UTF-8, the same bytes for the same value."""
+"""JSON encoding: compact UTF-8, the same bytes for the same value."""
 
 from typing import Any
 

@@ -1,9 +1,8 @@
-"""What does a program get that asks for reasons? Lists of either kind, each entry with its own kind of reasons."""
-
-import msgspec
+"""Explained lists for clients: each entry typed with the reasons of its kind of list."""
 
 from penchant.wire.answers import Problem, RecommendedPiece
 from penchant.wire.explanations import PersonalWhy, Reason, SimilarWhy
+from penchant.wire.frames import Record, RecordList
 
 
 class SimilarPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -12,21 +11,19 @@ class SimilarPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel", 
     why: SimilarWhy | None = None
 
 
-class SimilarPieces(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SimilarPieces(RecordList[SimilarPiece], frozen=True, kw_only=True, rename="camel"):
     """The pieces nearest to the piece with this id."""
 
     id: str
-    content: list[SimilarPiece]
 
 
-class DraftNeighbours(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DraftNeighbours(RecordList[SimilarPiece], frozen=True, kw_only=True, rename="camel"):
     """The pieces nearest to a piece that is not stored, which may have no id."""
 
     id: str | None
-    content: list[SimilarPiece]
 
 
-class NeighboursOfOne(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class NeighboursOfOne(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The pieces nearest to one of several pieces, or what is wrong with its id."""
 
     id: str
@@ -40,21 +37,19 @@ class PersonalPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel",
     why: PersonalWhy | None = None
 
 
-class PersonalPieces(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PersonalPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):
     """What the person with this id may like."""
 
     id: str
-    content: list[PersonalPiece]
 
 
-class AnonymousPieces(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AnonymousPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):
     """What somebody may like of whom nothing is stored."""
 
     id: None
-    content: list[PersonalPiece]
 
 
-class SimilarPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SimilarPlace(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those similar to another, and why, or why not."""
 
     id: str
@@ -65,7 +60,7 @@ class SimilarPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reasons: list[Reason]
 
 
-class PersonalPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PersonalPlace(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those recommended to a person, and why, or why not."""
 
     id: str

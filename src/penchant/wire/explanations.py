@@ -1,14 +1,14 @@
-"""What do reasons and previews look like? Records whose fields are the interface's members, in its order."""
+"""Reasons and previews: records whose fields are the interface's members, in its order."""
 
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.wire.answers import Problem, RecommendedPiece
+from penchant.wire.frames import Record
 
 
-class KeywordShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class KeywordShare(Record, frozen=True, kw_only=True, rename="camel"):
     """What a keyword of a category adds to a score."""
 
     category: str
@@ -16,44 +16,61 @@ class KeywordShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     share: float
 
 
-class PieceShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a liked piece adds to the audience part, by the people who liked both."""
+class TermRest(Record, frozen=True, kw_only=True, rename="camel"):
+    """How many further terms add to a score that are not named, and what they add together."""
 
-    id: str
+    count: int
     share: float
 
 
-class MovingRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PieceShare(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
+
+    Negative: less, because it was liked.
+    """
+
+    id: str
+    share: float
+    through: str | UnsetType = UNSET
+
+
+class MovingRule(Record, frozen=True, kw_only=True, rename="camel"):
     """What moved a piece: `whitelist` with the place on that list, from 0, or `fill`."""
 
     rule: str
     position: int | UnsetType = UNSET
 
 
-class SimilarWhy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Why a piece is similar: shares that add up to 1 - score."""
+class SimilarWhy(Record, frozen=True, kw_only=True, rename="camel"):
+    """Why a piece is similar: shares that add up to 1 - score, those of ``rest`` and ``audience`` included.
+
+    ``audience`` is what people add who like both pieces, where at least three do.
+    """
 
     terms: list[KeywordShare]
+    rest: TermRest | UnsetType = UNSET
+    audience: float | UnsetType = UNSET
     rules: list[MovingRule]
 
 
-class PartShare(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PartShare(Record, frozen=True, kw_only=True, rename="camel"):
     """What a part adds to a score: content with its terms, audience with its pieces, popularity, new."""
 
     part: str
     share: float
     terms: list[KeywordShare] | UnsetType = UNSET
+    rest: TermRest | UnsetType = UNSET
     pieces: list[PieceShare] | UnsetType = UNSET
 
 
-class PersonalWhy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PersonalWhy(Record, frozen=True, kw_only=True, rename="camel"):
     """Why a piece is recommended: shares of parts that add up to its s, of which score is 1 - max(0, s)."""
 
     parts: list[PartShare]
     rules: list[MovingRule]
 
 
-class ExplainedPiece(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ExplainedPiece(Record, frozen=True, kw_only=True, rename="camel"):
     """One entry of a list with its reasons."""
 
     id: str
@@ -61,14 +78,14 @@ class ExplainedPiece(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     why: SimilarWhy | PersonalWhy
 
 
-class ExplainedResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ExplainedResult(Record, frozen=True, kw_only=True, rename="camel"):
     """A list of similar or recommended pieces with reasons; no id for a draft without one."""
 
     id: str | None
     content: list[ExplainedPiece]
 
 
-class Reason(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Reason(Record, frozen=True, kw_only=True, rename="camel"):
     """Why a piece is not in a list, and the one change that brings it in where there is one."""
 
     code: str
@@ -76,7 +93,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     remedy: dict[str, Any] | None
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Place(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands in a list, and why, or why not; id is the piece or the person whose list it is."""
 
     id: str
@@ -87,7 +104,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reasons: list[Reason]
 
 
-class SimilarEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SimilarEntry(Record, frozen=True, kw_only=True, rename="camel"):
     """One of the lists that were asked for at once, or what is wrong with its id."""
 
     id: str
@@ -95,7 +112,7 @@ class SimilarEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     error: Problem | UnsetType = UNSET
 
 
-class Move(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Move(Record, frozen=True, kw_only=True, rename="camel"):
     """A piece whose rank changes; ``None`` where it is not in the list."""
 
     id: str
@@ -103,7 +120,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     after: int | None
 
 
-class PreviewedList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PreviewedList(Record, frozen=True, kw_only=True, rename="camel"):
     """A list as it is and as it would be; id is the piece or the person whose list it is."""
 
     id: str
@@ -112,7 +129,7 @@ class PreviewedList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     moves: list[Move]
 
 
-class SettingsPreview(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SettingsPreview(Record, frozen=True, kw_only=True, rename="camel"):
     """Lists under settings that are not stored, beside those in force."""
 
     pieces: list[PreviewedList]

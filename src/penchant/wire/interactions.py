@@ -1,17 +1,49 @@
-"""Is a body a list of interactions? As a JSON array, or as one JSON object a line."""
+"""Interactions in bodies: as a JSON array, or as one JSON object a line."""
 
+import contextlib
+import itertools
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
-from penchant.model import MAX_INTERACTIONS_PER_REQUEST, InteractionType, NewInteraction
-from penchant.wire.pieces import decode_entries
-from penchant.wire.syntax import Faults, decode, kind_of
+from penchant.model import INTERACTION_TYPE_NAMES, MAX_INTERACTIONS_PER_REQUEST, InteractionType, NewInteraction
+from penchant.wire.entries import split_array
+from penchant.wire.syntax import UNREADABLE, Faults, decode_entry, kind_of, require_syntax
 from penchant.wire.text import id_problem
 from penchant.wire.times import parse_interaction_timestamp
 
 _TYPES = {kind.value: kind for kind in InteractionType}
-_ACCEPTED_TYPES = ", ".join(_TYPES)
+_LINE = re.compile(rb"\S[^\n]*")
+"""A line from its first character that is no space; those without one are none."""
+
+
+class _PlainInteraction(msgspec.Struct, rename="camel", gc=False):
+    """An interaction whose members are all of the right type; unknown ones are passed over."""
+
+    user_id: str
+    type: str
+    content_id: str
+    timestamp: str | None = None
+    event_id: str | None = None
+
+
+class _RawInteraction(msgspec.Struct, rename="camel", gc=False):
+    """The members of an interaction as they came, so that nothing is built of what is no text."""
+
+    user_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    type: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    content_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    timestamp: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    event_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_plain_decoder = msgspec.json.Decoder(_PlainInteraction)
+_raw_decoder = msgspec.json.Decoder(_RawInteraction)
+_MEMBERS = ("user_id", "type", "content_id", "timestamp", "event_id")
 
 
 def decode_interactions(body: bytes, now: int) -> tuple[NewInteraction, ...]:
@@ -22,8 +54,7 @@ def decode_interactions(body: bytes, now: int) -> tuple[NewInteraction, ...]:
         TooManyEntries: more than one request may hold.
         InvalidInput: an interaction is not acceptable; every fault has its pointer.
     """
-    entries = decode_entries(body, MAX_INTERACTIONS_PER_REQUEST, "interactions")
-    return _read_all(list(enumerate(entries)), now)
+    return _read_all(enumerate(split_array(body, MAX_INTERACTIONS_PER_REQUEST, "interactions")), now)
 
 
 def decode_interaction_lines(body: bytes, now: int) -> tuple[NewInteraction, ...]:
@@ -33,65 +64,101 @@ def decode_interaction_lines(body: bytes, now: int) -> tuple[NewInteraction, ...
         InvalidSyntax: a line is no JSON.
         TooManyEntries, InvalidInput: as `decode_interactions`.
     """
-    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), start=1) if line.strip()]
+    lines = list(itertools.islice(_lines(body), MAX_INTERACTIONS_PER_REQUEST + 1))
     if len(lines) > MAX_INTERACTIONS_PER_REQUEST:
-        raise TooManyEntries(
-            f"Found {len(lines)} lines; up to {MAX_INTERACTIONS_PER_REQUEST} interactions are accepted."
-        )
-    entries = []
+        most = MAX_INTERACTIONS_PER_REQUEST
+        raise TooManyEntries(f"Found more than {most} lines; up to {most} interactions are accepted.")
+    # The syntax of all lines first: one that is no JSON refuses the body, whatever is wrong with the lines before it.
     for number, line in lines:
         try:
-            entries.append((number, decode(line)))
+            require_syntax(bytes(line))
         except InvalidSyntax as error:
             raise InvalidSyntax(f"Line {number} is not JSON: {error.detail}") from None
         except InvalidInput as error:
             faults = [replace(fault, pointer=f"/{number}{fault.pointer}") for fault in error.faults]
             raise InvalidInput(f"Line {number}: {error.detail}", faults=faults) from None
-    return _read_all(entries, now)
+    return _read_all(lines, now)
 
 
-def _read_all(entries: list[tuple[int, Any]], now: int) -> tuple[NewInteraction, ...]:
+def _lines(body: bytes) -> Iterator[tuple[int, msgspec.Raw]]:
+    """Yield the lines that are not blank with their numbers from 1."""
+    number, end = 1, 0
+    for found in _LINE.finditer(body):
+        number += body.count(b"\n", end, found.start())
+        end = found.end()
+        yield number, msgspec.Raw(found[0])
+
+
+def _read_all(entries: Iterable[tuple[int, msgspec.Raw]], now: int) -> tuple[NewInteraction, ...]:
     faults = Faults()
-    read = [_read(entry, f"/{place}", now, faults) for place, entry in entries]
+    read = []
+    for place, entry in entries:
+        read.append(_read(entry, f"/{place}", now, faults))
+        if faults.full():
+            break
     faults.raise_any()
     return tuple(interaction for interaction in read if interaction is not None)
 
 
-def _read(entry: Any, where: str, now: int, faults: Faults) -> NewInteraction | None:
-    if not isinstance(entry, dict):
-        faults.add(where, f"Found {kind_of(entry)}; an object with userId, type and contentId is accepted.")
+def _read(raw: msgspec.Raw, where: str, now: int, faults: Faults) -> NewInteraction | None:
+    """Return an interaction; with a fault, which is noted, it is not to be used."""
+    members = _members(raw, where, faults)
+    if members is None:
         return None
-    user_id = _read_id(entry, "userId", where, faults)
-    kind = _read_type(entry, where, faults)
-    piece_id = _read_id(entry, "contentId", where, faults)
-    occurred_at = _read_timestamp(entry.get("timestamp"), f"{where}/timestamp", now, faults)
-    event_id = None if entry.get("eventId") is None else _read_id(entry, "eventId", where, faults)
+    user_id = _read_id(members["user_id"], f"{where}/userId", faults)
+    kind = _read_type(members["type"], f"{where}/type", faults)
+    piece_id = _read_id(members["content_id"], f"{where}/contentId", faults)
+    occurred_at = _read_timestamp(members["timestamp"], f"{where}/timestamp", now, faults)
+    given = members["event_id"]
+    event_id = None if given is None or given is msgspec.UNSET else _read_id(given, f"{where}/eventId", faults)
     return NewInteraction(user_id=user_id, type=kind, piece_id=piece_id, occurred_at=occurred_at, event_id=event_id)
 
 
-def _read_id(entry: dict[str, Any], name: str, where: str, faults: Faults) -> str:
-    text = entry.get(name)
-    if name not in entry:
-        faults.add(f"{where}/{name}", f"The member {name} is missing; it is required.")
+def _members(raw: msgspec.Raw, where: str, faults: Faults) -> dict[str, Any] | None:
+    """Return an interaction's members: texts and null as values, all else as it came; ``None`` with a fault noted."""
+    # The short way: one typed decode, which takes nearly all. What it refuses is looked at member by member.
+    with contextlib.suppress(*UNREADABLE):
+        plain = _plain_decoder.decode(raw)
+        return {name: getattr(plain, name) for name in _MEMBERS}
+    kind = kind_of(raw)
+    if kind != "an object":
+        faults.add(where, f"Found {kind}; an object with userId, type and contentId is accepted.")
+        return None
+    try:
+        found = _raw_decoder.decode(raw)
+    except UNREADABLE:
+        decode_entry(raw, where, faults)  # half of a surrogate pair, somewhere
+        return None
+    return {name: _text_or_raw(getattr(found, name)) for name in _MEMBERS}
+
+
+def _text_or_raw(member: Any) -> Any:
+    is_small = member is not msgspec.UNSET and kind_of(member) in {"a string", "null"}
+    return msgspec.json.decode(member) if is_small else member
+
+
+def _read_id(text: Any, where: str, faults: Faults) -> str:
+    if text is msgspec.UNSET:
+        faults.add(where, f"The member {where.rpartition('/')[2]} is missing; it is required.")
         return ""
     problem = id_problem(text) if isinstance(text, str) else f"Found {kind_of(text)}; a string is accepted."
     if problem:
-        faults.add(f"{where}/{name}", problem)
+        faults.add(where, problem)
     return str(text)
 
 
-def _read_type(entry: dict[str, Any], where: str, faults: Faults) -> InteractionType:
-    name = entry.get("type")
+def _read_type(name: Any, where: str, faults: Faults) -> InteractionType:
     kind = _TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
-        found = "no type" if "type" not in entry else "another type"
-        faults.add(f"{where}/type", f"Found {found}; accepted are {_ACCEPTED_TYPES}.")
+        found = "no type" if name is msgspec.UNSET else "another type"
+        faults.add(where, f"Found {found}; accepted are {INTERACTION_TYPE_NAMES}.")
         return InteractionType.CLICK  # never stored: the fault ends the request
     return kind
 
 
 def _read_timestamp(text: Any, where: str, now: int, faults: Faults) -> int | None:
-    if text is None:
+    """Return the moment of an interaction, ``None`` where none was sent; a fault is noted."""
+    if text is None or text is msgspec.UNSET:
         return None
     if not isinstance(text, str):
         faults.add(where, f"Found {kind_of(text)}; an RFC 3339 time as a string is accepted.")

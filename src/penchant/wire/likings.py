@@ -1,4 +1,4 @@
-"""Is a body what somebody likes and dislikes, of whom nothing is stored?"""
+"""Likings: what a person likes and dislikes, sent with a request, of whom nothing is stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from penchant.errors import TooManyEntries
 from penchant.model import Term
 from penchant.wire.lists import check_ids
-from penchant.wire.syntax import Faults, decode, fail_at, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
 from penchant.wire.text import id_problem, name_problem
 
 MAX_LIKINGS = 1_000
@@ -17,8 +17,8 @@ _KEYWORDS = ("likedKeywords", "dislikedKeywords")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likings:
-    """Pieces and keywords that somebody likes and dislikes; whoever is in both is liked."""
+class StatedLikings:
+    """Pieces and keywords that a person likes and dislikes; those in both count as liked."""
 
     liked: tuple[str, ...] = ()
     disliked: tuple[str, ...] = ()
@@ -26,17 +26,15 @@ class Likings:
     disliked_terms: tuple[Term, ...] = ()
 
 
-def decode_likings(body: bytes) -> Likings:
-    """Return what a body says that somebody likes.
+def decode_likings(body: bytes) -> StatedLikings:
+    """Return the pieces and keywords that a body says are liked or disliked.
 
     Raises:
         InvalidSyntax: not JSON.
         TooManyEntries: more ids and keywords than are accepted.
         InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
     """
-    value = decode(body)
-    if not isinstance(value, dict):
-        fail_at("", f"Found {kind_of(value)}; an object is accepted.")
+    value = decode_object(body)
     faults = Faults()
     for name in value:
         if name not in (*_IDS, *_KEYWORDS):
@@ -48,7 +46,7 @@ def decode_likings(body: bytes) -> Likings:
     if count > MAX_LIKINGS:
         raise TooManyEntries(f"Found {count} ids and keywords; up to {MAX_LIKINGS} together are accepted.")
     faults.raise_any()
-    return Likings(liked=liked, disliked=disliked, liked_terms=liked_terms, disliked_terms=disliked_terms)
+    return StatedLikings(liked=liked, disliked=disliked, liked_terms=liked_terms, disliked_terms=disliked_terms)
 
 
 def _ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]:
@@ -58,11 +56,13 @@ def _ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]
     if not isinstance(given, list):
         faults.add(f"/{name}", f"Found {kind_of(given)}; an array of ids is accepted.")
         return ()
+    # An id that is named twice counts once, and is no fault.
     check_ids(given, f"/{name}", faults, unique=False)
     return tuple(dict.fromkeys(each for each in given if isinstance(each, str)))
 
 
 def _terms(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[Term, ...]:
+    """Return the distinct terms of a member, in order; faults are noted. Nested categories are named by their path."""
     given = value.get(name)
     if given is None:
         return ()

@@ -1,15 +1,18 @@
-"""Is a body a list of ids? For deletions, the whitelist and the blacklist."""
+"""Lists of ids in bodies: for deletions, the whitelist and the blacklist, and requests about several pieces."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from penchant.model import MAX_LIST_LENGTH
-from penchant.wire.pieces import decode_entries
-from penchant.wire.syntax import Faults, fail_at, kind_of
+from penchant.wire.entries import split_array
+from penchant.wire.syntax import MAX_FAULTS, UNREADABLE, Faults, decode_entry, fail_at, kind_of
 from penchant.wire.text import id_problem, submitted_id_problem
 
-MAX_IDS = 1_000_000
-"""Ids in one deletion: no limit of the interface, the body's size ends it first."""
+_text_decoder = msgspec.json.Decoder(str)
+_texts_decoder = msgspec.json.Decoder(list[str])
 
 
 def decode_ids(body: bytes) -> tuple[str, ...]:
@@ -21,7 +24,7 @@ def decode_ids(body: bytes) -> tuple[str, ...]:
     """
     if not body.strip():
         fail_at("", "Found an empty body where the content type announces JSON; an array of ids is accepted.")
-    return _read(body, MAX_IDS, unique=False)
+    return _read(body, None, unique=False)
 
 
 def decode_list(body: bytes) -> tuple[str, ...]:
@@ -46,18 +49,45 @@ def decode_asked(body: bytes, limit: int) -> tuple[str, ...]:
     return _read(body, limit, unique=False)
 
 
-def _read(body: bytes, limit: int, *, unique: bool) -> tuple[str, ...]:
-    entries = decode_entries(body, limit, "ids")
+def _read(body: bytes, limit: int | None, *, unique: bool) -> tuple[str, ...]:
     faults = Faults()
+    entries = _entries(body, limit, faults)
     check_ids(entries, "", faults, unique=unique)
     faults.raise_any()
     return tuple(entries)
 
 
+def _entries(body: bytes, limit: int | None, faults: Faults) -> list[Any]:
+    """Return the entries of an array: texts as values, all else as it came."""
+    with contextlib.suppress(*UNREADABLE):
+        # The short way, for arrays of texts alone. What it refuses is split first, so that each entry has its fault.
+        texts = _texts_decoder.decode(body)
+        if limit is None or len(texts) <= limit:
+            return texts
+    entries: list[Any] = []
+    odd = 0
+    for place, raw in enumerate(split_array(body, limit, "ids")):
+        try:
+            entries.append(_text_decoder.decode(raw))
+        except UNREADABLE:
+            entries.append(decode_entry(raw, f"/{place}", faults) if kind_of(raw) == "a string" else raw)
+            odd += 1
+        if odd >= MAX_FAULTS:
+            break  # as many faults as an answer lists
+    return entries
+
+
 def check_ids(entries: Sequence[Any], where: str, faults: Faults, *, unique: bool) -> None:
-    """Note what is wrong with the ids of an array at this place; ``unique`` ones are those of lists."""
+    """Note what is wrong with the ids of an array at this place; ``unique`` ones are those of lists.
+
+    UNSET stands for an entry whose fault is noted already.
+    """
     seen: set[str] = set()
     for place, entry in enumerate(entries):
+        if faults.full():
+            return
+        if entry is msgspec.UNSET:
+            continue
         if not isinstance(entry, str):
             faults.add(f"{where}/{place}", f"Found {kind_of(entry)}; a string is accepted.")
             continue

@@ -1,4 +1,13 @@
-"""Is a body a submission, what does it hold, and which bytes will reads return?"""
+"""Submissions: every member of their pieces is checked, and becomes the bytes that reads return.
+
+An entry of the body goes the short way where it can, and both ways give the same bytes:
+
+    entry --> `read_plain` --(plain)------------------------------> bytes
+                  |
+                  +--(anything else)--> `_read_unusual` --(fine)--> bytes
+                                             |
+                                             +--(a fault)---------> noted with its pointer, and nothing is stored
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -6,21 +15,43 @@ from typing import Any
 
 import msgspec
 
-from penchant.errors import TooManyEntries
-from penchant.model import MAX_ID_LENGTH, MAX_PIECES_PER_SUBMISSION, MAX_WEIGHT, EncodedPiece, Piece
+from penchant.model import (
+    MAX_ID_LENGTH,
+    MAX_PIECES_PER_SUBMISSION,
+    MAX_WEIGHT,
+    EncodedPiece,
+    IndexedPiece,
+    PieceLimits,
+)
 from penchant.wire.encoding import encode
-from penchant.wire.plain import read_plain, split
+from penchant.wire.entries import split_array
+from penchant.wire.plain import read_plain
 from penchant.wire.stored import decode_stored_piece
-from penchant.wire.syntax import MAX_FREE_DEPTH, UNREADABLE, Faults, decode, fail_at, is_deeper, kind_of, pointer
+from penchant.wire.syntax import (
+    MAX_FREE_DEPTH,
+    Faults,
+    decode_entry,
+    has_long_number,
+    is_deeper,
+    kind_of,
+    pointer,
+    require_syntax,
+)
 from penchant.wire.text import id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
 
 MAX_CATEGORY_DEPTH = 64
 """Levels of nested categories; at least 32 must work (interface, section 3)."""
+DEFAULT_LIMITS = PieceLimits()
+"""The limits of pieces where no settings say otherwise."""
 MAX_IGNORED = 100
 """Left-out members that a receipt names (interface, section 3)."""
+MAX_LOOKED_BYTES = 4 * 1024 * 1024
+"""After so many bytes that were not plain no further faults are looked for: a second of work."""
 _NO_ID = "draft"
 """What stands for the id of a draft without one while its members are checked."""
+_LONGEST_PRINTED = 10**12
+"""Numbers below are printed in a fault; longer ones are called a number."""
 _PIECE_MEMBERS = frozenset({"id", "label", "categories", "filters", "extras"})
 _KEYWORD_MEMBERS = frozenset({"key", "weight"})
 _WINDOW_MEMBERS = ("availableFrom", "availableUntil")
@@ -37,11 +68,13 @@ class Submission:
 
 
 @dataclass(slots=True)
-class _Reading:
-    """What one pass over a submission gathers."""
+class _SubmissionScan:
+    """State of one pass over a submission: faults, left-out members, and how many bytes took the long way."""
 
+    limits: PieceLimits
     faults: Faults = field(default_factory=Faults)
     ignored: list[str] = field(default_factory=list)
+    looked_bytes: int = 0
 
     def ignore(self, where: str, names: Iterator[str]) -> None:
         for name in names:
@@ -49,170 +82,162 @@ class _Reading:
                 self.ignored.append(where + pointer(name))
 
 
-def decode_submission(body: bytes) -> Submission:
+def decode_submission(body: bytes, limits: PieceLimits = DEFAULT_LIMITS, *, reads_plain: bool = True) -> Submission:
     """Return the pieces of a submission; of two with the same id the later.
+
+    ``reads_plain`` lets plain pieces be read the short way, which changes nothing but the time that it takes.
 
     Raises:
         InvalidSyntax: not JSON.
         TooManyEntries: more pieces than one submission may hold.
         InvalidInput: a piece is not acceptable; every fault has its pointer.
     """
-    plain = decode_by_piece(body)
-    return decode_as_whole(body) if plain is None else plain
-
-
-def decode_by_piece(body: bytes) -> Submission | None:
-    """Return the pieces of a submission, or ``None`` if it may have a fault, which `decode_as_whole` names."""
-    raws = split(body)
-    if raws is None or len(raws) > MAX_PIECES_PER_SUBMISSION:
-        return None
-    reading = _Reading()
+    entries = split_array(body, MAX_PIECES_PER_SUBMISSION, "pieces")
+    # The typed decoder does not see that a number in ``extras`` is too long for a double.
+    reads_plain = reads_plain and not has_long_number(body)
+    scan = _SubmissionScan(limits=limits)
     pieces: dict[str, EncodedPiece] = {}
-    for place, raw in enumerate(raws):
-        piece = read_plain(raw) or _read_unusual(raw, f"/{place}", reading)
-        if piece is None:
-            return None
-        pieces.pop(piece.id, None)
-        pieces[piece.id] = piece
-    return _submission(pieces, len(raws), reading)
-
-
-def decode_as_whole(body: bytes) -> Submission:
-    """Return the pieces of a submission, every member looked at; raises as `decode_submission`."""
-    entries = decode_entries(body, MAX_PIECES_PER_SUBMISSION, "pieces")
-    reading = _Reading()
-    pieces: dict[str, EncodedPiece] = {}
-    for place, entry in enumerate(entries):
-        piece = _read_piece(entry, f"/{place}", reading)
-        if reading.faults.full():
+    for place, raw in enumerate(entries):
+        piece = (read_plain(raw, limits) if reads_plain else None) or _read_unusual(raw, f"/{place}", scan)
+        # Ended early, ``pieces`` is incomplete: but then there is a fault, and `raise_any` raises.
+        if scan.faults.full() or (scan.faults.found and scan.looked_bytes > MAX_LOOKED_BYTES):
             break
-        if not reading.faults.found and piece is not None:
-            pieces.pop(piece["id"], None)
-            pieces[piece["id"]] = EncodedPiece(id=piece["id"], body=encode(piece))
-    reading.faults.raise_any()
-    return _submission(pieces, len(entries), reading)
+        if piece is not None:
+            # Taken out first, so that the later one stands where it was sent, not where the earlier one was.
+            pieces.pop(piece.id, None)
+            pieces[piece.id] = piece
+    scan.faults.raise_any()
+    return _submission(pieces, len(entries), scan)
 
 
-def decode_draft(body: bytes) -> tuple[str | None, Piece]:
+def decode_draft(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> tuple[str | None, IndexedPiece]:
     """Return a piece that is not stored as the index would see it, and its id where it has one.
 
     Raises:
         InvalidSyntax: not JSON.
         InvalidInput: it is not acceptable as a piece; every fault has its pointer.
     """
-    entry, reading = decode(body), _Reading()
+    require_syntax(body)
+    scan = _SubmissionScan(limits=limits)
+    entry = _decode_entry(msgspec.Raw(body), "", scan)
+    scan.faults.raise_any()
     given = entry.get("id") if isinstance(entry, dict) else None
+    # A draft needs no id, but is checked as a piece, which does.
     if isinstance(entry, dict) and given is None:
         entry = entry | {"id": _NO_ID}
-    piece = _read_piece(entry, "", reading)
-    reading.faults.raise_any()
+    piece = _read_piece(entry, "", scan)
+    scan.faults.raise_any()
     draft = decode_stored_piece(encode(piece), 0)
     return (None, replace(draft, id="")) if given is None else (draft.id, draft)
 
 
-def _submission(pieces: dict[str, EncodedPiece], accepted: int, reading: _Reading) -> Submission:
+def _submission(pieces: dict[str, EncodedPiece], accepted: int, scan: _SubmissionScan) -> Submission:
     return Submission(
         pieces=tuple(pieces.values()),
         accepted=accepted,
         superseded=accepted - len(pieces),
-        ignored=tuple(reading.ignored),
+        ignored=tuple(scan.ignored),
     )
 
 
-def decode_entries(body: bytes, limit: int, what: str) -> list[Any]:
-    """Return the entries of a JSON array.
-
-    Raises:
-        InvalidSyntax: not JSON.
-        TooManyEntries: more than ``limit``.
-        InvalidInput: no array.
-    """
-
-    def check(value: Any) -> None:
-        if not isinstance(value, list):
-            fail_at("", f"Found {kind_of(value)}; an array of {what} is accepted.")
-        if len(value) > limit:
-            raise TooManyEntries(
-                f"Found {len(value)} entries; up to {limit} {what} are accepted in one request. Send several."
-            )
-
-    entries: list[Any] = decode(body, check)
-    return entries
-
-
-def _read_unusual(raw: msgspec.Raw, where: str, reading: _Reading) -> EncodedPiece | None:
-    """Return a piece that is not plain, or ``None`` if it has a fault."""
-    try:
-        piece = _read_piece(msgspec.json.decode(raw), where, reading)
-    except UNREADABLE:
+def _read_unusual(raw: msgspec.Raw, where: str, scan: _SubmissionScan) -> EncodedPiece | None:
+    """Return a piece, every member looked at, or ``None`` if it has a fault, which is noted."""
+    count = len(scan.faults.found)
+    entry = _decode_entry(raw, where, scan)
+    if entry is msgspec.UNSET:
         return None
-    return None if piece is None or reading.faults.found else EncodedPiece(id=piece["id"], body=encode(piece))
+    piece = _read_piece(entry, where, scan)
+    return None if piece is None or len(scan.faults.found) > count else EncodedPiece(id=piece["id"], body=encode(piece))
 
 
-def _read_piece(entry: Any, where: str, reading: _Reading) -> dict[str, Any] | None:
+def _decode_entry(raw: msgspec.Raw, where: str, scan: _SubmissionScan) -> Any:
+    """Return an entry as Python values, or UNSET with its fault noted; nothing is made of one that is too large."""
+    size, most = memoryview(raw).nbytes, scan.limits.piece_bytes
+    if size > most:
+        scan.faults.add(where, f"Found a piece of {size} bytes as JSON; up to {most} are accepted.")
+        return msgspec.UNSET
+    scan.looked_bytes += size
+    return decode_entry(raw, where, scan.faults)
+
+
+def _read_piece(entry: Any, where: str, scan: _SubmissionScan) -> dict[str, Any] | None:
     """Return a piece as it will be returned, in the order of the specification's members."""
     if not isinstance(entry, dict):
-        reading.faults.add(where, f"Found {kind_of(entry)}; an object with id and categories is accepted.")
+        scan.faults.add(where, f"Found {kind_of(entry)}; an object with id and categories is accepted.")
         return None
-    reading.ignore(where, (name for name in entry if name not in _PIECE_MEMBERS))
-    piece: dict[str, Any] = {"id": _read_text(entry, "id", where, reading, submitted_id_problem)}
+    scan.ignore(where, (name for name in entry if name not in _PIECE_MEMBERS))
+    piece: dict[str, Any] = {"id": _read_text(entry, "id", where, scan, submitted_id_problem)}
     if entry.get("label") is not None:
-        piece["label"] = _read_text(entry, "label", where, reading, label_problem)
-    piece["categories"] = _read_categories(entry, where, reading)
-    piece["filters"] = _read_filters(entry, where, reading)
-    piece["extras"] = _read_object(entry, "extras", where, reading)
+        piece["label"] = _read_text(entry, "label", where, scan, label_problem)
+    piece["categories"] = _read_categories(entry, where, scan)
+    piece["filters"] = _read_filters(entry, where, scan)
+    piece["extras"] = _read_object(entry, "extras", where, scan)
     return piece
 
 
-def _read_text(entry: dict[str, Any], name: str, where: str, reading: _Reading, problem_of: Any) -> str:
+def _read_text(entry: dict[str, Any], name: str, where: str, scan: _SubmissionScan, problem_of: Any) -> str:
+    """Return a member that must be a text, or "" with its fault noted; ``problem_of`` checks the text."""
     if name not in entry:
-        reading.faults.add(f"{where}/{name}", f"The member {name} is missing; it is required.")
+        scan.faults.add(f"{where}/{name}", f"The member {name} is missing; it is required.")
         return ""
     text = entry[name]
     if not isinstance(text, str):
-        reading.faults.add(f"{where}/{name}", f"Found {kind_of(text)}; a string is accepted.")
+        scan.faults.add(f"{where}/{name}", f"Found {kind_of(text)}; a string is accepted.")
         return ""
     problem = problem_of(text)
     if problem:
-        reading.faults.add(f"{where}/{name}", problem)
+        scan.faults.add(f"{where}/{name}", problem)
     return text
 
 
-def _read_object(entry: dict[str, Any], name: str, where: str, reading: _Reading) -> dict[str, Any]:
+def _read_object(entry: dict[str, Any], name: str, where: str, scan: _SubmissionScan) -> dict[str, Any]:
+    """Return a free-form member, {} where it is absent or null, or where it has a fault, which is noted."""
     value = entry.get(name)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        reading.faults.add(f"{where}/{name}", f"Found {kind_of(value)}; an object is accepted.")
+        scan.faults.add(f"{where}/{name}", f"Found {kind_of(value)}; an object is accepted.")
         return {}
     if is_deeper(value, MAX_FREE_DEPTH):
-        reading.faults.add(f"{where}/{name}", f"Nested deeper than {MAX_FREE_DEPTH} levels, the most accepted.")
+        scan.faults.add(f"{where}/{name}", f"Nested deeper than {MAX_FREE_DEPTH} levels, the most accepted.")
         return {}
     return value
 
 
-def _read_categories(entry: dict[str, Any], where: str, reading: _Reading) -> dict[str, Any]:
+def _read_categories(entry: dict[str, Any], where: str, scan: _SubmissionScan) -> dict[str, Any]:
+    """Return the categories of a piece as they will be returned; faults are noted, those of limits too."""
     at = f"{where}/categories"
     value = entry.get("categories")
     if "categories" not in entry:
-        reading.faults.add(at, "The member categories is missing; it is required.")
+        scan.faults.add(at, "The member categories is missing; it is required.")
         return {}
     if not isinstance(value, dict):
-        reading.faults.add(at, f"Found {kind_of(value)}; an object from category names to keywords is accepted.")
+        scan.faults.add(at, f"Found {kind_of(value)}; an object from category names to keywords is accepted.")
         return {}
-    return _read_level(value, at, "", _Categories(reading), depth=1)
+    categories = _Categories(scan)
+    read = _read_level(value, at, "", categories, depth=1)
+    if categories.keywords > scan.limits.keywords:
+        most = scan.limits.keywords
+        scan.faults.add(at, f"Found {categories.keywords} keywords; a piece may have up to {most}.")
+    return read
 
 
 @dataclass(slots=True)
 class _Categories:
-    """The weights seen so far in a piece, to find two different ones of the same keyword."""
+    """State of one pass over a piece: how many keywords it has, and their weights, to find contradictions."""
 
-    reading: _Reading
+    scan: _SubmissionScan
     weights: dict[tuple[str, str], int] = field(default_factory=dict)
+    keywords: int = 0
 
 
 def _read_level(level: dict[str, Any], where: str, path: str, categories: _Categories, *, depth: int) -> dict[str, Any]:
-    faults = categories.reading.faults
+    """Return the categories of a level, those below included, as they will be returned; faults are noted.
+
+    ``path`` is the name of the level with a slash behind it, or "": two keywords of one name are the same only where
+    their categories have the same path.
+    """
+    faults = categories.scan.faults
     read: dict[str, Any] = {}
     for name, value in level.items():
         at = where + pointer(name)
@@ -231,10 +256,13 @@ def _read_level(level: dict[str, Any], where: str, path: str, categories: _Categ
 
 
 def _read_keywords(items: list[Any], where: str, category: str, categories: _Categories) -> list[Any]:
+    """Return the keywords of a category as they will be returned; faults are noted."""
     read: list[Any] = []
-    faults = categories.reading.faults
+    faults = categories.scan.faults
+    categories.keywords += len(items)
     for place, item in enumerate(items):
         if isinstance(item, str):
+            # By far the most frequent case, without a call: a printable text holds no control character.
             if item.isprintable() and 0 < len(item) <= MAX_ID_LENGTH:
                 read.append(item)
                 continue
@@ -250,53 +278,63 @@ def _read_keywords(items: list[Any], where: str, category: str, categories: _Cat
 
 
 def _read_keyword(item: dict[str, Any], where: str, category: str, categories: _Categories) -> dict[str, Any]:
-    reading = categories.reading
+    """Return a keyword object as it will be returned, without members that none has; faults are noted.
+
+    A weight of 0 counts as none (`wire.stored`), so that it cannot contradict another one.
+    """
+    scan = categories.scan
     if not item.keys() <= _KEYWORD_MEMBERS:
-        reading.ignore(where, (name for name in item if name not in _KEYWORD_MEMBERS))
+        scan.ignore(where, (name for name in item if name not in _KEYWORD_MEMBERS))
     keyword: dict[str, Any] = {}
     key, weight = item.get("key"), item.get("weight")
     if key is not None:
-        keyword["key"] = _read_text(item, "key", where, reading, id_problem)
+        keyword["key"] = _read_text(item, "key", where, scan, id_problem)
     if weight is None:
         return keyword
+    if type(weight) is float and weight.is_integer():
+        weight = int(weight)  # JSON Schema and data frames do not tell 85.0 from 85
     keyword["weight"] = weight
     if type(weight) is not int or not 0 <= weight <= MAX_WEIGHT:
-        found = str(weight) if type(weight) is int and abs(weight) < 10**12 else kind_of(weight)
-        reading.faults.add(f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted.")
-    elif isinstance(key, str):
+        is_number = type(weight) in {int, float} and abs(weight) < _LONGEST_PRINTED
+        found = str(weight) if is_number else kind_of(weight)
+        scan.faults.add(f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted.")
+    elif isinstance(key, str) and weight:
         known = categories.weights.setdefault((category, key), weight)
         if known != weight:
-            reading.faults.add(
+            scan.faults.add(
                 f"{where}/weight",
                 f"Found {weight}, after {known} for the same keyword; a keyword has one weight in a category.",
             )
     return keyword
 
 
-def _read_filters(entry: dict[str, Any], where: str, reading: _Reading) -> dict[str, Any]:
-    filters = _read_object(entry, "filters", where, reading)
+def _read_filters(entry: dict[str, Any], where: str, scan: _SubmissionScan) -> dict[str, Any]:
+    """Return the filters as they will be returned, free members as they came; faults of the three known are noted."""
+    filters = _read_object(entry, "filters", where, scan)
     at = f"{where}/filters"
     catalogs = filters.get("catalogs")
     if catalogs is not None and not isinstance(catalogs, list):
-        reading.faults.add(f"{at}/catalogs", f"Found {kind_of(catalogs)}; a list of strings is accepted.")
+        scan.faults.add(f"{at}/catalogs", f"Found {kind_of(catalogs)}; a list of strings is accepted.")
     elif catalogs is not None:
         for place, name in enumerate(catalogs):
             problem = name_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a string is accepted."
             if problem:
-                reading.faults.add(f"{at}/catalogs/{place}", problem)
+                scan.faults.add(f"{at}/catalogs/{place}", problem)
     for name in _WINDOW_MEMBERS:
-        _check_moment(filters.get(name), f"{at}/{name}", reading)
+        _check_moment(filters.get(name), f"{at}/{name}", scan)
+    # A member that is null is returned as if it had not been sent; free members are returned as they came.
     absent = [name for name in ("catalogs", *_WINDOW_MEMBERS) if name in filters and filters[name] is None]
     return {name: value for name, value in filters.items() if name not in absent} if absent else filters
 
 
-def _check_moment(value: Any, where: str, reading: _Reading) -> None:
+def _check_moment(value: Any, where: str, scan: _SubmissionScan) -> None:
+    """Note a fault unless a value is absent, null or a time; the text itself is kept as it was sent."""
     if value is None:
         return
     if not isinstance(value, str):
-        reading.faults.add(where, f"Found {kind_of(value)}; an RFC 3339 time as a string is accepted.")
+        scan.faults.add(where, f"Found {kind_of(value)}; an RFC 3339 time as a string is accepted.")
         return
     try:
         parse_timestamp(value)
     except ValueError as error:
-        reading.faults.add(where, str(error))
+        scan.faults.add(where, str(error))

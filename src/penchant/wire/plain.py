@@ -1,4 +1,4 @@
-"""Which pieces need no second look? Those that a typed, strict decoder takes and that hold nothing unusual.
+"""Plain pieces: a typed, strict decoder takes them, and they hold nothing unusual that needs a second look.
 
 A piece that is not plain is not wrong: `penchant.wire.pieces` looks at its every member. Most pieces are plain, and
 to see that costs a third as much.
@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from penchant.model import MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_NAME_LENGTH, MAX_WEIGHT, EncodedPiece
+from penchant.model import MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_NAME_LENGTH, MAX_WEIGHT, EncodedPiece, PieceLimits
 from penchant.wire.encoding import encode
-from penchant.wire.syntax import MAX_FREE_DEPTH, UNREADABLE, is_deeper, is_suspect
+from penchant.wire.syntax import MAX_FREE_DEPTH, UNREADABLE, is_deeper
 from penchant.wire.text import RESERVED_IDS
 from penchant.wire.times import parse_timestamp
 
@@ -25,16 +25,16 @@ _BACKSLASH, _DELETE, _BEFORE_C1 = b"\\\x7f\xc2"
 """What one of these begins with; to look for a byte is six times faster than for bytes."""
 
 
-class _Keyword(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class _PlainKeyword(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     key: _Id | None = None
     weight: _Weight | None = None
 
 
-_Categories = dict[_Name, list[_Id | _Keyword]]
+_Categories = dict[_Name, list[_Id | _PlainKeyword]]
 _Filters = dict[str, list[_Name] | str]
 
 
-class _Piece(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class _PlainPiece(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A piece in the order of the specification's members; an absent label is left out, an absent object is empty."""
 
     id: _Id
@@ -44,30 +44,23 @@ class _Piece(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     extras: dict[str, Any] | None = None
 
 
-_splitter = msgspec.json.Decoder(list[msgspec.Raw])
-_decoder = msgspec.json.Decoder(_Piece)
+_decoder = msgspec.json.Decoder(_PlainPiece)
 
 
-def split(body: bytes) -> list[msgspec.Raw] | None:
-    """Return the entries of an array as they came, or ``None`` of a body that must be read as a whole."""
-    if is_suspect(body):
-        return None
-    try:
-        return _splitter.decode(body)
-    except UNREADABLE:
-        return None
-
-
-def read_plain(raw: msgspec.Raw) -> EncodedPiece | None:
+def read_plain(raw: msgspec.Raw, limits: PieceLimits) -> EncodedPiece | None:
     """Return a piece as it will be returned, or ``None`` if it is not plain."""
+    if memoryview(raw).nbytes > limits.piece_bytes:
+        return None
     try:
         piece = _decoder.decode(raw)
     except UNREADABLE:
         return None
+    # A default would be left out by the encoder: absent filters and extras are returned as empty objects.
     piece.filters = piece.filters or {}
     piece.extras = piece.extras or {}
     if (
         piece.id in RESERVED_IDS
+        or sum(map(len, piece.categories.values())) > limits.keywords
         or _repeats_keyword(piece.categories)
         or not _is_plain_filters(piece.filters)
         or is_deeper(piece.extras, MAX_FREE_DEPTH)
@@ -84,13 +77,14 @@ def read_plain(raw: msgspec.Raw) -> EncodedPiece | None:
 def _repeats_keyword(categories: _Categories) -> bool:
     """Return whether a keyword with members comes twice in a category, perhaps with two weights."""
     for items in categories.values():
-        keys = [item.key for item in items if type(item) is _Keyword]
+        keys = [item.key for item in items if type(item) is _PlainKeyword]
         if keys and len(set(keys)) < len(keys):
             return True
     return False
 
 
 def _is_plain_filters(filters: _Filters) -> bool:
+    """Return whether the window holds times, and the catalogs are a list."""
     if isinstance(filters.get("catalogs"), str):
         return False
     for name in ("availableFrom", "availableUntil"):

@@ -1,4 +1,4 @@
-"""Is a body a wish to see lists under other settings? All members are optional; those left out stay as they are."""
+"""Previews: which lists a request wants to see under other settings; members left out stay as they are."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from penchant.errors import InvalidInput, TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, MAX_TAKE, SourceSettings
 from penchant.wire.lists import check_ids
 from penchant.wire.settings import encode_settings, read_settings
-from penchant.wire.syntax import Faults, decode, fail_at, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
 
 MAX_PREVIEWED = 20
 """Pieces and people together that one preview shows lists of."""
@@ -40,9 +40,7 @@ def decode_preview(body: bytes) -> PreviewWish:
         TooManyEntries: more pieces and users, or ids on a list, than are accepted.
         InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
     """
-    value = decode(body)
-    if not isinstance(value, dict):
-        fail_at("", f"Found {kind_of(value)}; an object is accepted.")
+    value = decode_object(body)
     faults = Faults()
     for name in value:
         if name not in _MEMBERS:
@@ -79,6 +77,7 @@ def _settings(value: Mapping[str, Any], faults: Faults) -> Mapping[str, Any]:
 
 
 def _completed(current: SourceSettings, given: Mapping[str, Any]) -> SourceSettings:
+    # As JSON, member by member: a given one takes the place of the whole member in force, inner ones included.
     return read_settings(msgspec.json.decode(encode_settings(current)) | given) if given else current
 
 

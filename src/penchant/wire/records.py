@@ -1,4 +1,4 @@
-"""What does a client send and get where the service itself goes by bytes? For programs that use the interface.
+"""Records of the interface for clients: typed forms of what the service itself handles as bytes.
 
 The service keeps pieces and settings as they came; a program wants to look into them. Nothing here is checked
 beyond its shape: what is acceptable the service says.
@@ -6,19 +6,20 @@ beyond its shape: what is acceptable the service says.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, SourceSettings
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, Scope, SourceSettings
+from penchant.wire.answers import InteractionKey
+from penchant.wire.frames import Record, RecordList
 
 Number = int | float
-InteractionType = Literal["Click", "Play", "Watch", "Bookmark", "Preview", "Purchase", "RateLike", "RateDislike"]
 _DEFAULTS = SourceSettings()
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Piece(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A piece as it is submitted and returned.
 
     A category holds keywords, plain (``"noir"``) or as objects (``{"key": "noir", "weight": 80}``), or further
@@ -32,32 +33,110 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     extras: Mapping[str, Any] = {}
 
 
-class IdList(msgspec.Struct, frozen=True, kw_only=True):
+class IdList(RecordList[str], frozen=True, kw_only=True):
     """Ids, ascending; ``count`` is how many the source has, also where only some were asked for."""
 
     count: int
-    content: list[str]
 
 
-class ContentList(msgspec.Struct, frozen=True, kw_only=True):
+class ContentList(RecordList[Piece], frozen=True, kw_only=True):
     """Pieces, ascending by id, and when the source last changed."""
 
     source: str
-    timestamp: str
-    content: list[Piece]
+    timestamp: datetime
 
 
-class Interaction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An interaction to store; without a time it happened now, with an event id it is stored once."""
+class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An interaction to store; without a time it happened now, with an event id it is stored once.
+
+    ``type`` is an `penchant.model.InteractionType` or its name.
+    """
 
     user_id: str
-    type: InteractionType
+    type: str
     content_id: str
     timestamp: datetime | str | None = None
     event_id: str | None = None
 
 
-class BlendSettings(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedInteraction(Record, frozen=True, kw_only=True, rename="camel"):
+    """An interaction that is stored."""
+
+    key: InteractionKey
+    type: str
+    content_id: str
+    timestamp: datetime
+
+
+class StoredPersonInteraction(RecordedInteraction, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An interaction with all that is stored of it."""
+
+    event_id: str | None = None
+
+
+class PersonExport(Record, frozen=True, kw_only=True, rename="camel"):
+    """All that is stored of a person, newest first."""
+
+    source: str
+    user_id: str
+    interactions: list[StoredPersonInteraction]
+
+
+class SourceState(Record, frozen=True, kw_only=True, rename="camel"):
+    """Where a source stands, and the version that its index has reached."""
+
+    source: str
+    pieces: int
+    version: int
+    indexed_version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class AccountKey(Record, frozen=True, kw_only=True, rename="camel"):
+    """A key by its id: whose it is, what it may do, and whether it works. Never the key itself."""
+
+    key_id: str
+    account: str
+    plan: str
+    role: str
+    state: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    scopes: list[Scope]
+    origins: list[str]
+
+
+class IssuedKey(AccountKey, frozen=True, kw_only=True, rename="camel"):
+    """A key that was just made, with the key itself: it cannot be shown again."""
+
+    key: str
+
+
+class AccountKeys(Record, frozen=True, kw_only=True):
+    """Every key, oldest first."""
+
+    keys: list[AccountKey]
+
+
+class AuditRecord(Record, frozen=True, kw_only=True, rename="camel"):
+    """Who changed what, when: ``actor`` is a key's id, or ``command-line``."""
+
+    recorded_at: datetime
+    account: str
+    actor: str
+    action: str
+    subject: str
+
+
+class AuditRecords(Record, frozen=True, kw_only=True):
+    """Changes, newest first."""
+
+    entries: list[AuditRecord]
+
+
+class BlendSettings(Record, frozen=True, kw_only=True):
     """How much each part counts in a recommendation; 0 to 100 each, not all 0."""
 
     content: Number = Blend().content
@@ -69,7 +148,7 @@ def _interaction_weights() -> dict[str, Number]:
     return {kind.value: weight for kind, weight in DEFAULT_INTERACTION_WEIGHTS.items()}
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     """The settings of a source, by default those that a new one has."""
 
     category_weights: Mapping[str, Number] = {}
@@ -82,7 +161,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     max_per_value: Mapping[str, int] | UnsetType = UNSET
 
 
-class Likings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Likings(Record, frozen=True, kw_only=True, rename="camel"):
     """What somebody likes and dislikes: ids, and keywords by category."""
 
     liked: Sequence[str] = ()
@@ -91,7 +170,8 @@ class Likings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     disliked_keywords: Mapping[str, Sequence[str]] = {}
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """That the service is there."""
+class Health(Record, frozen=True, kw_only=True):
+    """That the service is there; ``warnings`` tell its operator what to change."""
 
     status: str
+    warnings: Sequence[str] = ()

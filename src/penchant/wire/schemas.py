@@ -1,4 +1,8 @@
-"""Which JSON schemas describe what is sent and answered? For the OpenAPI document."""
+"""JSON schemas of what is sent and answered, for the OpenAPI document.
+
+Of answers that are records msgspec makes the schemas. Others are written by hand here, above all those of bodies: these
+are checked by hand, too, with a pointer for each fault. A test holds each schema against a sample (`wire.samples`).
+"""
 
 from typing import Any
 
@@ -6,23 +10,28 @@ import msgspec
 
 from penchant.model import (
     MAX_ID_LENGTH,
+    MAX_INTERACTIONS_PER_REQUEST,
     MAX_LABEL_LENGTH,
     MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
+    MAX_PIECES_PER_SUBMISSION,
     MAX_TAKE,
     MAX_WEIGHT,
     InteractionType,
+    Scope,
 )
 from penchant.wire import administration, answers, explanations
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
 
 _ANSWERS = (
+    answers.Addresses,
     answers.Receipt,
     answers.SourceStatus,
     answers.RecommendationResult,
     answers.AnonymousResult,
     answers.Profile,
+    answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
     answers.UserExport,
@@ -30,22 +39,30 @@ _ANSWERS = (
     explanations.Reason,
     explanations.SettingsPreview,
     explanations.SimilarWhy,
+    explanations.TermRest,
     explanations.PersonalWhy,
     administration.AuditLog,
     administration.KeyList,
-    administration.NewKeyAnswer,
+    administration.IssuedKeyAnswer,
+    administration.SigningSecret,
     administration.UsageReport,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
+_MOMENTS = {"timestamp", "createdAt", "updatedAt", "recordedAt", "expiresAt", "revokedAt"}
+"""Members of answers that are times."""
+_INT32 = 2**31 - 1
 _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
     _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
-    return {
+    schemas = {
         **generated,
+        **_arrays(),
+        **_service(),
+        # Later ones win: here an entry of a list gets the member that holds its reasons.
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
@@ -54,6 +71,81 @@ def components() -> dict[str, Any]:
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
+    for schema in schemas.values():
+        _complete(schema)
+    return schemas
+
+
+def _complete(schema: Any) -> None:
+    """Add what generators of clients would guess wrongly: that objects are open, and the formats of numbers."""
+    if isinstance(schema, list):
+        for item in schema:
+            _complete(item)
+        return
+    if not isinstance(schema, dict):
+        return
+    _state_kind(schema)
+    for name, member in schema.get("properties", {}).items():
+        if name in _MOMENTS:
+            _state_moment(member)
+        _complete(member)
+    for word in ("items", "additionalProperties", "anyOf", "oneOf"):
+        _complete(schema.get(word))
+
+
+def _state_kind(schema: dict[str, Any]) -> None:
+    """Say how long a number is, and that an object may have further members, unless its schema says so itself."""
+    kind = schema.get("type", ())
+    kinds = {kind} if isinstance(kind, str) else set(kind)
+    if "object" in kinds:
+        # Objects that are closed already, those of settings for instance, stay so.
+        schema.setdefault("additionalProperties", True)
+    elif "number" in kinds:
+        schema.setdefault("format", "double")
+    elif "integer" in kinds:
+        schema.setdefault("format", "int32" if schema.get("maximum", _INT32 + 1) <= _INT32 else "int64")
+
+
+def _state_moment(member: dict[str, Any]) -> None:
+    for choice in (member, *member.get("anyOf", ())):
+        if choice.get("type") == "string":
+            choice["format"] = "date-time"
+
+
+def _arrays() -> dict[str, Any]:
+    """Return the schemas of bodies and answers that are arrays."""
+    text = {"type": "string"}
+    return {
+        "Submission": {"type": "array", "maxItems": MAX_PIECES_PER_SUBMISSION, "items": _ref("SubmittedPiece")},
+        "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
+        "IdArray": {"type": "array", "items": text},
+        "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
+        "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
+        "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
+        "InteractionArray": {
+            "type": "array",
+            "maxItems": MAX_INTERACTIONS_PER_REQUEST,
+            "items": _ref("InteractionInput"),
+        },
+        "ProfileList": {"type": "array", "items": _ref("Profile")},
+    }
+
+
+def _service() -> dict[str, Any]:
+    warnings = {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "What the operator should change; left out where there is nothing.",
+    }
+    return {
+        "Health": {
+            "type": "object",
+            "properties": {"status": {"type": "string", "const": "ok"}, "warnings": warnings},
+            "required": ["status"],
+        },
+        "OpenApi": {"type": "object"},
+        "Text": {"type": "string"},
+    }
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -61,6 +153,7 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def _pieces() -> dict[str, Any]:
+    """Return the schemas of pieces as they are sent, as drafts, and as they are returned."""
     members = {
         "id": {**_ID, "description": "Unique in the source; neither '.' nor '..'."},
         "label": {"type": ["string", "null"], "maxLength": MAX_LABEL_LENGTH},
@@ -68,6 +161,7 @@ def _pieces() -> dict[str, Any]:
         "filters": {"oneOf": [_ref("Filters"), {"type": "null"}]},
         "extras": {"type": ["object", "null"], "description": "Free-form; returned as it was sent."},
     }
+    # A submitted member may be null where it may be left out; those of a returned piece never are.
     returned = {
         **members,
         "label": {"type": "string"},
@@ -120,7 +214,7 @@ def _pieces() -> dict[str, Any]:
 
 
 def _explained(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return what has reasons of one of two kinds, which no record tells apart."""
+    """Return the schemas of lists with reasons, whose kind depends on the list, and of the requests for them."""
     properties = entry["properties"]
     either = {"anyOf": [_ref("SimilarWhy"), _ref("PersonalWhy")], "description": "With `explain=true`."}
     explained = {
@@ -154,6 +248,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _place(why: str) -> dict[str, Any]:
+    """Return the schema of where a piece stands in a list; ``why`` names the schema of its reasons."""
     members = {
         "id": _ID,
         "contentId": _ID,
@@ -190,6 +285,7 @@ def _likings() -> dict[str, Any]:
 
 
 def _lists() -> dict[str, Any]:
+    """Return the schemas of lists: ids with their count, and pieces with their source."""
     return {
         "IdList": {
             "type": "object",
@@ -216,6 +312,7 @@ def _number(least: float, most: float, default: float) -> dict[str, Any]:
 
 
 def _settings() -> dict[str, Any]:
+    """Return the schema of the settings; the defaults are those of `SourceSettings`."""
     weight = {"type": "number", "minimum": -MAX_INTERACTION_WEIGHT, "maximum": MAX_INTERACTION_WEIGHT}
     blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1}
     return {
@@ -249,6 +346,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _key_wish() -> dict[str, Any]:
+    """Return the schema of a request for a new key."""
     name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
     days = {"type": ["integer", "null"], "minimum": 1, "maximum": administration.MAX_KEY_DAYS}
     return {
@@ -259,6 +357,12 @@ def _key_wish() -> dict[str, Any]:
             "plan": name | {"default": "full"},
             "admin": {"type": "boolean", "default": False},
             "expiresInDays": days,
+            "scopes": {"type": ["array", "null"], "items": {"type": "string", "enum": list(Scope)}},
+            "origins": {
+                "type": ["array", "null"],
+                "items": {"type": "string", "maxLength": MAX_NAME_LENGTH},
+                "maxItems": administration.MAX_ORIGINS,
+            },
         },
         "required": ["account"],
     }

@@ -1,4 +1,4 @@
-"""Is a body the settings of a source? All members are optional; those left out are at their defaults."""
+"""Settings of a source as JSON: all members are optional, and those left out are at their defaults."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -6,7 +6,7 @@ from typing import Any
 
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, MAX_TAKE, Blend, InteractionType, SourceSettings
 from penchant.wire.encoding import encode
-from penchant.wire.syntax import Faults, decode, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
 from penchant.wire.text import name_problem
 
 Number = int | float
@@ -37,11 +37,17 @@ def decode_settings(body: bytes) -> SourceSettings:
         InvalidSyntax: not JSON.
         InvalidInput: unknown or ill-typed members, each with its pointer.
     """
-    return read_settings(decode(body))
+    return read_settings(decode_object(body))
+
+
+def stored_retention_days(settings: bytes) -> int:
+    """Return the retention of interactions, in days, under settings as they are stored; empty ones are the defaults."""
+    return decode_settings(settings or b"{}").retention_days
 
 
 def read_settings(found: Any) -> SourceSettings:
     """Return the settings in a decoded value; raises `InvalidInput` as `decode_settings`."""
+    # Members with a fault get their default, so that reading goes on, and the answer names all faults at once.
     reader = _Reader()
     value = reader.object(found, "")
     reader.only(value, _MEMBERS, "")
@@ -109,6 +115,7 @@ class _Reader:
 
     def weight(self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int) -> Number:
         found = self.number(value, name, where, least=least, most=most, default=1)
+        # By the shortest text that gives this double: the double of 0.29 itself has some fifty decimals.
         if Decimal(str(found)) != round(Decimal(str(found)), 2):
             self.faults.add(where + pointer(name), f"Found {found}; at most two decimals are accepted.")
         return found

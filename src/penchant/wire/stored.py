@@ -1,29 +1,29 @@
-"""What does the index need of a stored piece? Its terms with their effective weights, catalogs and window."""
+"""Stored pieces as the index needs them: terms with their effective weights, catalogs and window."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from penchant.model import Piece, Term
+from penchant.model import IndexedPiece, Term
 from penchant.wire.times import parse_timestamp
 
 
-class _Stored(msgspec.Struct):
+class _StoredPiece(msgspec.Struct):
     id: str
     categories: dict[str, Any]
     filters: dict[str, Any] = {}
 
 
-class _Labelled(msgspec.Struct):
+class _PieceLabel(msgspec.Struct):
     label: str | None = None
 
 
-_decoder = msgspec.json.Decoder(_Stored)
-_label_decoder = msgspec.json.Decoder(_Labelled)
+_decoder = msgspec.json.Decoder(_StoredPiece)
+_label_decoder = msgspec.json.Decoder(_PieceLabel)
 
 
-def decode_stored_piece(body: bytes, first_submitted_at: int) -> Piece:
+def decode_stored_piece(body: bytes, first_submitted_at: int) -> IndexedPiece:
     """Return a piece as the index sees it, from the bytes that storage keeps.
 
     ``first_submitted_at``, in milliseconds since 1970 UTC, is where its window begins if it names no start.
@@ -39,15 +39,16 @@ def decode_stored_label(body: bytes) -> str | None:
 
 def piece_of(
     piece_id: str, categories: Mapping[str, Any], filters: Mapping[str, Any], first_submitted_at: int
-) -> Piece:
+) -> IndexedPiece:
     """Return the piece that these valid categories and filters describe."""
     given: dict[Term, int | None] = {}
     _gather(categories, "", given)
+    # Keywords without a weight count as much as the mean of those that have one in the same piece.
     weights = [weight for weight in given.values() if weight is not None]
     # Rounded half up, in integers: floor(mean + 1/2), at least 1; 1 where no keyword has a weight.
     mean = max(1, (2 * sum(weights) + len(weights)) // (2 * len(weights))) if weights else 1
     begins, ends = filters.get("availableFrom"), filters.get("availableUntil")
-    return Piece(
+    return IndexedPiece(
         id=piece_id,
         weights={term: mean if weight is None else weight for term, weight in given.items()},
         weighted=bool(weights),
@@ -58,7 +59,10 @@ def piece_of(
 
 
 def _gather(level: Mapping[str, Any], path: str, given: dict[Term, int | None]) -> None:
-    """Collect the terms of a level and those below it; a keyword that repeats counts once, with its weight."""
+    """Collect the terms of a level and those below it; a repeated keyword counts once, with its weight.
+
+    A weight of 0 is none: typed clients write it where a keyword has no weight.
+    """
     for name, value in level.items():
         category = path + name
         if isinstance(value, dict):
@@ -66,9 +70,10 @@ def _gather(level: Mapping[str, Any], path: str, given: dict[Term, int | None]) 
             continue
         for item in value:
             if isinstance(item, str):
+                # A weight that an earlier item gave the same keyword stays.
                 given.setdefault(Term(category, item), None)
             elif "key" in item:
                 term = Term(category, item["key"])
-                weight = item.get("weight")
+                weight = item.get("weight") or None
                 if weight is not None or term not in given:
                     given[term] = weight

@@ -1,4 +1,4 @@
-"""Which texts may be names, ids, keywords and labels?"""
+"""Text rules: which strings may be names, ids, keywords and labels."""
 
 import re
 
@@ -6,14 +6,14 @@ from penchant.model import MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_NAME_LENGTH
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """Unicode category Cc, all of it."""
-_CONTROL_IN_LABEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""As above, without tab, line feed and carriage return."""
+_NUL = re.compile("\\x00")
 RESERVED_IDS = frozenset({".", ".."})
 """What no piece can be called that is submitted."""
 _RESERVED_SOURCE = "-"
 
 
 def _problem(text: str, limit: int, control: re.Pattern[str]) -> str | None:
+    """Return what is wrong with a text of 1 to ``limit`` characters, or ``None``; ``control`` finds forbidden ones."""
     if 0 < len(text) <= limit and text.isprintable():
         return None  # by far the most frequent case, and printable texts hold no control
     if not text:
@@ -50,5 +50,5 @@ def source_problem(text: str) -> str | None:
 
 
 def label_problem(text: str) -> str | None:
-    """Return what is wrong with a label, or ``None``; it may be empty and have several lines."""
-    return _problem(text, MAX_LABEL_LENGTH, _CONTROL_IN_LABEL) if text else None
+    """Return what is wrong with a label, or ``None``; it may be empty and hold any character but NUL."""
+    return _problem(text, MAX_LABEL_LENGTH, _NUL) if text else None

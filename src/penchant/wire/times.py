@@ -1,4 +1,4 @@
-"""How are moments written? RFC 3339 in, milliseconds since 1970 UTC inside, always UTC out."""
+"""Times: RFC 3339 in, milliseconds since 1970 UTC inside, always UTC out."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -29,6 +29,7 @@ def parse_timestamp(text: str) -> int:
     match = _MOMENT.match(text)
     if match is None:
         raise ValueError(f"Found a value that is no time with an offset; {_ACCEPTED}.")
+    # Python has no second 60: it is read as 59, and a second is added.
     leap = match["second"] == "60"
     zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
     try:

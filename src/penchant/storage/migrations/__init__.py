@@ -1,4 +1,4 @@
-"""Which schema does the database have, and how does it become the present one? Run at every start."""
+"""Migrations: which schema a database has, and how it becomes the present one; looked at whenever it is opened."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What do people see of the service? Pages below ``/-/dashboard``, made here on the server.
+"""Dashboard for people: pages below ``/-/dashboard``, made on the server.
 
 They work as plain links and forms; a script adds dragging. They ask the same use cases as the interface, with the
 same key, plan and limits, and never storage or the index.

@@ -3,9 +3,10 @@
 from typing import Any
 
 from penchant.errors import InvalidInput
+from penchant.model import Scope
 from penchant.service.administration import current_month
-from penchant.settings import Settings
-from penchant.web.dashboard.site import Page, Visit
+from penchant.settings import NodeSettings
+from penchant.web.dashboard.site import PageAnswer, Visit
 from penchant.wire import decode_key_wish, encode, parse_month
 
 KEYS = 50
@@ -16,12 +17,12 @@ ACCOUNTS = 150
 """Accounts on the page of usage, those with the most answers."""
 
 
-async def keys(visit: Visit) -> Page:
+async def keys(visit: Visit) -> PageAnswer:
     """Show the newest keys, or those of an account, the plans, and a form for another key."""
     return await _keys_page(visit)
 
 
-async def change_keys(visit: Visit) -> Page:
+async def change_keys(visit: Visit) -> PageAnswer:
     """Make a key, which is shown this once, revoke one, or put one into another plan."""
     form = visit.form
     administration = visit.services.administration
@@ -31,11 +32,19 @@ async def change_keys(visit: Visit) -> Page:
     if form.text("change"):
         answer = await administration.set_plan(visit.access, form.text("change"), form.text("plan"))
         return await _keys_page(visit, changed=answer)
+    if form.text("secret").strip():
+        try:
+            rolled = await administration.roll_secret(visit.access, form.text("secret").strip())
+        except InvalidInput as error:
+            return await _keys_page(visit, fault=error.detail, status=422)
+        return await _keys_page(visit, rolled=rolled)
     wish: dict[str, Any] = {"account": form.text("account").strip(), "plan": form.text("plan", "full")}
     if form.text("admin"):
         wish["admin"] = True
+    wish |= {"scopes": form.all("scope"), "origins": form.text("origins").split()}
     days = form.text("days").strip()
     if days:
+        # What is no number goes on as a text, and is refused with the interface's words.
         wish["expiresInDays"] = int(days) if days.isdecimal() and len(days) < 9 else days
     try:
         made = await administration.create(visit.access, decode_key_wish(encode(wish)))
@@ -44,7 +53,8 @@ async def change_keys(visit: Visit) -> Page:
     return await _keys_page(visit, made=made)
 
 
-async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> Page:
+async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> PageAnswer:
+    """Show the newest keys, of one account or of all, with what has just been done."""
     account = visit.text("account")
     every = await visit.services.administration.keys()
     listed = [key for key in reversed(every) if account in {"", key.account}]
@@ -55,19 +65,21 @@ async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> Page:
         "account": account,
         "plans": _plans(settings),
         "acting": visit.access.key_id,
+        "scopes": list(Scope),
         "made": None,
+        "rolled": None,
         "revoked": None,
         "changed": None,
         "fault": None,
     }
-    return Page(template="keys.html", values=values | more, status=status)
+    return PageAnswer(template="keys.html", values=values | more, status=status)
 
 
-def _plans(settings: Settings) -> list[Any]:
+def _plans(settings: NodeSettings) -> list[Any]:
     return [settings.plan(name) for name in settings.plan_names()]
 
 
-async def usage(visit: Visit) -> Page:
+async def usage(visit: Visit) -> PageAnswer:
     """Show what accounts have and have asked for in a month."""
     try:
         month = parse_month(visit.text("month"))
@@ -75,9 +87,11 @@ async def usage(visit: Visit) -> Page:
         month = current_month()
     accounts = sorted(await visit.services.administration.usage(month), key=lambda each: -each.answers)
     values = {"month": month, "accounts": accounts[:ACCOUNTS], "total": len(accounts)}
-    return Page(template="usage.html", values=values | {"most": max((each.answers for each in accounts), default=0)})
+    return PageAnswer(
+        template="usage.html", values=values | {"most": max((each.answers for each in accounts), default=0)}
+    )
 
 
-async def audit(visit: Visit) -> Page:
+async def audit(visit: Visit) -> PageAnswer:
     """Show the newest entries of the audit log."""
-    return Page(template="audit.html", values={"entries": await visit.services.administration.audit(ENTRIES)})
+    return PageAnswer(template="audit.html", values={"entries": await visit.services.administration.audit(ENTRIES)})

@@ -1,4 +1,4 @@
-"""What would lists be like under settings that are not stored? Before and after, side by side."""
+"""Comparison of lists under the stored settings and under others, side by side; nothing is stored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Feature, SourceSettings
-from penchant.web.dashboard.sections import Section, section
+from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import Visit
 from penchant.wire import PreviewedList, decode_preview, encode, encode_settings
 
@@ -19,7 +19,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparisonRow:
     """A piece with its rank before and after, ``None`` where it is not in the list."""
 
     id: str
@@ -29,31 +29,31 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ListComparison:
     """A list of a piece or person: its rows by the rank after, then those that are gone."""
 
     id: str
     label: str | None
-    rows: Sequence[Row]
+    rows: Sequence[ComparisonRow]
     moved: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ListComparisons:
     """All lists that were asked for."""
 
-    pieces: Sequence[Compared]
-    users: Sequence[Compared]
+    pieces: Sequence[ListComparison]
+    users: Sequence[ListComparison]
     shown: int = SHOWN
 
 
-async def compared(visit: Visit, view: View, wanted: SourceSettings) -> Section[Comparison]:
+async def compared(visit: Visit, view: View, wanted: SourceSettings) -> PageSection[ListComparisons]:
     """Return the lists that a form names, as they are and as they would be."""
     pieces, users = _lines(visit.form.text("pieces")), _lines(visit.form.text("users"))
     needed = [Feature.PERSONALIZED] if users else []
     total = len(pieces) + len(users)
     if not 0 < total <= MAX_COMPARED:
-        return Section(faults=[f"Found {total} ids; 1 to {MAX_COMPARED} pieces and people together are compared."])
+        return PageSection(faults=[f"Found {total} ids; 1 to {MAX_COMPARED} pieces and people together are compared."])
     wish: dict[str, Any] = {
         "settings": msgspec.json.decode(encode_settings(wanted)),
         "pieces": pieces,
@@ -63,23 +63,26 @@ async def compared(visit: Visit, view: View, wanted: SourceSettings) -> Section[
     return await section(visit, lambda: _comparison(visit, view, wish), *needed, counted=total)
 
 
-async def _comparison(visit: Visit, view: View, wish: Mapping[str, Any]) -> Comparison:
+async def _comparison(visit: Visit, view: View, wish: Mapping[str, Any]) -> ListComparisons:
+    # Through the interface's own reader, so that a page accepts no more than it does.
     preview = await visit.services.previews.settings(view, decode_preview(encode(wish)))
     lists = [*preview.pieces, *preview.users]
     ids = {each.id for found in lists for each in (*found.before, *found.after)}
     labels = await visit.services.browsing.labels(view, [*ids, *wish["pieces"]])
-    return Comparison(
+    return ListComparisons(
         pieces=[_rows(each, labels, labels.get(each.id)) for each in preview.pieces],
         users=[_rows(each, labels, None) for each in preview.users],
     )
 
 
-def _rows(found: PreviewedList, labels: Mapping[str, str], label: str | None) -> Compared:
+def _rows(found: PreviewedList, labels: Mapping[str, str], label: str | None) -> ListComparison:
     before = {each.id: rank for rank, each in enumerate(found.before, start=1)}
     after = {each.id: rank for rank, each in enumerate(found.after, start=1)}
     ids = [*after, *(each for each in before if each not in after)]
-    rows = [Row(id=each, label=labels.get(each), before=before.get(each), after=after.get(each)) for each in ids]
-    return Compared(id=found.id, label=label, rows=rows, moved=len(found.moves))
+    rows = [
+        ComparisonRow(id=each, label=labels.get(each), before=before.get(each), after=after.get(each)) for each in ids
+    ]
+    return ListComparison(id=found.id, label=label, rows=rows, moved=len(found.moves))
 
 
 def _lines(text: str) -> list[str]:

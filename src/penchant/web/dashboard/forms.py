@@ -1,4 +1,4 @@
-"""What did somebody send with a form, and was it one of our own? Fields, cookies, and where a form came from.
+"""Forms and cookies of the dashboard: their fields, and whether a form is one of our own.
 
 A form counts as ours if the browser names our own origin, and if it carries what only our page could know.
 """
@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from penchant.errors import InvalidSyntax, PenchantError
 from penchant.service.sessions import is_same
-from penchant.web.bodies import read_body, require_media_type
+from penchant.web.bodies import BodyKind, require_media_type
 from penchant.web.operations import Call
 from penchant.web.problems import ProblemKind
 
 FORM = "application/x-www-form-urlencoded"
-FORM_BYTES = 2 * 1024 * 1024
+FORM_BODY = BodyKind(limit_bytes=lambda _: 2 * 1024 * 1024, growth=8)
 """The largest form: a page of a list, whose ids may have 500 characters of 12 bytes each."""
 MAX_FIELDS = 5_000
 PROOF = "proof"
@@ -22,7 +22,7 @@ PROOF = "proof"
 
 
 class ForeignForm(PenchantError):
-    """A form was sent that no page of this dashboard made, for this session; told on pages only."""
+    """A form was sent that no page of this dashboard made, for this session; only pages show this error."""
 
     code = "foreign-form"
 
@@ -58,19 +58,15 @@ async def read_form(call: Call) -> Form:
         InvalidSyntax: it is no form.
     """
     require_media_type(call.headers, (FORM,))
-    body = await read_body(
-        call.receive,
-        call.headers,
-        limit_bytes=FORM_BYTES,
-        timeout_s=call.services.settings.body_timeout_s,
-        take=call.hold,
-    )
+    body = await call.exchange.read_body(FORM_BODY)
     try:
+        # Forms are ASCII: everything else is escaped, and is UTF-8 then.
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         raise InvalidSyntax("The form cannot be read; send it from the page once more.") from None
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
+        # Browsers send line ends as CR LF, whatever the text had.
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     return Form(fields)
 
@@ -91,21 +87,32 @@ def require_own(call: Call, form: Form, proof: str) -> None:
 
 
 def is_private(call: Call) -> bool:
-    """Return whether the browser speaks TLS with us, or with a proxy before us: its origin tells."""
-    return call.headers.get("origin", "").startswith("https://")
+    """Return whether the browser speaks TLS with us or a proxy before us: settings or the browser's origin say so."""
+    return call.exchange.is_secure() or call.headers.get("origin", "").startswith("https://")
 
 
 def cookie(call: Call, name: str) -> str:
     """Return the value of a cookie, "" where there is none."""
+    # Under TLS only the ``__Host-`` name is read, which no other host of the domain can set.
+    own = _cookie_name(name, is_secure=call.exchange.is_secure())
     for header in call.headers.getlist("cookie"):
         for pair in header.split(";"):
             given, _, value = pair.strip().partition("=")
-            if given == name:
+            if given == own:
                 return value
     return ""
 
 
-def set_cookie(name: str, value: str, *, path: str, age_s: int, private: bool) -> str:
-    """Return the header's value that sets a cookie which no script and no other site's page can use."""
-    secure = "; Secure" if private else ""
+def set_cookie(call: Call, name: str, value: str, *, path: str, age_s: int) -> str:
+    """Return the header's value that sets a cookie which no script and no other site's page can use.
+
+    Where TLS is certain its name begins with ``__Host-``: browsers then take it from this very host alone.
+    """
+    is_secure = call.exchange.is_secure()
+    secure = "; Secure" if is_private(call) else ""
+    name, path = _cookie_name(name, is_secure=is_secure), "/" if is_secure else path
     return f"{name}={value}; Path={path}; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}"
+
+
+def _cookie_name(name: str, *, is_secure: bool) -> str:
+    return f"__Host-{name}" if is_secure else name

@@ -1,13 +1,13 @@
 """Handlers of the whitelist and the blacklist: shown a part at a time, ordered, shortened and added to."""
 
-import hashlib
 from collections.abc import Sequence
 
 from penchant.errors import InvalidInput, PenchantError
 from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.web.dashboard.forms import Form
-from penchant.web.dashboard.site import Page, Site, Turn, Visit
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+from penchant.web.tags import body_tag
 from penchant.wire import decode_list, encode
 
 PART = 50
@@ -16,17 +16,18 @@ _SAID = {"saved": "The list is saved.", "unchanged": "Nothing was changed."}
 _STALE = "The list was changed by somebody else since this page was made. This is how it is now; nothing was saved."
 
 
-async def lists(visit: Visit) -> Page:
+async def lists(visit: Visit) -> PageAnswer:
     """Show a part of a list."""
     view = await _view(visit)
     return await _shown(visit, view, notice=_SAID.get(visit.text("said")))
 
 
-async def change_list(visit: Visit, site: Site) -> Page | Turn:
+async def change_list(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Store a list as its form gives it, unless it was changed meanwhile."""
     view = await _view(visit)
     kind = _kind(visit)
     ids = visit.services.curation.listed(view, kind)
+    # Of the whole list: two editors on two parts of it would otherwise undo each other.
     if visit.form.text("seen") != mark(ids):
         return await _shown(visit, view, fault=_STALE, status=409)
     start = _start(visit, ids)
@@ -35,13 +36,14 @@ async def change_list(visit: Visit, site: Site) -> Page | Turn:
         return await _shown(visit, view, fault=_STALE, status=409)
     if changed != ids:
         try:
+            # Through the interface's own reader, so that a page accepts no more than it does.
             wanted = decode_list(encode(changed))
         except PenchantError as error:
             return await _shown(visit, view, fault=_told(error), status=422)
         await visit.services.curation.replace_list(visit.access, visit.source, kind, wanted)
     said = "unchanged" if changed == ids else "saved"
     path = site.link("lists", source=visit.source, kind=kind.value, start=start or None, said=said)
-    return Turn(path=path)
+    return RedirectAnswer(path=path)
 
 
 def rearranged(ids: Sequence[str], start: int, form: Form) -> list[str] | None:
@@ -51,6 +53,7 @@ def rearranged(ids: Sequence[str], start: int, form: Form) -> list[str] | None:
     """
     shown = list(ids[start : start + PART])
     order = form.all("id")
+    # The form may order its part, and nothing else: ids that were slipped in or left out are refused.
     if sorted(order) != sorted(shown):
         return None
     before, after = list(ids[:start]), list(ids[start + len(shown) :])
@@ -70,8 +73,8 @@ def rearranged(ids: Sequence[str], start: int, form: Form) -> list[str] | None:
 
 
 def mark(ids: Sequence[str]) -> str:
-    """Return what tells one state of a list from another."""
-    return hashlib.blake2b(encode(ids), digest_size=12).hexdigest()
+    """Return a hash that differs between two states of a list."""
+    return body_tag(encode(ids))
 
 
 async def _view(visit: Visit) -> View:
@@ -94,7 +97,10 @@ def _told(error: PenchantError) -> str:
     return error.faults[0].detail if isinstance(error, InvalidInput) and error.faults else error.detail
 
 
-async def _shown(visit: Visit, view: View, *, status: int = 200, notice: str | None = None, fault: str = "") -> Page:
+async def _shown(
+    visit: Visit, view: View, *, status: int = 200, notice: str | None = None, fault: str = ""
+) -> PageAnswer:
+    """Show the part of a list that a request names, with labels, and the mark by which a later form is checked."""
     kind = _kind(visit)
     ids = visit.services.curation.listed(view, kind)
     start = _start(visit, ids)
@@ -111,4 +117,4 @@ async def _shown(visit: Visit, view: View, *, status: int = 200, notice: str | N
         "fault": fault,
         "notice": notice,
     }
-    return Page(template="lists.html", values=values, status=status)
+    return PageAnswer(template="lists.html", values=values, status=status)

@@ -1,20 +1,21 @@
-"""Handlers of what stands at the top: the account's sources, and one source."""
+"""Handlers of the first pages: the account's sources, and one source."""
 
 from penchant.service.browsing import SourceOverview
-from penchant.web.dashboard.pictures import CHART_HEIGHT, COLUMN, Column, columns
-from penchant.web.dashboard.site import Page, Site, Turn, Visit
+from penchant.web.dashboard.pictures import CHART_HEIGHT, COLUMN, DayColumn, columns
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 
 SOURCES = 20
 """Sources on a page."""
 
 
-async def overview(visit: Visit, site: Site) -> Page | Turn:
+async def overview(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Show the account's sources; keys with the admin role have none and are led to theirs."""
     if visit.access.admin:
-        return Turn(path=site.link("keys"))
+        return RedirectAnswer(path=site.link("keys"))
     skip = _skip(visit.text("skip"))
     browsing = visit.services.browsing
     total, found = await browsing.sources(visit.access, skip=skip, limit=SOURCES)
+    # Of all accounts together, as the metrics are: shown to tenants only where those are public.
     answered = await browsing.answered() if visit.services.settings.metrics_public else None
     values = {
         "sources": [(each, _chart(each)) for each in found],
@@ -26,10 +27,10 @@ async def overview(visit: Visit, site: Site) -> Page | Turn:
         "answered": answered and _by_class(answered),
         "plan": visit.access.plan,
     }
-    return Page(template="overview.html", values=values)
+    return PageAnswer(template="overview.html", values=values)
 
 
-def _chart(source: SourceOverview) -> list[Column]:
+def _chart(source: SourceOverview) -> list[DayColumn]:
     return [] if source.daily is None else columns(source.daily)
 
 

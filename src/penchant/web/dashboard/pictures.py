@@ -1,11 +1,11 @@
-"""What do pictures look like? The numbers that templates draw SVG from; no text of anybody's gets in here."""
+"""Pictures: the numbers that templates draw SVG from; no text that was submitted gets in here."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penchant.profiles import GREATEST_SCORE
-from penchant.service.browsing import Daily
+from penchant.service.browsing import DailyCounts
 
 CHART_HEIGHT = 60
 COLUMN = 10
@@ -18,7 +18,7 @@ MAX_BUBBLE_CATEGORIES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DayColumn:
     """A day's column: where it stands, how high it is, which day it is and how many there were."""
 
     x: int
@@ -27,11 +27,11 @@ class Column:
     count: int
 
 
-def columns(daily: Daily) -> list[Column]:
+def columns(daily: DailyCounts) -> list[DayColumn]:
     """Return the columns of a chart of days; a day with anything at all is seen."""
     most = max(daily.counts, default=0)
     return [
-        Column(place * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
+        DayColumn(place * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
         for place, (day, count) in enumerate(enumerate(daily.counts, start=daily.first_day))
     ]
 
@@ -70,5 +70,6 @@ def bubble_groups(categories: Mapping[str, Mapping[str, int]]) -> list[BubbleGro
 
 
 def _radius(score: int) -> float:
+    # The root, since it is the area that is compared by eye.
     share = math.sqrt(min(abs(score), GREATEST_SCORE) / GREATEST_SCORE)
     return round(LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * share, 1)

@@ -7,10 +7,10 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Algorithm, Feature
-from penchant.service.recommend import SimilarQuery
-from penchant.web.dashboard.reasons import Entry, Standing, entries, ids_of, standing
+from penchant.service.requests import SimilarRequest
+from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
 from penchant.web.dashboard.sections import section
-from penchant.web.dashboard.site import Page, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit
 
 MAX_TERMS = 50
 """Keywords of a piece that are drawn, the heaviest of each category first."""
@@ -19,7 +19,7 @@ MAX_SOURCE_TEXT = 6_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keyword:
+class PieceKeyword:
     """A keyword of a piece with its effective weight, and that as a share of the piece's greatest."""
 
     text: str
@@ -27,7 +27,7 @@ class Keyword:
     share: float
 
 
-async def piece(visit: Visit) -> Page:
+async def piece(visit: Visit) -> PageAnswer:
     """Show a piece."""
     view = await visit.view()
     piece_id = visit.id()
@@ -49,23 +49,23 @@ async def piece(visit: Visit) -> Page:
         "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
         "why": await section(visit, lambda: _standing(visit, view, piece_id), *needed) if visit.text("other") else None,
     }
-    return Page(template="piece.html", values=values)
+    return PageAnswer(template="piece.html", values=values)
 
 
-async def _neighbours(visit: Visit, view: View, piece_id: str) -> list[Entry]:
+async def _neighbours(visit: Visit, view: View, piece_id: str) -> list[ListEntry]:
     result = await visit.services.explanations.similar(view, _query(visit, piece_id))
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels)
 
 
-async def _standing(visit: Visit, view: View, piece_id: str) -> Standing:
+async def _standing(visit: Visit, view: View, piece_id: str) -> PieceStanding:
     other = visit.id("other")
     place = await visit.services.explanations.near(visit.access, view, _query(visit, piece_id), other)
     return standing(place, await visit.services.browsing.labels(view, [other]))
 
 
-def _query(visit: Visit, piece_id: str) -> SimilarQuery:
-    return SimilarQuery(
+def _query(visit: Visit, piece_id: str) -> SimilarRequest:
+    return SimilarRequest(
         piece_id=piece_id, algorithm=chosen_algorithm(visit), catalogs=chosen_catalogs(visit.text("catalogs"))
     )
 
@@ -81,13 +81,14 @@ def chosen_catalogs(text: str) -> frozenset[str] | None:
     return frozenset(name.strip() for name in text.split(",") if name.strip()) or None
 
 
-def _keywords(view: View, piece_id: str) -> tuple[Mapping[str, Sequence[Keyword]], int]:
+def _keywords(view: View, piece_id: str) -> tuple[Mapping[str, Sequence[PieceKeyword]], int]:
     terms = view.snapshot.terms_of(piece_id) or {}
+    # ``or``: a piece may have no keywords at all.
     greatest = max(terms.values(), default=0) or 1
     ordered = sorted(terms.items(), key=lambda each: (each[0].category, -each[1], each[0].keyword))
-    categories: dict[str, list[Keyword]] = {}
+    categories: dict[str, list[PieceKeyword]] = {}
     for term, weight in ordered[:MAX_TERMS]:
-        keyword = Keyword(text=term.keyword, weight=weight, share=weight / greatest)
+        keyword = PieceKeyword(text=term.keyword, weight=weight, share=weight / greatest)
         categories.setdefault(term.category, []).append(keyword)
     return categories, max(0, len(ordered) - MAX_TERMS)
 

@@ -1,4 +1,4 @@
-"""How are lists with their reasons drawn? Entries with bars whose parts are the reasons' shares.
+"""Lists with their reasons: entries with bars whose parts are the reasons' shares.
 
 Read from the interface's own form, so that a page and an answer cannot tell two stories.
 """
@@ -37,7 +37,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ListEntry:
     """A piece in a list: its score, the reasons for it, and the rules that moved it."""
 
     id: str
@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def total(self) -> float:
-        """What the shares come to."""
+        """The sum of the shares."""
         return 1 - self.score
 
 
@@ -63,9 +63,10 @@ def ids_of(answer: Any) -> list[str]:
     return list(ids)
 
 
-def entries(result: Any, labels: Mapping[str, str], *, relative: bool = False) -> list[Entry]:
+def entries(result: Any, labels: Mapping[str, str], *, relative: bool = False) -> list[ListEntry]:
     """Return the entries of an answer with a list; ``relative`` makes the longest bar as long as can be."""
     listed = msgspec.to_builtins(result)["content"]
+    # Shares of a recommendation have no natural whole, so that the bars of a list are relative to each other.
     longest = max((_length(each["why"]) for each in listed), default=0.0) if relative else 1.0
     return [_entry(each, labels, longest) for each in listed]
 
@@ -74,10 +75,10 @@ def _length(why: Mapping[str, Any]) -> float:
     return float(sum(max(0.0, each["share"]) for each in why.get("parts") or why["terms"]))
 
 
-def _entry(told: Mapping[str, Any], labels: Mapping[str, str], longest: float) -> Entry:
+def _entry(told: Mapping[str, Any], labels: Mapping[str, str], longest: float) -> ListEntry:
     """Return an entry of a list in the interface's form as it is shown; a bar is full at a length of ``longest``."""
     why = told["why"]
-    return Entry(
+    return ListEntry(
         id=told["id"],
         label=labels.get(told["id"]),
         score=told["score"],
@@ -107,6 +108,7 @@ def _placed(named: Sequence[Share], longest: float) -> list[Share]:
     """Return shares one after the other on a bar; what speaks against a piece has no width."""
     placed, x = [], 0.0
     for each in named:
+        # Rounded sums stay within 100, or a bar would leave its picture.
         width = round(min(max(100 * each.share / longest, 0.0), 100 - x), 2)
         placed.append(replace(each, x=x, width=width))
         x = round(x + width, 2)
@@ -133,7 +135,7 @@ def _rule(rule: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class ReasonText:
     """Why a piece is not in a list, and what would bring it in, in words."""
 
     code: str
@@ -142,31 +144,31 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where a piece stands in a list: its rank, its entry as it would be there, or the reasons why it is not."""
+class PieceStanding:
+    """The standing of a piece in a list: its rank, its entry as it would be there, or the reasons why it is not."""
 
     rank: int | None
-    entry: Entry | None
-    reasons: Sequence[Reason]
+    entry: ListEntry | None
+    reasons: Sequence[ReasonText]
 
 
-def standing(place: Any, labels: Mapping[str, str]) -> Standing:
-    """Return an answer of why, or why not, as it is shown."""
+def standing(place: Any, labels: Mapping[str, str]) -> PieceStanding:
+    """Return the standing of a piece from an answer of one of the two ``why`` operations."""
     told = msgspec.to_builtins(place)
     entry = None
     if told["why"] is not None:
         longest = max(_length(told["why"]), 0.0) if "parts" in told["why"] else 1.0
         entry = _entry(told | {"id": told["contentId"]}, labels, longest)
     reasons = [
-        Reason(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"])) for each in told["reasons"]
+        ReasonText(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"]))
+        for each in told["reasons"]
     ]
-    return Standing(rank=told["rank"], entry=entry, reasons=reasons)
+    return PieceStanding(rank=told["rank"], entry=entry, reasons=reasons)
 
 
 _REMEDIES = {
     "limit": "show at least {}.",
     "take": "show at least {}.",
-    "algo": "compare by {}.",
     "at": "ask for the day {}.",
     "catalogs": "ask in the catalogs {}.",
     "min-version": "wait for version {}.",

@@ -1,20 +1,17 @@
-"""Which pages are there? Their operations, which the interface's own document does not list."""
+"""Routes of the dashboard's pages, which the OpenAPI document does not list."""
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 
 from penchant.web.dashboard import administration, browsing, health, lists, overview, piece, settings, trying, user
-from penchant.web.dashboard.signing import Signing
-from penchant.web.dashboard.site import HOME, HTML, Page, Site, Turn, Visit
+from penchant.web.dashboard.signing import SignInPages
+from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import Handler, Operation
-
-PageHandler = Callable[[Visit], Awaitable[Page | Turn]]
 
 
 def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
     """Return the operations of the dashboard, with its templates and files loaded."""
-    site = Site(base_path)
-    signing = Signing(site)
+    site = DashboardSite(base_path)
+    signing = SignInPages(site)
     return (
         _operation("GET", "static/{file}", site.asset),
         _operation("GET", "sign-in", signing.form),
@@ -35,7 +32,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
 
 
 def _pair(
-    site: Site, name: str, shown: PageHandler, changed: PageHandler | None = None, *, admin: bool = False
+    site: DashboardSite, name: str, shown: PageHandler, changed: PageHandler | None = None, *, admin: bool = False
 ) -> tuple[Operation, ...]:
     """Return the operations that show a page and, where it has a form that changes something, take that."""
     showing = _operation("GET", name, site.page(shown, admin=admin))

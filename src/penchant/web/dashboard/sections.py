@@ -1,4 +1,4 @@
-"""Which part of a page cannot be shown, and why? What a plan lacks or a month has used up is told in its place."""
+"""Sections of a page that may be missing: where a plan lacks them or a month has used them up, the page says so."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ _TOLD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Section(Generic[Result]):
-    """What a section of a page shows: a result, or why there is none."""
+class PageSection(Generic[Result]):
+    """A section of a page: a result, or why there is none."""
 
     value: Result | None = None
     faults: Sequence[str] = ()
@@ -42,7 +42,7 @@ class Section(Generic[Result]):
 
 async def section(
     visit: Visit, make: Callable[[], Awaitable[Result]], *needed: Feature, counted: int = 0
-) -> Section[Result]:
+) -> PageSection[Result]:
     """Return a section; ``counted`` tells how many answers of the interface it is, which count against the month."""
     uncount = None
     try:
@@ -54,10 +54,11 @@ async def section(
     except BaseException as error:
         if uncount is not None:
             uncount()
+        # Anything else, such as a database that is away, is the whole page's error.
         if isinstance(error, _TOLD):
-            return Section(faults=faults_of(error))
+            return PageSection(faults=faults_of(error))
         raise
-    return Section(made)
+    return PageSection(made)
 
 
 def faults_of(error: PenchantError) -> list[str]:

@@ -1,6 +1,5 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,8 @@ from penchant.live.views import View
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared
 from penchant.web.dashboard.forms import Form
-from penchant.web.dashboard.site import Page, Site, Turn, Visit
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+from penchant.web.tags import body_tag
 from penchant.wire import decode_settings, encode, encode_settings
 
 MAX_CATEGORIES = 100
@@ -22,17 +22,18 @@ _NESTED = ("interactionWeights", "blend")
 _BLEND = ("content", "audience", "popularity")
 
 
-async def settings(visit: Visit) -> Page:
+async def settings(visit: Visit) -> PageAnswer:
     """Show the settings in force."""
     view = await visit.view()
     return _page(visit, view, _fields(view.settings), notice=_SAID.get(visit.text("said")))
 
 
-async def change_settings(visit: Visit, site: Site) -> Page | Turn:
+async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Try settings on some lists, or store them unless they were changed meanwhile."""
     view = await visit.view()
     given = _given(visit.form)
     try:
+        # Through the interface's own reader, whose faults the page shows.
         wanted = decode_settings(encode(given))
     except InvalidInput as error:
         return _page(visit, view, given, faults=error.faults, status=422)
@@ -41,11 +42,11 @@ async def change_settings(visit: Visit, site: Site) -> Page | Turn:
     if visit.form.text("seen") != _mark(view):
         return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
     await visit.services.curation.replace_settings(visit.access, visit.source, wanted)
-    return Turn(path=site.link("settings", source=visit.source, said="saved"))
+    return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
 
 
 def _mark(view: View) -> str:
-    return hashlib.blake2b(encode_settings(view.settings), digest_size=12).hexdigest()
+    return body_tag(encode_settings(view.settings))
 
 
 def _fields(found: SourceSettings) -> dict[str, Any]:
@@ -74,13 +75,17 @@ def _numbers(form: Form, prefix: str, names: Sequence[str]) -> dict[str, Any]:
 def _number(text: str) -> int | float | str:
     """Return the number that a text spells, or the text, which is then refused."""
     text = text.strip()
+    if text.removeprefix("-").isdecimal() and len(text) < 10:
+        return int(text)
     try:
-        return int(text) if text.lstrip("-").isdecimal() and len(text) < 10 else msgspec.json.decode(text, type=float)
+        number: float = msgspec.json.decode(text, type=float)
     except msgspec.DecodeError:
         return text
+    return number
 
 
-def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> Page:
+def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:
+    """Show settings as a form: those given, over the defaults, with a field for every category that there is."""
     defaults = _fields(SourceSettings())
     weights = given["categoryWeights"]
     known = [each.name for each in visit.services.browsing.categories(view)]
@@ -98,4 +103,4 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
         "faults": (),
         "notice": None,
     }
-    return Page(template="settings.html", values=values | more, status=status)
+    return PageAnswer(template="settings.html", values=values | more, status=status)

@@ -1,4 +1,4 @@
-"""How are numbers, moments and long texts written on pages?"""
+"""Filters of the templates: how pages write numbers, moments and long texts."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

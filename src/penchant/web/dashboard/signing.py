@@ -5,8 +5,15 @@ import secrets
 
 from penchant.errors import PenchantError, RateExceeded, Unauthenticated
 from penchant.service.sessions import SESSION_S, Sessions
-from penchant.web.dashboard.forms import cookie, is_private, read_form, require_own, set_cookie
-from penchant.web.dashboard.site import SESSION_COOKIE, Page, Site, Turn, Visit, take_turn, turned
+from penchant.web.dashboard.forms import cookie, read_form, require_own, set_cookie
+from penchant.web.dashboard.site import (
+    SESSION_COOKIE,
+    DashboardSite,
+    PageAnswer,
+    RedirectAnswer,
+    Visit,
+    turned,
+)
 from penchant.web.operations import Answer, Call
 
 FORM_COOKIE = "penchant-form"
@@ -16,27 +23,28 @@ MAX_KEY_FIELD = 300
 _PROOF = re.compile(r"[0-9a-f]{32}\Z")
 
 
-class Signing:
+class SignInPages:
     """Signs people in and out of a site."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: DashboardSite) -> None:
         self._site = site
 
     async def form(self, call: Call) -> Answer:
-        """Show the form to sign in; whoever is signed in is led on."""
+        """Show the form to sign in; in a session, lead on to the first page."""
         try:
             await Sessions(call.services.access).read(cookie(call, SESSION_COOKIE))
         except Unauthenticated:
             return self._shown(call, after=_last(call.query.values("next")))
         except PenchantError as error:
             return self._site.problem(call, error, None)
-        return turned(Turn(path=self._site.link()))
+        return turned(RedirectAnswer(path=self._site.link()))
 
     async def sign_in(self, call: Call) -> Answer:
         """Take a key, and answer with a session that stands for it."""
         try:
-            await take_turn(call)
+            await call.services.admission.enter()
             form = await read_form(call)
+            # The form's field and the cookie must agree: another site can make neither.
             require_own(call, form, cookie(call, FORM_COOKIE))
             session = await Sessions(call.services.access).begin(form.text("key").strip()[:MAX_KEY_FIELD])
             rate = await call.services.access.count_request(session.access)
@@ -44,31 +52,33 @@ class Signing:
                 raise RateExceeded(f"The key's plan allows {rate.limit} requests a second.", retry_after_s=1)
         except Unauthenticated as error:
             call.services.metrics.problems.labels(error.code).inc()
+            # As for keys in a header: this form is no quicker way to try them.
+            await call.services.access.failed_keys.slow_down(call.exchange.client_address())
             return self._shown(call, after=form.text("next"), fault=error.detail, status=401)
         except PenchantError as error:
             return self._site.problem(call, error, None)
-        begun = set_cookie(
-            SESSION_COOKIE, session.token, path=self._site.home, age_s=SESSION_S, private=is_private(call)
-        )
-        return turned(Turn(path=self._after(form.text("next")), headers={"set-cookie": begun}))
+        begun = set_cookie(call, SESSION_COOKIE, session.token, path=self._site.home, age_s=SESSION_S)
+        return turned(RedirectAnswer(path=self._after(form.text("next")), headers={"set-cookie": begun}))
 
-    async def sign_out(self, visit: Visit) -> Page | Turn:
-        """End the session in this browser."""
-        ended = set_cookie(SESSION_COOKIE, "", path=self._site.home, age_s=0, private=is_private(visit.call))
-        return Turn(path=self._site.link("sign-in"), headers={"set-cookie": ended})
+    async def sign_out(self, visit: Visit) -> PageAnswer | RedirectAnswer:
+        """End the session, in this browser and wherever its token was copied to."""
+        await Sessions(visit.services.access).end(visit.session)
+        ended = set_cookie(visit.call, SESSION_COOKIE, "", path=self._site.home, age_s=0)
+        return RedirectAnswer(path=self._site.link("sign-in"), headers={"set-cookie": ended})
 
     def _shown(self, call: Call, *, after: str, fault: str | None = None, status: int = 200) -> Answer:
         known = cookie(call, FORM_COOKIE)
         # Kept where there is one, so that forms in two tabs both work.
         proof = known if _PROOF.match(known) else secrets.token_hex(16)
-        kept = set_cookie(FORM_COOKIE, proof, path=self._site.home, age_s=FORM_COOKIE_S, private=is_private(call))
+        kept = set_cookie(call, FORM_COOKIE, proof, path=self._site.home, age_s=FORM_COOKIE_S)
         values = {"proof": proof, "after": after, "fault": fault}
-        page = Page(template="sign_in.html", values=values, status=status, headers={"set-cookie": kept})
+        page = PageAnswer(template="sign_in.html", values=values, status=status, headers={"set-cookie": kept})
         return self._site.shown(call, page, None)
 
     def _after(self, page: str) -> str:
-        """Return where somebody wanted to go: a page of this dashboard, whatever was given."""
+        """Return the address to go to after signing in: a page of this dashboard, whatever was given."""
         path, _, query = page.partition("?")
+        # No scheme, no host, no slash: the address can only be one below the dashboard.
         plain = path.replace("-", "").isalpha() and path.isascii() and query.isascii() and query.isprintable()
         return self._site.link(path) + (f"?{query}" if query else "") if plain else self._site.link()
 

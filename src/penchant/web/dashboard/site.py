@@ -1,11 +1,10 @@
-"""How does a page come about? Who is asking is checked, a handler gathers what it shows, and a template writes it.
+"""Pages of the dashboard: the session is checked, a handler gathers the values, and a template writes them.
 
 Errors are pages as well; nothing that a page shows is taken for markup, and nothing on it comes from elsewhere.
 """
 
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -14,7 +13,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from penchant.errors import (
     NotAnAdmin,
-    Overloaded,
     PenchantError,
     RateExceeded,
     Unauthenticated,
@@ -25,11 +23,12 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service import Services
 from penchant.service.access import Access
-from penchant.service.sessions import Session, Sessions
+from penchant.service.sessions import SESSION_S, Session, Sessions
 from penchant.web.dashboard import shown
-from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
+from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own, set_cookie
 from penchant.web.operations import Answer, Call, Handler
 from penchant.web.problems import KINDS
+from penchant.web.tags import body_tag
 from penchant.wire import id_problem, source_problem
 
 HOME = "/-/dashboard"
@@ -55,8 +54,8 @@ _YEAR_S = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """What a handler gives to be shown: a template's name and what it needs."""
+class PageAnswer:
+    """A page that a handler gives: a template's name and the values that it needs."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -65,8 +64,8 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What a handler gives to lead on to another page."""
+class RedirectAnswer:
+    """A redirect that a handler gives: the path of the page that it leads on to."""
 
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +73,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A request for a page by somebody who is signed in, with the form where there is one."""
+    """A request for a page in a session, with the form where there is one."""
 
     call: Call
     session: Session
@@ -87,7 +86,7 @@ class Visit:
 
     @property
     def access(self) -> Access:
-        """Who is asking."""
+        """The key of the session, its account and plan."""
         return self.session.access
 
     def text(self, name: str) -> str:
@@ -134,18 +133,19 @@ class Visit:
         return feature in self.access.plan.features
 
 
-PageHandler = Callable[[Visit], Awaitable[Page | Turn]]
+PageHandler = Callable[[Visit], Awaitable[PageAnswer | RedirectAnswer]]
 
 
-class Site:
+class DashboardSite:
     """The templates and files of the dashboard below a base path, and what makes answers of them."""
 
     def __init__(self, base_path: str) -> None:
+        """Load the templates and files of the dashboard for pages below a base path."""
         self.home = base_path + HOME
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
             body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
-            self._assets[name] = (body, hashlib.blake2b(body, digest_size=8).hexdigest())
+            self._assets[name] = (body, body_tag(body))
         self._templates = Environment(
             loader=PackageLoader("penchant.web.dashboard"),
             autoescape=True,
@@ -164,11 +164,12 @@ class Site:
         return f"{path}?{urlencode(given, quote_via=quote, safe='')}" if given else path
 
     def page(self, handler: PageHandler, *, posted: bool = False, admin: bool = False) -> Handler:
-        """Return the handler of an operation that shows a page to whoever is signed in."""
+        """Return the handler of an operation that shows a page in a session; without one it leads to signing in."""
 
         async def answer(call: Call) -> Answer:
             session: Session | None = None
             try:
+                # In this order a form is read only for who is signed in, and believed only with the session's proof.
                 session = await self._admitted(call, admin=admin)
                 form = Form()
                 if posted:
@@ -177,17 +178,27 @@ class Site:
                 made = await handler(Visit(call=call, session=session, form=form))
             except Unauthenticated:
                 path = self.link("sign-in", next=None if posted else _asked_for(call))
-                return turned(Turn(path=path))
+                return turned(RedirectAnswer(path=path))
             except PenchantError as error:
                 return self.problem(call, error, session)
-            return turned(made) if isinstance(made, Turn) else self.shown(call, made, session)
+            answer = turned(made) if isinstance(made, RedirectAnswer) else self.shown(call, made, session)
+            return self._renewed(call, answer, session)
 
         return answer
+
+    def _renewed(self, call: Call, answer: Answer, session: Session) -> Answer:
+        """Return an answer that replaces an old token, so that the session lasts while it is used."""
+        # Signing out sets the cookie itself: a new token must not undo it.
+        if session.renewed is None or "set-cookie" in answer.headers:
+            return answer
+        cookie_header = set_cookie(call, SESSION_COOKIE, session.renewed, path=self.home, age_s=SESSION_S)
+        return replace(answer, headers={**answer.headers, "set-cookie": cookie_header})
 
     async def _admitted(self, call: Call, *, admin: bool) -> Session:
         """Check time, session, rate and role, in the interface's order."""
         services = call.services
-        await take_turn(call)
+        # Below /-/ nothing waits or is refused on its way in: pages take their turn here.
+        await services.admission.enter()
         session = await Sessions(services.access).read(cookie(call, SESSION_COOKIE))
         rate = await services.access.count_request(session.access)
         if rate is not None and rate.exceeded:
@@ -196,11 +207,12 @@ class Site:
             services.access.require_admin(session.access)
         return session
 
-    def shown(self, call: Call, page: Page, session: Session | None) -> Answer:
+    def shown(self, call: Call, page: PageAnswer, session: Session | None) -> Answer:
         """Return a page as an answer."""
         values = {"session": session, "source": None, "notice": None, "path": call.operation.path, **page.values}
         body = self._templates.get_template(page.template).render(values)
         return Answer(
+            # No text may make a page fail: what UTF-8 has no bytes for, half of a surrogate pair, is a question mark.
             body=body.encode(errors="replace"),
             status=page.status,
             media_type=HTML,
@@ -214,7 +226,7 @@ class Site:
         headers = {} if error.retry_after_s is None else {"retry-after": str(max(1, round(error.retry_after_s)))}
         hint = "Sign in with a key that was made with --admin." if isinstance(error, NotAnAdmin) else kind.explanation
         values = {"title": kind.title, "detail": error.detail, "hint": hint, "code": error.code}
-        page = Page(template="problem.html", values=values, status=kind.status, headers=headers)
+        page = PageAnswer(template="problem.html", values=values, status=kind.status, headers=headers)
         return self.shown(call, page, session)
 
     async def asset(self, call: Call) -> Answer:
@@ -223,6 +235,7 @@ class Site:
         if name not in self._assets:
             raise UnknownRoute("The dashboard has no file of this name.")
         body, version = self._assets[name]
+        # Under another version, of an older page perhaps, a cache asks each time.
         current = call.query.values("v") == [version]
         headers = {
             "cache-control": f"public, max-age={_YEAR_S}, immutable" if current else "no-cache",
@@ -236,24 +249,12 @@ class Site:
 
 
 def _asked_for(call: Call) -> str | None:
-    """Return the page and query that were asked for, to come back to."""
+    """Return the requested page with its query, to come back to after signing in."""
     page = call.operation.path.removeprefix(HOME).removeprefix("/")
     query = urlencode(call.query.pairs, quote_via=quote, safe="")
     return f"{page}?{query}" if query else page or None
 
 
-async def take_turn(call: Call) -> None:
-    """Wait for the request's turn, as requests of the interface do before they get here.
-
-    Raises:
-        Overloaded: it would have to wait too long.
-    """
-    admission = call.services.admission
-    if admission.is_full():
-        raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
-    await admission.turn()
-
-
-def turned(turn: Turn) -> Answer:
-    """Return what leads on as an answer; the page there is asked for by GET."""
+def turned(turn: RedirectAnswer) -> Answer:
+    """Return a redirect as an answer; the browser then reads the other page by GET."""
     return Answer(status=303, media_type=HTML, headers={**_HEADERS, "location": turn.path, **turn.headers})

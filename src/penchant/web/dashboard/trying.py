@@ -3,10 +3,10 @@
 import msgspec
 
 from penchant.live.views import View
-from penchant.service.recommend import SimilarQuery
-from penchant.web.dashboard.reasons import Entry, entries, ids_of
-from penchant.web.dashboard.sections import Section, section
-from penchant.web.dashboard.site import Page, Visit
+from penchant.service.requests import SimilarRequest
+from penchant.web.dashboard.reasons import ListEntry, entries, ids_of
+from penchant.web.dashboard.sections import PageSection, section
+from penchant.web.dashboard.site import PageAnswer, Visit
 from penchant.wire import decode_draft
 
 MAX_EXAMPLE = 20_000
@@ -20,7 +20,7 @@ EXAMPLE = """{
 }"""
 
 
-async def trying(visit: Visit) -> Page:
+async def trying(visit: Visit) -> PageAnswer:
     """Show a draft to change: a piece of the source, or an example."""
     view = await visit.view()
     draft = EXAMPLE
@@ -30,20 +30,20 @@ async def trying(visit: Visit) -> Page:
     return _page(view, draft, None)
 
 
-async def try_piece(visit: Visit) -> Page:
+async def try_piece(visit: Visit) -> PageAnswer:
     """Show what would be near a draft."""
     view = await visit.view()
     draft = visit.form.text("draft")
     return _page(view, draft, await section(visit, lambda: _neighbours(visit, view, draft), counted=1))
 
 
-async def _neighbours(visit: Visit, view: View, draft: str) -> list[Entry]:
+async def _neighbours(visit: Visit, view: View, draft: str) -> list[ListEntry]:
     draft_id, piece = await visit.services.database.in_thread(decode_draft, draft.encode(errors="replace"))
-    query = SimilarQuery(piece_id=draft_id or "")
+    query = SimilarRequest(piece_id=draft_id or "")
     result = await visit.services.explanations.draft(view, query, piece)
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels)
 
 
-def _page(view: View, draft: str, tried: Section[list[Entry]] | None) -> Page:
-    return Page(template="try.html", values={"source": view.head.name, "draft": draft, "tried": tried})
+def _page(view: View, draft: str, tried: PageSection[list[ListEntry]] | None) -> PageAnswer:
+    return PageAnswer(template="try.html", values={"source": view.head.name, "draft": draft, "tried": tried})

@@ -4,23 +4,23 @@ from typing import Any
 
 from penchant.live.views import View
 from penchant.model import Feature
-from penchant.service.people import Selection
-from penchant.service.recommend import PersonalQuery
+from penchant.service.people import InteractionSelection
+from penchant.service.requests import PersonalRequest
 from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
 from penchant.web.dashboard.piece import chosen_algorithm, chosen_catalogs
-from penchant.web.dashboard.reasons import Entry, Standing, entries, ids_of, standing
+from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
 from penchant.web.dashboard.sections import section
-from penchant.web.dashboard.site import Page, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit
 
 INTERACTIONS = 20
 """Interactions that are shown, the newest."""
 
 
-async def user(visit: Visit) -> Page:
+async def user(visit: Visit) -> PageAnswer:
     """Show a person, or ask for whom."""
     view = await visit.view()
     if not visit.text("id"):
-        return Page(template="user_search.html", values={"source": view.head.name})
+        return PageAnswer(template="user_search.html", values={"source": view.head.name})
     user_id = visit.id()
     algorithm, catalogs = visit.text("algo"), visit.text("catalogs")
     needed = [Feature.PERSONALIZED, *([Feature.FILTERS] if catalogs else [])]
@@ -33,7 +33,7 @@ async def user(visit: Visit) -> Page:
         "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
         "why": await section(visit, lambda: _standing(visit, view, user_id), *needed) if visit.text("other") else None,
     }
-    return Page(template="user.html", values=values)
+    return PageAnswer(template="user.html", values=values)
 
 
 async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:
@@ -42,24 +42,24 @@ async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:
 
 
 async def _interactions(visit: Visit, view: View, user_id: str) -> list[Any]:
-    found = await visit.services.people.listed(view, user_id, Selection(limit=INTERACTIONS))
+    found = await visit.services.people.listed(view, user_id, InteractionSelection(limit=INTERACTIONS))
     labels = await visit.services.browsing.labels(view, list({each.piece_id for each in found}))
     return [(each, labels.get(each.piece_id), each.piece_id in view.snapshot) for each in found]
 
 
-async def _recommended(visit: Visit, view: View, user_id: str) -> list[Entry]:
-    result = await visit.services.explanations.recommend(view, _query(visit, user_id))
+async def _recommended(visit: Visit, view: View, user_id: str) -> list[ListEntry]:
+    result = (await visit.services.explanations.recommend(view, _query(visit, user_id))).result
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels, relative=True)
 
 
-async def _standing(visit: Visit, view: View, user_id: str) -> Standing:
+async def _standing(visit: Visit, view: View, user_id: str) -> PieceStanding:
     other = visit.id("other")
-    place = await visit.services.explanations.suited(visit.access, view, _query(visit, user_id), other)
+    place = (await visit.services.explanations.suited(visit.access, view, _query(visit, user_id), other)).result
     return standing(place, await visit.services.browsing.labels(view, [other, *ids_of(place)]))
 
 
-def _query(visit: Visit, user_id: str) -> PersonalQuery:
-    return PersonalQuery(
+def _query(visit: Visit, user_id: str) -> PersonalRequest:
+    return PersonalRequest(
         user_id=user_id, algorithm=chosen_algorithm(visit), catalogs=chosen_catalogs(visit.text("catalogs"))
     )

@@ -1,4 +1,4 @@
-"""Which documents are there, of which kind is each, and under which name is it served?
+"""Library of the documents: which there are, of which kind, and under which name each is served.
 
 In a wheel they lie in ``penchant/documents``, in a checkout where they are written. A document that the shelf below
 does not name is a how-to page, so that a new one is never left out.
@@ -24,11 +24,22 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/tuning.md",
         "docs/client.md",
         "docs/dashboard.md",
+        "docs/keys.md",
+        "docs/browser.md",
         "docs/privacy.md",
         "docs/operations.md",
         "docs/scaling.md",
     ),
-    "Reference": ("docs/interface.md", "docs/settings.md", "docs/metrics.md", "CHANGELOG.md"),
+    "Reference": (
+        "docs/interface.md",
+        "docs/settings.md",
+        "docs/limits.md",
+        "docs/metrics.md",
+        "docs/glossary.md",
+        "docs/releasing.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+    ),
     "Explanation": (
         "docs/scoring.md",
         "docs/explanations.md",
@@ -103,6 +114,7 @@ class Library:
         kinds |= dict.fromkeys(attached, "")
         documents = [
             Document(path=path, kind=kinds.get(path, "How to"), text=(self.root / path).read_text(encoding="utf-8"))
+            # The shelf first, in its order; what is named there is not repeated by what is found.
             for path in dict.fromkeys([*named, *found, *attached])
         ]
         return {document.slug: document for document in documents}

@@ -1,4 +1,4 @@
-"""What does the API reference say of each operation? Taken from the OpenAPI document, so that it cannot drift.
+"""API reference: what its pages say of each operation, taken from the OpenAPI document so that it cannot drift.
 
 The examples are those of ``docs/interface.md``, each as a curl command; tests run them all.
 """
@@ -52,7 +52,7 @@ class Problems:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class OperationSection:
     """An operation as its section shows it."""
 
     name: str
@@ -72,7 +72,7 @@ class Described:
     needs_key: bool
 
 
-def described(document: Json, interface: str) -> list[Described]:
+def described(document: Json, interface: str) -> list[OperationSection]:
     """Return all operations of an OpenAPI document, with examples from the interface's page."""
     examples = [found.group(1) for found in _EXAMPLE.finditer(interface)]
     return [
@@ -110,11 +110,13 @@ def marked_up(text: str) -> Markup:
     )
 
 
-def _operation(document: Json, method: str, path: str, operation: Json, examples: Sequence[str]) -> Described:
+def _operation(document: Json, method: str, path: str, operation: Json, examples: Sequence[str]) -> OperationSection:
+    """Return an operation of the OpenAPI document as its section of the reference shows it."""
     body = operation.get("requestBody", {}).get("content", {})
+    # The one answer that is no error and no 304; `openapi` puts it first.
     status, answer = next(each for each in operation["responses"].items() if each[0] < "400")
     content = answer.get("content", {})
-    return Described(
+    return OperationSection(
         name=operation["operationId"],
         method=method,
         path=path,
@@ -153,6 +155,7 @@ def _problems(responses: Json) -> Iterator[Problems]:
 
 def _example(method: str, path: str, examples: Sequence[str]) -> str:
     """Return the first example of an operation as a command; an address without parameters needs none."""
+    # Each parameter of the path stands for any text without a slash or a query.
     pattern = re.compile(re.escape(method) + " " + re.sub(r"\\{\w+\\}", r"[^/?\\s]+", re.escape(path)) + r"(\?\S*)?")
     for example in examples:
         if pattern.fullmatch(example.partition("\n")[0]):
@@ -170,6 +173,7 @@ def _members(document: Json, given: Json, name: str, depth: int, above: frozense
     """Yield the members below a schema, depth first, with their whole names (``content[].id``)."""
     schema = _resolved(document, given)
     reference = given.get("$ref", "")
+    # A schema within itself, such as categories, is listed once on the way down.
     if depth > _MAX_DEPTH or reference in above:
         return
     above |= {reference} - {""}
@@ -192,6 +196,7 @@ def _resolved(document: Json, schema: Json) -> Json:
     """Return what a schema refers to; of several choices the first one that is not null."""
     choices = schema.get("oneOf") or schema.get("anyOf")
     if choices:
+        # The others are in the text: a table has one line for a member.
         chosen = next((each for each in choices if each.get("type") != "null"), choices[0])
         return {**_resolved(document, chosen), **{k: v for k, v in schema.items() if k not in {"oneOf", "anyOf"}}}
     if "$ref" not in schema:
@@ -206,7 +211,7 @@ def _kind(schema: Json) -> str:
 
 
 def _limits(schema: Json) -> Markup:
-    """Return what a schema says of its values, as a sentence's end."""
+    """Return the limits of a schema's values, as the end of a sentence."""
     facts = []
     if "enum" in schema:
         facts.append("one of " + ", ".join(str(each) for each in schema["enum"]))

@@ -1,4 +1,4 @@
-"""How does Markdown become a page? Headings get anchors, links their addresses, code its colours; HTML stays text."""
+"""Markdown as pages: headings get anchors, links their addresses, code its colours; HTML stays text."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ Resolve = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class DocumentSection:
     """A heading with the plain text below it, up to the next heading; ``level`` is 1 for the page's title."""
 
     level: int
@@ -43,29 +43,30 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class RenderedPage:
     """A page's HTML, its sections in order, and the links that lead nowhere (a test holds that there are none)."""
 
     html: str
-    sections: Sequence[Section]
+    sections: Sequence[DocumentSection]
     broken: Sequence[str]
 
 
 @dataclass(slots=True, kw_only=True)
-class _Page:
-    """What is known of a page while it is rendered."""
+class _RenderState:
+    """The state of a page while it is rendered: how its links are resolved, and which led nowhere."""
 
     resolve: Resolve
     broken: list[str] = field(default_factory=list)
 
 
-def rendered(text: str, resolve: Resolve) -> Rendered:
+def rendered(text: str, resolve: Resolve) -> RenderedPage:
     """Return a Markdown text as a page."""
-    page = _Page(resolve=resolve)
+    page = _RenderState(resolve=resolve)
     tokens = _MARKDOWN.parse(text)
+    # Before rendering: it gives headings the anchors that the HTML then has.
     sections = _anchored(tokens)
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {"page": page})
-    return Rendered(html=html, sections=sections, broken=page.broken)
+    return RenderedPage(html=html, sections=sections, broken=page.broken)
 
 
 def coloured(code: str, language: str) -> str:
@@ -93,10 +94,10 @@ def code_block(code: str, language: str) -> str:
     return f'<pre tabindex="0"><code>{coloured(code, language)}</code></pre>\n'
 
 
-def plain_file(name: str, text: str) -> Rendered:
+def plain_file(name: str, text: str) -> RenderedPage:
     """Return the page of a file that is no Markdown."""
     html = f"<h1>{escape(name)}</h1>\n{code_block(text, name.rpartition('.')[2])}"
-    return Rendered(html=html, sections=[Section(level=1, title=name, anchor="", text=text)], broken=[])
+    return RenderedPage(html=html, sections=[DocumentSection(level=1, title=name, anchor="", text=text)], broken=[])
 
 
 def anchor_of(title: str, taken: Mapping[str, Any]) -> str:
@@ -104,19 +105,21 @@ def anchor_of(title: str, taken: Mapping[str, Any]) -> str:
     plain = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     number = 0
     anchor = plain
+    # Headings of one name are told apart by a number, from the second one on.
     while anchor in taken:
         number += 1
         anchor = f"{plain}-{number}"
     return anchor
 
 
-def _anchored(tokens: Sequence[Token]) -> list[Section]:
+def _anchored(tokens: Sequence[Token]) -> list[DocumentSection]:
     """Give every heading its anchor, and return the sections."""
     headings: dict[str, tuple[int, str]] = {}
     texts: dict[str, list[str]] = {}
     anchor = ""
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
+            # The parser puts a heading's text between its opening and closing tokens.
             title = _plain(tokens[place + 1])
             anchor = anchor_of(title, headings)
             token.attrSet("id", anchor)
@@ -127,7 +130,7 @@ def _anchored(tokens: Sequence[Token]) -> list[Section]:
         elif token.type == "fence" and anchor:
             texts[anchor].append(token.content)
     return [
-        Section(level=level, title=title, anchor=anchor, text=" ".join(" ".join(texts[anchor]).split()))
+        DocumentSection(level=level, title=title, anchor=anchor, text=" ".join(" ".join(texts[anchor]).split()))
         for anchor, (level, title) in headings.items()
     ]
 
@@ -152,9 +155,10 @@ def _heading_close(_renderer: Any, tokens: Sequence[Token], place: int, _options
 
 
 def _link_open(renderer: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    page: _Page = env["page"]
+    page: _RenderState = env["page"]
     token = tokens[place]
     target = str(token.attrs["href"])
+    # A scheme or an anchor of the same page is left as it is.
     if not re.match(r"[a-z]+:|#", target):
         path, mark, anchor = target.partition("#")
         address = page.resolve(path)
@@ -175,6 +179,7 @@ def _table_close(*_given: Any) -> str:
 
 
 def _markdown() -> MarkdownIt:
+    # HTML in a document is shown as text: that a page's policy would stop scripts is no reason to let it in.
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     for name, rule in (
         ("fence", _fence),

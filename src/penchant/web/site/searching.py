@@ -1,4 +1,4 @@
-"""Where in the documents do these words stand? Every section is an entry; all words must begin a word of it."""
+"""Search of the documents: every section is an entry, and each word searched must begin a word of it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 MAX_QUERY_CHARACTERS = 200
 """More of a query is not looked at."""
 MAX_WORDS = 8
+MIN_LETTERS = 2
 MAX_FOUND = 30
 _EXCERPT_CHARACTERS = 160
 _IN_PAGE_TITLE, _IN_HEADING, _IN_TEXT = 20, 10, 1
@@ -18,7 +19,7 @@ _MOST_IN_TEXT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SearchEntry:
     """A section that can be found."""
 
     page: str
@@ -28,29 +29,32 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchHit:
     """A section that was found; ``excerpt`` is HTML, with the words marked."""
 
-    entry: Entry
+    entry: SearchEntry
     excerpt: Markup
 
 
 def words_of(query: str) -> list[str]:
-    """Return the words that are looked for, lower case."""
-    return re.findall(r"[\w\-./{}]+", query[:MAX_QUERY_CHARACTERS].lower())[:MAX_WORDS]
+    """Return the words that are looked for, lower case; single letters are none, since they stand everywhere."""
+    found = re.findall(r"[\w\-./{}]+", query[:MAX_QUERY_CHARACTERS].lower())
+    return [word for word in found if len(word) >= MIN_LETTERS][:MAX_WORDS]
 
 
-def search(entries: Iterable[Entry], words: Sequence[str]) -> list[Found]:
+def search(entries: Iterable[SearchEntry], words: Sequence[str]) -> list[SearchHit]:
     """Return the sections that have all words, best first, equally good ones in the order of the documents."""
     if not words:
         return []
+    # Escaped: what somebody searches for is text, never a pattern.
     patterns = [re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE) for word in words]
     scored = [(score, entry) for entry in entries if (score := _score(entry, patterns))]
+    # A stable sort: equally good ones keep the order of the documents.
     scored.sort(key=lambda pair: -pair[0])
-    return [Found(entry=entry, excerpt=_excerpt(entry.text, patterns)) for _, entry in scored[:MAX_FOUND]]
+    return [SearchHit(entry=entry, excerpt=_excerpt(entry.text, patterns)) for _, entry in scored[:MAX_FOUND]]
 
 
-def _score(entry: Entry, patterns: Sequence[re.Pattern[str]]) -> int:
+def _score(entry: SearchEntry, patterns: Sequence[re.Pattern[str]]) -> int:
     """Return how well an entry fits; 0 where a word is missing."""
     total = 0
     for pattern in patterns:
@@ -67,6 +71,7 @@ def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
     """Return the text around the first word that is in it, escaped, every word marked."""
     places = [found.start() for pattern in patterns if (found := pattern.search(text))]
     begin = max(0, min(places, default=0) - _EXCERPT_CHARACTERS // 3)
+    # From the beginning of a word; the third before the hit shows what it is about.
     begin = text.find(" ", begin) + 1 if begin else 0
     cut = text[begin : begin + _EXCERPT_CHARACTERS]
     if begin + len(cut) < len(text):
@@ -75,6 +80,7 @@ def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
     html = Markup("… ") if begin else Markup()
     end = 0
     for found in either.finditer(cut):
+        # Escaped piece by piece, between marks that are ours.
         html += escape(cut[end : found.start()]) + Markup("<mark>") + escape(found.group()) + Markup("</mark>")
         end = found.end()
     return html + escape(cut[end:]) + (Markup(" …") if begin + len(cut) < len(text) else Markup())

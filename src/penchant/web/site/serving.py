@@ -1,7 +1,6 @@
-"""How does a page come out? Made when first asked for, in a thread, kept, with an ETag and a strict policy."""
+"""Pages of the documents as they are sent: made once in a thread, kept, with an ETag and a strict policy."""
 
 import asyncio
-import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from penchant import __version__
 from penchant.errors import UnknownRoute
+from penchant.service.shares import AccountShares
 from penchant.web.operations import Answer, Call, Operation
 from penchant.web.parameters import Parameter
 from penchant.web.site.library import KINDS, Document, Library
-from penchant.web.site.reference import TAG_TITLES, Described, Json, described
-from penchant.web.site.rendering import Rendered, code_block, plain_file, rendered
-from penchant.web.site.searching import Entry, search, words_of
+from penchant.web.site.reference import TAG_TITLES, Json, OperationSection, described
+from penchant.web.site.rendering import RenderedPage, code_block, plain_file, rendered
+from penchant.web.site.searching import SearchEntry, search, words_of
+from penchant.web.tags import body_tag
 
 _HERE = Path(__file__).parent
 _HTML = "text/html; charset=utf-8"
@@ -30,15 +31,20 @@ HEADERS = {
 }
 """Nothing but our own style sheet and icon is loaded, no script runs. A cache asks each time, and gets a 304."""
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
-_ETAG_BYTES = 12
 _FILES = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+SEARCH_WAIT_S = 5.0
+"""How long a search waits for those before it."""
+SEARCH_PAUSE = 4.0
+"""How long after a search the next one begins, for the time that it took: a fifth of a worker at most."""
+NOBODY = 0
+"""The account of a search, which needs no key."""
 HOME, API, SEARCH = "", "api", "search"
 """The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
 QUERY = Parameter(name="q", description="Words to search the documents for.", schema={"type": "string"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class DocumentPage:
     """A page as it is sent."""
 
     body: bytes
@@ -47,13 +53,18 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=lambda: HEADERS)
 
 
-class Site:
+class DocumentSite:
     """All pages of one service, each rendered once."""
 
     def __init__(self, openapi: Json, base_path: str, library: Library | None = None) -> None:
+        """Make the site of an OpenAPI document; ``openapi`` may still be filled until the first page is asked for."""
         self._openapi = openapi
         self._base = base_path
         self.library = library or Library()
+        self.searches = AccountShares(
+            "searches are being made", turns=1, of_account=1, wait_s=SEARCH_WAIT_S, pause=SEARCH_PAUSE
+        )
+        # Reentrant: making a page makes its rendering, its style and the operations, each kept under the same lock.
         self._lock = threading.RLock()
         self._kept: dict[str, Any] = {}
         self._templates = Environment(
@@ -64,21 +75,21 @@ class Site:
             lstrip_blocks=True,
         )
 
-    def page(self, name: str) -> Page:
+    def page(self, name: str) -> DocumentPage:
         """Return a page by its name in addresses.
 
         Raises:
             UnknownRoute: there is none.
         """
-        page: Page = self._once(f"page {name}", lambda: self._made(name))
+        page: DocumentPage = self._once(f"page {name}", lambda: self._made(name))
         return page
 
     def has(self, name: str) -> bool:
         """Return whether a page is made already, so that to give it costs nothing."""
         return f"page {name}" in self._kept
 
-    def found(self, query: str) -> Page:
-        """Return the page with what is found for a query; it is not kept."""
+    def found(self, query: str) -> DocumentPage:
+        """Return the page with the hits for a query; it is not kept."""
         words = words_of(query)
         found = search(self._once("entries", self._entries), words)
         return self._filled("search.html", title="Search", current=SEARCH, query=query, found=found, words=words)
@@ -92,35 +103,41 @@ class Site:
         """Return the address of a page."""
         return f"{self._base}/-/docs/{name}" if name else f"{self._base}/-/docs"
 
-    def rendering(self, document: Document) -> Rendered:
+    def rendering(self, document: Document) -> RenderedPage:
         """Return a document's page without what stands around it."""
 
         def resolve(target: str) -> str | None:
             slug = self.library.slug_of(target, seen_from=document.path)
             return None if slug is None else self.address(slug)
 
-        def make() -> Rendered:
+        def make() -> RenderedPage:
             if document.is_markdown:
                 return rendered(document.text, resolve)
             return plain_file(document.title, document.text)
 
-        result: Rendered = self._once(f"rendering {document.slug}", make)
+        result: RenderedPage = self._once(f"rendering {document.slug}", make)
         return result
 
-    def operations(self) -> list[Described]:
+    def operations(self) -> list[OperationSection]:
         """Return the operations of the reference."""
         interface = self.library.documents.get("interface")
         make = lambda: described(self._openapi, interface.text if interface else "")  # noqa: E731  # one line, once
-        result: list[Described] = self._once("operations", make)
+        result: list[OperationSection] = self._once("operations", make)
         return result
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what is kept under a name, made now if nothing is; one thread makes at a time."""
         with self._lock:
             if name not in self._kept:
                 self._kept[name] = make()
             return self._kept[name]
 
-    def _made(self, name: str) -> Page:
+    def _made(self, name: str) -> DocumentPage:
+        """Make a page by its name: a file, the first page, the reference, a tag of it, or a document.
+
+        Raises:
+            UnknownRoute: there is none.
+        """
         if name in _FILES:
             return _page((_HERE / name).read_bytes(), media_type=_FILES[name])
         if name == HOME:
@@ -134,10 +151,12 @@ class Site:
         document = self.library.documents.get(name)
         if document is None:
             raise UnknownRoute("The documents have no page of this name; /-/docs lists them all.")
+        # Kept apart from the page, since the search wants its sections.
         page = self.rendering(document)
         return self._filled("document.html", title=document.title, current=name, page=page)
 
-    def _filled(self, template: str, **values: Any) -> Page:
+    def _filled(self, template: str, **values: Any) -> DocumentPage:
+        # The sheet's tag is in its address, so that a page of a new release never meets an old sheet.
         style = self._once("style", lambda: _page((_HERE / "style.css").read_bytes(), media_type=_FILES["style.css"]))
         text = self._templates.get_template(template).render(
             address=self.address,
@@ -155,15 +174,16 @@ class Site:
     def _shelves(self) -> Mapping[str, Sequence[Document]]:
         return {kind: self.library.of_kind(kind) for kind in KINDS}
 
-    def _by_tag(self) -> Mapping[str, list[Described]]:
-        by_tag: dict[str, list[Described]] = {tag: [] for tag in TAG_TITLES}
+    def _by_tag(self) -> Mapping[str, list[OperationSection]]:
+        by_tag: dict[str, list[OperationSection]] = {tag: [] for tag in TAG_TITLES}
         for operation in self.operations():
             by_tag.setdefault(operation.tag, []).append(operation)
         return {tag: operations for tag, operations in by_tag.items() if operations}
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[SearchEntry]:
+        """Return what can be found: every section of the documents, then every operation of the reference."""
         entries = [
-            Entry(
+            SearchEntry(
                 page=document.title,
                 title=section.title,
                 address=self.address(document.slug) + (f"#{section.anchor}" if section.level > 1 else ""),
@@ -173,7 +193,7 @@ class Site:
             for section in self.rendering(document).sections
         ]
         entries += [
-            Entry(
+            SearchEntry(
                 page="API reference",
                 title=f"{each.method} {each.path}",
                 address=f"{self.address(f'{API}-{each.tag}')}#{each.name}",
@@ -184,7 +204,7 @@ class Site:
         return entries
 
 
-def site_operation(site: Site, name: str, path: str, summary: str) -> Operation:
+def site_operation(site: DocumentSite, name: str, path: str, summary: str) -> Operation:
     """Return the operation that answers the pages at an address, ``{page}`` being a page's name."""
 
     async def handler(call: Call) -> Answer:
@@ -198,6 +218,7 @@ def site_operation(site: Site, name: str, path: str, summary: str) -> Operation:
         handler=handler,
         tag="service",
         public=True,
+        has_etag=True,
         parameters=(QUERY,) if "{page}" in path else (),
         answer="Text",
         answer_media_type="text/html",
@@ -205,17 +226,20 @@ def site_operation(site: Site, name: str, path: str, summary: str) -> Operation:
     )
 
 
-async def _asked(site: Site, call: Call) -> Page:
+async def _asked(site: DocumentSite, call: Call) -> DocumentPage:
     name = call.path.get("page", HOME)
     if name == SEARCH:
-        # The one page that costs something each time, and needs no key.
-        call.services.admission.require_calm()
-        return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
+        # The one page that costs something each time, and needs no key: one at a time, for a process.
+        await call.services.admission.enter(is_patient=False)
+        async with site.searches.turn(NOBODY):
+            return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
+    # On the event loop only where nothing is to be made: to render a long document takes a while.
     return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)
 
 
-def _answer(call: Call, page: Page) -> Answer:
+def _answer(call: Call, page: DocumentPage) -> Answer:
     headers = dict(page.headers)
+    # Only with its present tag in the address may a cache keep it for ever.
     if call.query.values("v") == [page.etag]:
         headers |= _FOR_EVER
     return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
@@ -225,5 +249,5 @@ def _tag_title(tag: str) -> str:
     return TAG_TITLES.get(tag, tag.capitalize())
 
 
-def _page(body: bytes, *, media_type: str = _HTML) -> Page:
-    return Page(body=body, media_type=media_type, etag=hashlib.blake2b(body, digest_size=_ETAG_BYTES).hexdigest())
+def _page(body: bytes, *, media_type: str = _HTML) -> DocumentPage:
+    return DocumentPage(body=body, media_type=media_type, etag=body_tag(body))

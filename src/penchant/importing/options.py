@@ -1,15 +1,16 @@
-"""What can be chosen for an import, where a format leaves it open?"""
+"""Options of an import: what a person can say where a format leaves it open."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penchant.importing.files import TableForm
 from penchant.model import InteractionType
 
 DEFAULT_SCALE = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class KeywordColumn:
     """A column or field that becomes the keywords of a category, and what separates them in a text."""
 
     column: str
@@ -18,10 +19,12 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class ImportOptions:
     """The options of an import; what is ``None`` or empty is found by the format itself.
 
     ``types`` maps names of actions, in small letters, to interactions; ``*`` stands for those without a name.
+    ``time_format`` is how times are written, in the words of `datetime.strptime`. ``without_times`` says that a
+    table of interactions has none, so that they happen when they are imported.
     """
 
     id_column: str | None = None
@@ -30,14 +33,23 @@ class Choices:
     type_column: str | None = None
     rating_column: str | None = None
     time_column: str | None = None
-    keywords: tuple[Column, ...] = ()
-    catalogs: Column | None = None
+    keywords: tuple[KeywordColumn, ...] = ()
+    catalogs: KeywordColumn | None = None
     types: Mapping[str, InteractionType] = field(default_factory=dict)
     rating_scale: float = DEFAULT_SCALE
-    delimiter: str = ","
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+    time_format: str | None = None
+    without_times: bool = False
+
+    @property
+    def form(self) -> TableForm:
+        """How tables are written."""
+        return TableForm(self.delimiter, self.encoding)
 
 
-def parse_column(text: str, *, category: bool = True) -> Column:
+def parse_column(text: str, *, category: bool = True) -> KeywordColumn:
     """Return the column in ``CATEGORY=COLUMN:SEPARATOR``, or ``COLUMN:SEPARATOR``; the separator may be missing.
 
     Raises:
@@ -47,7 +59,7 @@ def parse_column(text: str, *, category: bool = True) -> Column:
     column, _, separator = rest.partition(":")
     if not equals or not name or not column:
         raise ValueError("write CATEGORY=COLUMN:SEPARATOR" if category else "write COLUMN:SEPARATOR")
-    return Column(column=column, category=name, separator=separator or None)
+    return KeywordColumn(column=column, category=name, separator=separator or None)
 
 
 def parse_type(text: str) -> tuple[str, InteractionType]:

@@ -1,0 +1,30 @@
+"""Composition root: opens and wires everything once for each process, and closes it in reverse."""
+
+from penchant.bootstrap.folders import (
+    METRICS_FOLDER,
+    METRICS_LOCK,
+    data_folder,
+    index_folder,
+    kernel_folder,
+    server_options,
+    shared_metrics,
+    storage_of,
+)
+from penchant.bootstrap.processes import run_builder, web_application, worker_application
+from penchant.bootstrap.services import HOUSEKEEPING_LOCK, open_services
+
+__all__ = (
+    "HOUSEKEEPING_LOCK",
+    "METRICS_FOLDER",
+    "METRICS_LOCK",
+    "data_folder",
+    "index_folder",
+    "kernel_folder",
+    "open_services",
+    "run_builder",
+    "server_options",
+    "shared_metrics",
+    "storage_of",
+    "web_application",
+    "worker_application",
+)

@@ -1,0 +1,161 @@
+"""Processes of a service: workers that answer, the builder behind them, and how each ends with its parent.
+
+    server (supervises)
+      |-- worker, worker, ...      answer requests; try again while the database is away
+      `-- builder                  at low priority; decides what is to be built
+            |-- compiling          once, then ends
+            `-- building           one at a time, for one file, then ends
+
+Each looks twice a second whether its parent is still there, and ends by itself where it is not.
+"""
+
+import asyncio
+import contextlib
+import functools
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap.services import open_services, process_metrics
+from penchant.errors import StorageUnavailable
+from penchant.live.array_files import PublishedFile
+from penchant.live.builder import build_for_ever, builder_lock
+from penchant.live.compiling import compile_kernels
+from penchant.live.index_builders import index_builders
+from penchant.service import Services
+from penchant.settings import (
+    CurrentSettings,
+    NodeSettings,
+    PublishedSettings,
+    counting_alone,
+    metrics_folder,
+)
+from penchant.storage import SourceHead
+from penchant.telemetry import Metrics, logger, start_logging
+from penchant.tracing import send_spans
+from penchant.web.application import Application
+
+BUILDER_NICENESS = 10
+OPENING_PAUSE_S = 1.0
+"""Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
+PARENT_CHECK_S = 0.5
+"""How often a worker looks whether the process that started it is still there, and for changed settings."""
+
+
+def web_application(
+    settings: NodeSettings, *, has_builder: bool = False, clock: Callable[[], float] = time.time
+) -> Application:
+    """Return the ASGI application of these settings; it opens the database when the server starts it."""
+    return Application(
+        functools.partial(open_services, CurrentSettings(settings), has_builder=has_builder, clock=clock),
+        settings,
+    )
+
+
+def worker_application(settings: NodeSettings, parent: int) -> Application:
+    """Return the application as a worker process runs it: with logging, and ending with its parent."""
+    current = _start_process(settings, parent)
+    if settings.tracing_endpoint is not None:
+        send_spans(settings.tracing_endpoint)
+    return Application(
+        functools.partial(_opened_when_possible, current),
+        settings,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Services]:
+    """Open everything once it can be opened: a worker that ended instead would take the whole server with it.
+
+    The server opens the database itself before it starts workers, so that what is wrong from the start is told.
+    """
+    while True:
+        async with contextlib.AsyncExitStack() as opened:
+            try:
+                services = await opened.enter_async_context(open_services(current, has_builder=True))
+            except StorageUnavailable as error:
+                logger.warning("cannot start yet: %s", error.detail)
+            else:
+                yield services
+                return
+        await asyncio.sleep(OPENING_PAUSE_S)
+
+
+def run_builder(settings: NodeSettings, parent: int) -> None:
+    """Build the files of the index until this process is ended; what a builder process runs, behind those that answer.
+
+    Compiling and building are done by processes of their own, which take their memory with them when they end.
+    """
+    _start_helper(settings, parent)
+    os.nice(BUILDER_NICENESS)
+    started = multiprocessing.get_context("spawn")
+    with contextlib.closing(storage_of(settings)) as storage:
+
+        def build(kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+            building = started.Process(target=_build, args=(settings, os.getpid(), kind, head, published))
+            with counting_alone():
+                building.start()
+            building.join()
+            # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
+            if building.exitcode:
+                raise ChildProcessError(f"building ended with {building.exitcode}")
+
+        compiling = started.Process(target=_compile, args=(settings, os.getpid()))
+        compiling.start()
+        # Joined in a thread, or it would stay a zombie while this one builds for ever.
+        threading.Thread(target=compiling.join, daemon=True).start()
+        metrics = process_metrics()
+        builders = index_builders(storage, index_folder(settings), metrics, build)
+        build_for_ever([*builders.values()], builder_lock(data_folder(settings)), metrics)
+
+
+def _compile(settings: NodeSettings, parent: int) -> None:
+    _start_helper(settings, parent)
+    compile_kernels(kernel_folder(settings))
+
+
+def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+    _start_helper(settings, parent)
+    with contextlib.closing(storage_of(settings)) as storage:
+        builders = index_builders(storage, index_folder(settings), Metrics(), kernels=kernel_folder(settings))
+        builders[kind].build(head, published)
+
+
+def _start_helper(settings: NodeSettings, parent: int) -> None:
+    # A terminal sends Ctrl-C to all processes; a helper ends with the one that started it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _start_process(settings, parent)
+
+
+def _start_process(settings: NodeSettings, parent: int) -> CurrentSettings:
+    """Begin a process that another one has started: with logging, following its settings, ending with it."""
+    os.umask(0o077)
+    # Whoever hangs up on all processes means the one that started the others.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    published = PublishedSettings(settings, metrics_folder())
+    # Started again after settings have changed, a worker goes by the changed ones.
+    current = CurrentSettings(published.newer() or settings)
+    start_logging(current.now.log_level, current.now.log_format)
+    current.on_change(lambda changed: start_logging(changed.log_level, changed.log_format))
+    threading.Thread(target=_follow_parent, args=(parent, current, published), daemon=True).start()
+    return current
+
+
+def _follow_parent(parent: int, current: CurrentSettings, published: PublishedSettings) -> None:
+    """Go by what the parent publishes, and end when it is gone, however it went."""
+    # An orphan is given another parent by the kernel.
+    while os.getppid() == parent:
+        try:
+            settings = published.newer()
+        except (OSError, ValueError):
+            logger.exception("the changed settings cannot be read")
+            settings = None
+        if settings is not None:
+            current.change(settings)
+        time.sleep(PARENT_CHECK_S)
+    # From a thread, anything milder would end only the thread.
+    os._exit(1)

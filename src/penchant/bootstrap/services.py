@@ -1,0 +1,206 @@
+"""Services of a process: everything that requests need, opened, wired together, and closed in reverse."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.errors import PenchantError, StorageUnavailable
+from penchant.live.admission import Admission
+from penchant.live.builder import builder_lock
+from penchant.live.compiling import KernelCompiler
+from penchant.live.connections import limit_connections
+from penchant.live.database import AsyncStorage
+from penchant.live.election import Election
+from penchant.live.likes_files import LikesFiles
+from penchant.live.segment_files import SegmentFiles
+from penchant.live.segments import Segments
+from penchant.live.stored_likes import StoredLikes
+from penchant.live.views import ViewLimits, Views
+from penchant.live.weights_files import WeightsFiles
+from penchant.service import Services
+from penchant.service.access import AccessControl
+from penchant.service.administration import Administration
+from penchant.service.browsing import SourceBrowser
+from penchant.service.changes import Changes
+from penchant.service.content import Content
+from penchant.service.curation import Curation
+from penchant.service.decoding import BodyDecoder
+from penchant.service.explanations import Explanations
+from penchant.service.health import CatalogueHealth
+from penchant.service.measuring import GaugeUpdater
+from penchant.service.node_rates import NodeRates
+from penchant.service.people import People
+from penchant.service.previews import Previews
+from penchant.service.rates import SharedRates
+from penchant.service.recommend import Recommender
+from penchant.service.similar_answers import SimilarAnswers
+from penchant.service.usage import Usage
+from penchant.settings import (
+    CurrentSettings,
+    NodeSettings,
+    metrics_folder,
+)
+from penchant.telemetry import Metrics, logger
+from penchant.tracing import tracing
+from penchant.wire import stored_retention_days
+
+HOUSEKEEPING_INTERVAL_S = 600.0
+"""How often rows past their life are removed: well within the day that the interface allows."""
+HOUSEKEEPING_PAUSE_S = 0.05
+"""Pause between chunks, so that housekeeping never holds up changes."""
+HOUSEKEEPING_LOCK = "housekeeping.lock"
+ELECTION_INTERVAL_S = 10.0
+"""How often the other processes look whether housekeeping needs a new one."""
+RATES_FILE = "rates.map"
+
+
+@contextlib.asynccontextmanager
+async def open_services(
+    current: CurrentSettings, *, has_builder: bool = False, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Services]:
+    """Open everything that requests need, with housekeeping in the background, and close it at the end.
+
+    With a builder beside it, segment files are mapped and its compiled kernels are used; without, all is built
+    here, and numpy searches. ``clock`` is what requests take for the present, in seconds since 1970 UTC.
+
+    Raises:
+        StorageUnavailable, StorageIncompatible: the database cannot be used.
+    """
+    settings = current.now
+    folder = data_folder(settings)
+    metrics = process_metrics()
+    rates = SharedRates(folder / RATES_FILE)
+    try:
+        storage = storage_of(settings, metrics)
+    except PenchantError:
+        rates.close()
+        raise
+    segments, likes = Segments(metrics), StoredLikes(metrics)
+    compiling = None
+    if has_builder:
+        segments = Segments(metrics, SegmentFiles(index_folder(settings)), builder_lock(folder))
+        likes = StoredLikes(
+            metrics,
+            LikesFiles(index_folder(settings)),
+            builder_lock(folder),
+            WeightsFiles(index_folder(settings)),
+        )
+        compiling = KernelCompiler(kernel_folder(settings))
+    database = AsyncStorage(storage, metrics)
+    views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
+    services = wire(current, database, rates, views, metrics, clock)
+    election = Election(folder / HOUSEKEEPING_LOCK)
+    endless = (
+        services.usage.run(),
+        services.views.run(),
+        services.measuring.run(),
+        _keep_house(services, election),
+        limit_connections(settings, metrics),
+    )
+    tasks = [asyncio.create_task(each) for each in endless]
+    try:
+        yield services
+    finally:
+        # First what works by itself: `Usage.run` counts its last answers when it is cancelled, into open storage.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if compiling is not None:
+            compiling.close()
+        services.health.close()
+        await services.access.close()
+        services.database.close()
+        election.close()
+        services.usage.close()
+        rates.close()
+        storage.close()
+        tracing.close()
+
+
+def wire(
+    current: CurrentSettings,
+    database: AsyncStorage,
+    rates: SharedRates,
+    views: Views,
+    metrics: Metrics,
+    clock: Callable[[], float],
+) -> Services:
+    """Return the services over an open database."""
+    settings = current.now
+    node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
+    admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
+
+    def adopt(changed: NodeSettings) -> None:
+        views.limits = _limits(changed)
+        admission.delay_s = changed.longest_delay_s
+
+    # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
+    current.on_change(adopt)
+    recommender = Recommender(database, views, clock=clock)
+    similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
+    access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+    content = Content(database, views, metrics, current)
+    return Services(
+        current=current,
+        metrics=metrics,
+        database=database,
+        admission=admission,
+        decoder=BodyDecoder(database),
+        views=views,
+        access=access,
+        usage=Usage(database, data_folder(settings), clock=clock),
+        content=content,
+        changes=Changes(database, views, content),
+        people=People(database, views, metrics, clock=clock),
+        curation=Curation(database),
+        recommender=recommender,
+        similar_answers=similar_answers,
+        explanations=Explanations(database, recommender),
+        previews=Previews(database, views, recommender),
+        administration=Administration(database, current),
+        measuring=GaugeUpdater(database.storage, views, access, similar_answers, metrics),
+        browsing=SourceBrowser(database, views, metrics, clock=clock),
+        health=CatalogueHealth(metrics, clock=clock),
+    )
+
+
+def _limits(settings: NodeSettings) -> ViewLimits:
+    machine_memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return ViewLimits(
+        min_version_timeout_s=settings.min_version_timeout_s,
+        stale_reads_s=settings.stale_reads_s,
+        memory_bytes=settings.index_memory_bytes or machine_memory // 2 // settings.workers,
+    )
+
+
+def process_metrics() -> Metrics:
+    """Return the metrics of this process, added to those of its service where that shares a folder.
+
+    Raises:
+        StorageUnavailable: the folder cannot be written.
+    """
+    try:
+        return Metrics(metrics_folder())
+    except OSError as error:
+        raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+async def _keep_house(services: Services, election: Election) -> None:
+    """Remove what no answer needs any more, a chunk at a time, for ever, in one process of a data folder."""
+    purge = services.database.storage.upkeep.purge
+    while True:
+        try:
+            # The winner keeps the lock until its process ends; the others try again now and then.
+            if not election.try_win():
+                await asyncio.sleep(ELECTION_INTERVAL_S)
+                continue
+            while removed := await services.database.in_thread(purge, stored_retention_days):
+                services.metrics.rows_purged.inc(removed)
+                await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
+        except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does
+            services.metrics.failures.labels("housekeeping").inc()
+            logger.exception("housekeeping failed")
+        await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)

@@ -1,0 +1,93 @@
+"""Markup: the items of an XML file one by one, with their lines; entities and external parts are never followed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the safe parser builds
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from penchant.importing.files import Files
+from penchant.importing.inputs import InputFile, UnreadableFile
+
+_CHUNK_BYTES = 64 * 1024
+
+
+def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[tuple[int, Element]]:
+    """Yield the elements of these names, in any namespace, with the lines where they begin; one in memory at a time.
+
+    Raises:
+        UnreadableFile: the file is no XML, or holds entities.
+    """
+    collector = _ItemCollector(frozenset(tags))
+    parser = DefusedXMLParser(target=collector)
+    # Set afterwards: the parser needs its collector to be made, and alone knows the line.
+    collector.line = lambda: int(parser.parser.CurrentLineNumber)
+    try:
+        with files.open(file) as stream:
+            while chunk := stream.read(_CHUNK_BYTES):
+                parser.feed(chunk)
+                yield from collector.take()
+            parser.close()
+            yield from collector.take()
+    except ParseError as error:
+        line, column = error.position
+        reason = str(error).partition(": line")[0]
+        raise UnreadableFile(f"{file}, line {line}, column {column + 1}: not XML: {reason}.") from None
+    except DefusedXmlException as error:
+        line = collector.line()
+        raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
+
+
+def local_name(tag: str) -> str:
+    """Return an element's name without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def text_of(element: Element) -> str:
+    """Return the text of an element and of all inside it, trimmed."""
+    return "".join(element.itertext()).strip()
+
+
+class _ItemCollector:
+    """Builds the items that a parser meets, and forgets everything around them."""
+
+    def __init__(self, tags: frozenset[str]) -> None:
+        self._tags = tags
+        self._builder: TreeBuilder | None = None
+        self._depth = 0
+        self._line = 0
+        self._found: list[tuple[int, Element]] = []
+        self.line: Callable[[], int] = lambda: 0
+
+    def take(self) -> list[tuple[int, Element]]:
+        """Return the items that ended since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        if self._builder is None:
+            if local_name(tag) not in self._tags:
+                return
+            self._builder, self._line = TreeBuilder(), self.line()
+        # Counts the open elements of an item, so that one of the same name inside does not end it.
+        self._depth += 1
+        self._builder.start(tag, attributes)
+
+    def data(self, text: str) -> None:
+        """Take a text."""
+        if self._builder is not None:
+            self._builder.data(text)
+
+    def end(self, tag: str) -> None:
+        """End an element."""
+        if self._builder is None:
+            return
+        self._builder.end(tag)
+        self._depth -= 1
+        if not self._depth:
+            self._found.append((self._line, self._builder.close()))
+            self._builder = None
+
+    def close(self) -> None:
+        """End the document; the parser requires this method."""

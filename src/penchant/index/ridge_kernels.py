@@ -1,0 +1,305 @@
+"""Compiled kernels of the audience part; `ridge_exact` says in numpy what they compute, bit by bit.
+
+A file of its own that calls no jitted function of another one: numba would not notice a change there.
+
+How weights are made, for pieces j in blocks::
+
+    likes of j -> people -> their likes: one row of G, with the people of each pair in its upper bits
+    the k best of the row by G_ij^2 / G_ii: neighbours of j
+    once more the row of every neighbour: G among the neighbours, a lower triangle for each j of the block
+    Cholesky of each triangle, forwards, backwards: weights of j
+
+A row of G is added up in one word for each piece (``sums``), of which few are met::
+
+    sums[i]    63                40 39                              0
+               | people of i and j |   overlap G_ij, at most 2^8     |     one addition counts both
+               |                   |   for each person               |
+
+    met        17 3 90 ...         the pieces i that are not 0, in the order of meeting: what comes after runs over
+                                   these alone and sets them back to 0, so a row costs what its people like, not n
+"""
+
+import numpy as np
+from numba import config, njit
+
+from penchant.index import layout
+
+_jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
+
+PEOPLE_SHIFT = layout.PEOPLE_SHIFT
+OVERLAP_MASK = (1 << layout.PEOPLE_SHIFT) - 1
+ONE_PERSON = 1 << layout.PEOPLE_SHIFT
+PENALTY = float(layout.PENALTY)
+WEIGHT_UNIT = float(layout.WEIGHT_SCALE)
+SHARE_UNIT = float(layout.SHARE_SCALE)
+LIKENESS_UNIT = float(layout.LIKENESS_SCALE)
+DIRECT_UNIT = float(layout.DIRECT_SCALE)
+LENT_UNIT = float(layout.LENT_SCALE)
+OWN_UNIT = float(layout.OWN_SCALE)
+SLACK = 1.0 - 1e-12
+"""What quotients of doubles are less exact by than the comparison of integers, with room."""
+
+
+@_jit
+def _add_row(likes, piece, sums, met):
+    """Add up a row of G and how many people each pair has; return how many pieces are met."""
+    count = 0
+    # Every addition counts a person, so a sum is 0 only before its piece is met.
+    for a in range(likes.piece_starts[piece], likes.piece_starts[piece + 1]):
+        person, grade = likes.people[a], np.int64(likes.piece_grades[a])
+        for b in range(likes.person_starts[person], likes.person_starts[person + 1]):
+            i = likes.pieces[b]
+            if sums[i] == 0:
+                met[count] = i
+                count += 1
+            sums[i] += grade * np.int64(likes.grades[b]) + ONE_PERSON
+    return count
+
+
+@_jit
+def _is_nearer(overlap, square, piece, other_overlap, other_square, other):
+    """Compare G_ij^2 / G_ii of two pieces in whole numbers: quotients, then remainders, then ids."""
+    # G_ij^2 <= G_ii G_jj, and a remainder is less than its G_ii: all products fit 63 bits while G_ii is below 2^31, as
+    # with 8 million people of the top grade.
+    one, two = overlap * overlap, other_overlap * other_overlap
+    quotient, other_quotient = one // square, two // other_square
+    if quotient != other_quotient:
+        return quotient > other_quotient
+    rest, other_rest = (one - quotient * square) * other_square, (two - other_quotient * other_square) * square
+    if rest != other_rest:
+        return rest > other_rest
+    return piece < other
+
+
+@_jit
+def _sift(heap, size, start, sums, squares):
+    """Let an entry sink below those that are less near: the root is the least near of all.
+
+    The heap holds pieces; what they are compared by is looked up in ``sums`` and ``squares``.
+    """
+    i, entry = start, heap[start]
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        if child + 1 < size and _is_nearer(
+            sums[heap[child]] & OVERLAP_MASK,
+            squares[heap[child]],
+            heap[child],
+            sums[heap[child + 1]] & OVERLAP_MASK,
+            squares[heap[child + 1]],
+            heap[child + 1],
+        ):
+            child += 1
+        if not _is_nearer(
+            sums[entry] & OVERLAP_MASK,
+            squares[entry],
+            entry,
+            sums[heap[child]] & OVERLAP_MASK,
+            squares[heap[child]],
+            heap[child],
+        ):
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = entry
+
+
+@_jit
+def neighbours(likes, squares, first, near, overlaps, people, counts):
+    """Fill near (b, k) with the neighbours of pieces from `first` on, ascending, and G and people of each pair.
+
+    ``counts`` (b,) gets how many there are; entries past it stay as they are. Costs for each piece the likes of all
+    people who like it.
+    """
+    k = near.shape[1]
+    sums, met = np.zeros(len(squares), np.int64), np.empty(len(squares), np.int64)
+    heap = np.empty(k, np.int64)
+    for r in range(len(near)):
+        piece, size = first + r, 0
+        met_count = _add_row(likes, piece, sums, met)
+        worst = 0.0
+        for a in range(met_count):
+            i = met[a]
+            if i == piece:
+                continue
+            overlap = sums[i] & OVERLAP_MASK
+            if size < k:
+                heap[size] = i
+                size += 1
+                # Entries are only gathered until there are k, and become a heap then.
+                if size < k:
+                    continue
+                for start in range(k // 2 - 1, -1, -1):
+                    _sift(heap, k, start, sums, squares)
+            else:
+                # Most pieces fail here, at one division of doubles instead of two of whole numbers.
+                if np.float64(overlap) * np.float64(overlap) / np.float64(squares[i]) < worst * SLACK:
+                    continue
+                least = heap[0]
+                least_overlap = sums[least] & OVERLAP_MASK
+                if not _is_nearer(overlap, squares[i], i, least_overlap, squares[least], least):
+                    continue
+                heap[0] = i
+                _sift(heap, k, 0, sums, squares)
+            worst_overlap = np.float64(sums[heap[0]] & OVERLAP_MASK)
+            worst = worst_overlap * worst_overlap / np.float64(squares[heap[0]])
+        counts[r] = size
+        # Equations are written by ascending piece: of doubles, another order would make other weights.
+        chosen = np.sort(heap[:size])
+        for p in range(size):
+            near[r, p] = chosen[p]
+            overlaps[r, p] = sums[chosen[p]] & OVERLAP_MASK
+            people[r, p] = min(sums[chosen[p]] >> PEOPLE_SHIFT, 255)
+        for a in range(met_count):
+            sums[met[a]] = 0
+
+
+@_jit
+def triangles(likes, near, owner_starts, owners, found):
+    """Fill found (b, k (k + 1) / 2) with G among the neighbours of each row of near.
+
+    ``owner_starts`` cuts ``owners`` into the entries of near, as numbers, that hold each piece::
+
+        near[r]    5 8 9           found[r]   55 | 85 88 | 95 98 99     G of these, row p from p (p + 1) / 2 on
+
+    A row of G is added up once for all entries of its piece, however many pieces of the block have it for a neighbour.
+    """
+    n, k = len(owner_starts) - 1, near.shape[1]
+    sums, met = np.zeros(n, np.int64), np.empty(n, np.int64)
+    for piece in range(n):
+        if owner_starts[piece] == owner_starts[piece + 1]:
+            continue
+        met_count = _add_row(likes, piece, sums, met)
+        for e in range(owner_starts[piece], owner_starts[piece + 1]):
+            r, p = owners[e] // k, owners[e] % k
+            base = p * (p + 1) // 2
+            for q in range(p + 1):
+                # -1 stands after the neighbours only, so near[r, q] is one where near[r, p] is.
+                found[r, base + q] = sums[near[r, q]] & OVERLAP_MASK
+        for a in range(met_count):
+            sums[met[a]] = 0
+
+
+@_jit
+def solve(triangle, overlaps, counts, weights):
+    """Fill weights (b, k) with those of each row, by Cholesky in doubles, sums from left to right.
+
+    (G + penalty) b = g, of as many neighbours as ``counts`` says: G + penalty = L L', then L y = g, then L' b = y.
+    """
+    k = overlaps.shape[1]
+    lower, b = np.empty((k, k), np.float64), np.empty(k, np.float64)
+    for r in range(len(counts)):
+        size = counts[r]
+        for i in range(size):
+            base = i * (i + 1) // 2
+            for j in range(i + 1):
+                total = np.float64(triangle[r, base + j])
+                if i == j:
+                    total += PENALTY
+                # Numba keeps this order, without fastmath, and so every machine rounds alike.
+                for q in range(j):
+                    total -= lower[i, q] * lower[j, q]
+                lower[i, j] = np.sqrt(total) if i == j else total / lower[j, j]
+        for i in range(size):
+            total = np.float64(overlaps[r, i])
+            for q in range(i):
+                total -= lower[i, q] * b[q]
+            b[i] = total / lower[i, i]
+        # From y to the weights in place: b[i] is still y_i, and all after it are weights.
+        for i in range(size - 1, -1, -1):
+            total = b[i]
+            for q in range(i + 1, size):
+                total -= lower[q, i] * b[q]
+            b[i] = total / lower[i, i]
+        for i in range(size):
+            weights[r, i] = np.int32(np.rint(b[i] * WEIGHT_UNIT))
+
+
+@_jit
+def stand_ins(terms, postings, norms, pieces, found, likenesses):
+    """Fill found (w, m) with the likest liked pieces of each of some pieces, -1 for none, and how alike they are.
+
+    Most alike first, ties of twelve decimals by piece; see `ridge_exact.stand_ins`. The best so far lie in order, and a
+    better one moves those after it down: they are ten.
+    """
+    most = found.shape[1]
+    sums, met = np.zeros(len(norms.roots), np.float64), np.empty(len(norms.roots), np.int64)
+    keys = np.empty(most, np.int64)
+    for w in range(len(pieces)):
+        piece, met_count, size = pieces[w], 0, 0
+        for e in range(terms.starts[piece], terms.starts[piece + 1]):
+            term, value = terms.numbers[e], terms.values[e]
+            for a in range(postings.starts[term], postings.starts[term + 1]):
+                other = postings.numbers[a]
+                # Rows hold values above 0 alone, so a sum is 0 only before its piece is met.
+                if sums[other] == 0.0:
+                    met[met_count] = other
+                    met_count += 1
+                sums[other] += value * postings.values[a]
+        for a in range(met_count):
+            other = met[a]
+            likeness = sums[other] / (norms.profiles[piece] * (norms.roots[other] + norms.mean / 2))
+            sums[other] = 0.0
+            key = np.int64(np.rint(likeness * LIKENESS_UNIT))
+            if other == piece or (size == most and key < keys[size - 1]):
+                continue
+            # Pieces come in the order of meeting, not by number, so a tie may go either way.
+            if size == most and key == keys[size - 1] and other > found[w, size - 1]:
+                continue
+            p = size if size < most else size - 1
+            while p > 0 and (key > keys[p - 1] or (key == keys[p - 1] and other < found[w, p - 1])):
+                keys[p], found[w, p], likenesses[w, p] = keys[p - 1], found[w, p - 1], likenesses[w, p - 1]
+                p -= 1
+            keys[p], found[w, p], likenesses[w, p] = key, other, likeness
+            size = min(size + 1, most)
+
+
+@_jit
+def likeness_squares(likes, starts, terms, units, term_count, found):
+    """Fill found (u,) with the square of the sum of the unit vectors of what each person likes.
+
+    At most 1,000 likes of a length of about 2^16 count for a person: squares of some 2^52, far from an overflow.
+    """
+    sums, met = np.zeros(term_count, np.int64), np.empty(term_count, np.int64)
+    for person in range(len(found)):
+        met_count, total = 0, np.int64(0)
+        for a in range(likes.person_starts[person], likes.person_starts[person + 1]):
+            piece = likes.pieces[a]
+            for e in range(starts[piece], starts[piece + 1]):
+                # It would leave a sum of 0, and its term be noted as met again and again.
+                if units[e] == 0:
+                    continue
+                if sums[terms[e]] == 0:
+                    met[met_count] = terms[e]
+                    met_count += 1
+                sums[terms[e]] += units[e]
+        for a in range(met_count):
+            total += sums[met[a]] * sums[met[a]]
+            sums[met[a]] = 0
+        found[person] = total
+
+
+@_jit
+def shares(weights, seeds, grades, loan, sums, own, found):
+    """Fill found (n,) with part a of all pieces for a person's likes; sums and own (n,) start at 0.
+
+    ``sums`` become A of all pieces, ``own`` the person's grades; all sums are of integers, and each is divided once.
+    """
+    for s in range(len(seeds)):
+        own[seeds[s]] = grades[s]
+        for e in range(weights.starts[seeds[s]], weights.starts[seeds[s] + 1]):
+            sums[weights.targets[e]] += grades[s] * np.int64(weights.values[e])
+    # Only now, since a stand-in lends what all likes say of it.
+    for piece in range(len(found)):
+        share = np.float64(sums[piece]) / DIRECT_UNIT
+        first, last = weights.stand_in_starts[piece], weights.stand_in_starts[piece + 1]
+        if first < last:
+            lent, liked = np.int64(0), np.int64(0)
+            for e in range(first, last):
+                other, part = weights.stand_ins[e], np.int64(weights.stand_in_shares[e])
+                lent += part * sums[other]
+                liked += part * own[other]
+            evidence = np.float64(weights.evidence[piece]) / SHARE_UNIT
+            share += evidence * (np.float64(lent) / LENT_UNIT + loan * (np.float64(liked) / OWN_UNIT))
+        found[piece] = share

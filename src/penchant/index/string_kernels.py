@@ -1,0 +1,37 @@
+"""String kernels: how strings of one table are looked up in another one; `penchant.index.kernels` hands them out.
+
+A file of its own that calls no jitted function of another one: numba would not notice a change there.
+"""
+
+from numba import config, njit
+
+_jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
+
+
+@_jit
+def _compare(one, other):
+    """Return -1, 0 or 1 as one string of bytes is before, equal to or after another."""
+    for i in range(min(len(one), len(other))):
+        if one[i] != other[i]:
+            return -1 if one[i] < other[i] else 1
+    return (len(one) > len(other)) - (len(one) < len(other))
+
+
+@_jit
+def find(starts, text, wanted_starts, wanted_text, numbers, found):
+    """Set found[i] to the number that string numbers[i] has in an ascending table, or to -1."""
+    for i in range(len(numbers)):
+        wanted = wanted_text[wanted_starts[numbers[i]] : wanted_starts[numbers[i] + 1]]
+        # From the whole table each time: what is looked up need not ascend.
+        low, high = 0, len(starts) - 1
+        found[i] = -1
+        while low < high:
+            middle = (low + high) >> 1
+            order = _compare(text[starts[middle] : starts[middle + 1]], wanted)
+            if order == 0:
+                found[i] = middle
+                break
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle

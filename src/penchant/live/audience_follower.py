@@ -1,0 +1,185 @@
+"""Audience follower: what requests see of what all people like, counted and weighed for each source of the cache.
+
+    interactions feed --count--> tally --popularity--> `PieceCounts` -----------.
+                                   |                                            +--> `Audience`, one while both stay
+                                   '--compacted--> `Likes` --weigh--> weights --'
+    all under the lock `counting` but for `weigh`
+
+Methods belong to the event loop; counting and weighing run in threads.
+"""
+
+import functools
+import time
+from collections.abc import Callable
+
+from penchant.errors import StorageUnavailable, UnknownSource
+from penchant.index import Audience, AudienceWeights, PieceCounts
+from penchant.live.audiences import AudienceCount, AudienceRequest, Audiences
+from penchant.live.database import AsyncStorage
+from penchant.live.following import View
+from penchant.live.source_cache import CachedSource, SourceCache
+from penchant.live.source_weights import SourceWeights, WeightsFollower
+from penchant.live.stored_likes import StoredLikes
+from penchant.live.weights_files import StoredWeights, weigh
+from penchant.model import SourceSettings
+from penchant.telemetry import Metrics
+from penchant.tracing import tracing
+
+MAX_COUNTED = 1_000_000
+"""Interactions that a preview counts: some seconds of a thread."""
+REFRESHED_S = 120.0
+"""How long after the last request for its audience a source is followed on."""
+
+_NOBODY = AudienceWeights.none()
+
+
+class AudienceFollower:
+    """Counts and weighs the likes of sources as they are requested; one count of a source at a time."""
+
+    def __init__(
+        self,
+        database: AsyncStorage,
+        metrics: Metrics,
+        cache: SourceCache,
+        stored_likes: StoredLikes,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._cache = cache
+        self._monotonic = monotonic
+        self._audiences = Audiences(database.storage, stored_likes, monotonic)
+        self._weights = WeightsFollower(
+            database, metrics, stored_likes.weights, lambda: stored_likes.has_builder, monotonic=monotonic
+        )
+
+    async def audience(self, view: View, today: int, *, min_version: int = 0, deadline: float = 0.0) -> Audience:
+        """Return what all people like on a UTC day: popularity as of half a second ago, weights of `min_version`.
+
+        Raises:
+            UnknownSource: the source was deleted meanwhile.
+            NotYetVisible: the weights have not reached the version by the deadline, a monotonic moment.
+            StorageUnavailable: the database is away, and nothing was counted before.
+        """
+        cached = self._cache.enter((view.head.account_id, view.head.name))
+        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        # The count comes first: weights are made from its tally.
+        count = await self._counted(cached, request, is_stale=view.stale)
+        state = cached.weights
+        state.requested_at = self._monotonic()
+        if not view.stale:
+            await self._weigh(cached, view, request, min_version=min_version)
+        if state.version < min_version:
+            again = functools.partial(self._weigh, cached, view, request, min_version=min_version)
+            await self._weights.reach(state, min_version, deadline, again)
+        return _remembered(cached, None if count is None else count.counts, state)
+
+    def is_followed(self, source: CachedSource) -> bool:
+        """Return whether the audience of a source was asked for lately."""
+        return self._monotonic() - source.weights.requested_at <= REFRESHED_S
+
+    async def refresh(self, view: View, today: int) -> None:
+        """Begin to follow what has changed in a source; waits only where requests would."""
+        cached = self._cache.find((view.head.account_id, view.head.name))
+        if cached is None:
+            return
+        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        if not cached.weights.is_current(request):
+            await self._weigh(cached, view, request)
+
+    async def under(self, view: View, settings: SourceSettings, today: int) -> Audience:
+        """Return what people like under settings that are not in force: counted and weighed anew, and not cached.
+
+        ``view`` has the pieces under these settings.
+
+        Raises:
+            PreviewTooLarge: there are more than `MAX_COUNTED` interactions to count.
+        """
+        request = AudienceRequest(head=view.head, settings=settings, today=today)
+
+        def make() -> Audience:
+            count = self._audiences.count(None, request, most=MAX_COUNTED)
+            likes = count.tally.compacted(request.oldest_day)
+            made = weigh(likes, view.snapshot, settings, view.head.version, request.oldest_day)
+            version = 0 if made is None else count.cursor.version
+            return Audience(count.counts, _NOBODY if made is None else made.weights, version)
+
+        return await self._database.in_thread(make)
+
+    async def adopt(self, source: CachedSource) -> None:
+        """Go over to a newer likes file, if there is one."""
+        view, count = source.view, source.count
+        if view is None or count is None or not self._audiences.has_newer(count, view.head):
+            return
+        # Also the way by which memory of its own goes back: the file is shared by all workers.
+        async with source.counting:
+            request = AudienceRequest(head=view.head, settings=view.settings, today=count.today)
+            source.count = await self._count(source.count, request, adopting=True)
+            self._cache.update(source)
+
+    async def _counted(self, cached: CachedSource, request: AudienceRequest, *, is_stale: bool) -> AudienceCount | None:
+        """Return a count that serves a request; ``None`` while the builder has yet to make the first file."""
+        count = cached.count
+        if count is not None and (is_stale or count.serves(request, self._monotonic())):
+            return count
+        if is_stale:
+            raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
+        async with cached.counting:
+            # Another request may have counted while this one waited for the lock.
+            count = cached.count
+            if count is None or not count.serves(request, self._monotonic()):
+                if await self._database.in_thread(self._audiences.is_awaited, count, request):
+                    return None
+                count = await self._recount(cached, request)
+        return count
+
+    async def _recount(self, cached: CachedSource, request: AudienceRequest) -> AudienceCount:
+        """Count up to now; the caller holds the lock."""
+        try:
+            count = cached.count = await self._count(cached.count, request)
+        except UnknownSource:
+            self._cache.forget(cached.name)
+            raise
+        self._cache.update(cached)
+        return count
+
+    async def _count(
+        self, last: AudienceCount | None, request: AudienceRequest, *, adopting: bool = False
+    ) -> AudienceCount:
+        with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
+            return await self._database.in_thread(self._audiences.count, last, request, adopting=adopting)
+
+    async def _weigh(self, cached: CachedSource, view: View, request: AudienceRequest, *, min_version: int = 0) -> None:
+        events = 0 if cached.count is None else cached.count.tally.event_count
+        make = functools.partial(self._make, cached, view, request)
+        await self._weights.follow(cached.weights, request, make, events, min_version=min_version)
+        self._cache.update(cached)
+
+    async def _make(
+        self, cached: CachedSource, view: View, request: AudienceRequest
+    ) -> tuple[StoredWeights | None, int]:
+        """Make the weights of a source as of now; return them with the version of the interactions that they are of."""
+        oldest_day = request.oldest_day
+        async with cached.counting:
+            count = cached.count
+            if count is None or not count.is_of(view.head) or count.cursor.version < view.head.interactions_version:
+                if await self._database.in_thread(self._audiences.is_awaited, count, request):
+                    return None, 0
+                count = await self._recount(cached, request)
+            # It changes the tally, and so needs the lock; what it returns never changes, and is weighed without it.
+            likes = await self._database.in_thread(count.tally.compacted, oldest_day)
+            version = count.cursor.version
+        made = await self._database.in_thread(weigh, likes, view.snapshot, view.settings, view.head.version, oldest_day)
+        return made, version
+
+
+def _remembered(cached: CachedSource, counts: PieceCounts | None, state: SourceWeights) -> Audience:
+    """Return the audience of these counts and weights: the same one for as long as they stay."""
+    # The same object, because it remembers popularity for the parts of a snapshot.
+    last = cached.audience
+    if last is None or last.counts is not counts or last.version != state.version or cached.weighed is not state.made:
+        weights = _NOBODY if state.made is None else state.made.weights
+        last = cached.audience = Audience(counts, weights, state.version)
+        cached.weighed = state.made
+    return last

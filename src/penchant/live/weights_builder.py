@@ -1,0 +1,114 @@
+"""Weights builder: makes the weights of busy sources, in a process of the builder."""
+
+import math
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from penchant.errors import UnknownSource
+from penchant.index import engine
+from penchant.live.array_files import PublishedFile, Stamp
+from penchant.live.builder import Build, FileBuilder, continued, cursor_of
+from penchant.live.compiling import compile_alone, load_kernels
+from penchant.live.likes_builder import SMALLEST_LIKES, OldestDays, counted_now
+from penchant.live.likes_files import LikesFiles, likes_stamp_of
+from penchant.live.segment_files import SegmentFiles
+from penchant.live.weights_files import StoredWeights, WeightsFiles, weigh
+from penchant.model import SourceSettings
+from penchant.storage import SourceHead, Storage
+from penchant.telemetry import Metrics, logger
+from penchant.wire import decode_settings
+
+NEEDED_KERNELS = (engine.FINDING, engine.RIDGE)
+
+
+class WeightsBuilder(FileBuilder[StoredWeights]):
+    """Builds the weights files, from the other files of a folder and what came since.
+
+    After a change it is a fifth of a core's work at most; after an erasure it begins at once.
+    """
+
+    # Never quiet enough to be built before its rest is over; four times its building leaves a fifth of a core.
+    quiet_s = math.inf
+    rest_ratio = 4
+
+    def __init__(
+        self,
+        storage: Storage,
+        folder: Path,
+        metrics: Metrics,
+        build: Build | None = None,
+        *,
+        kernels: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(storage, WeightsFiles(folder), metrics, build)
+        self._weights_files = WeightsFiles(folder)
+        self._likes_files = LikesFiles(folder)
+        self._segment_files = SegmentFiles(folder)
+        self._kernels = kernels
+        self._days = OldestDays(storage, clock)
+
+    def sources(self) -> list[SourceHead]:
+        """Return the sources with many interactions."""
+        return self._storage.sources.list_busy(SMALLEST_LIKES)
+
+    def stamp(self, head: SourceHead) -> Stamp:
+        """Return the stamp of the interactions."""
+        return likes_stamp_of(head)
+
+    def forget_others(self, source_ids: Collection[int]) -> None:
+        """Forget what is kept of other sources, as `FileBuilder.forget_others`."""
+        super().forget_others(source_ids)
+        self._days.keep_only(source_ids)
+
+    def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
+        """Return whether there is no file, or one of other likes or of another catalogue and it has rested."""
+        if published is None or head.erased_at > published.stamp.version:
+            return True
+        if not rested:
+            return False
+        if published.stamp.version != head.interactions_version:
+            return True
+        origin = self._weights_files.origin(published)
+        return origin is None or not origin.is_current(head, self._days.of(head))
+
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:  # noqa: ARG002  # as of each kind
+        """Build a weights file, as `FileBuilder.build`; the last one is of no use for it."""
+        started = time.perf_counter()
+        made, of = self.made(head)
+        self._files.publish(likes_stamp_of(of), made)
+        figures = made.weights.source_figures
+        fields = {"likes": figures.likes, "pieces": figures.pieces, "seconds": round(time.perf_counter() - started, 3)}
+        logger.info("built a weights file", extra={"fields": fields})
+
+    def made(self, head: SourceHead) -> tuple[StoredWeights, SourceHead]:
+        """Return the weights as of now, and the head that they are of."""
+        self._prepare_kernels()
+        # Two feeds, read one after the other: the file names the version of each that its weights are of.
+        segments = self._segment_files.newest(head)
+        segment = None if segments is None else self._segment_files.read(segments)
+        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(segments, segment)) as content:
+            snapshot, version = continued(segment, content), content.head.version
+            stored = content.curation.settings
+        settings = decode_settings(stored) if stored else SourceSettings()
+        oldest_day = self._days.of(head)
+        newest = self._likes_files.newest(head)
+        likes, of = counted_now(self._storage, self._likes_files, (head, newest), oldest_day)
+        if (of.incarnation, of.epoch) != (content.head.incarnation, content.head.epoch):
+            raise UnknownSource("The source was made again meanwhile.")
+        made = weigh(likes, snapshot, settings, version, oldest_day)
+        assert made is not None  # noqa: S101  # the kernels are ready
+        return made, of
+
+    def _prepare_kernels(self) -> None:
+        """Compile or load the kernels, in this process: numpy would take too long for sources of this size."""
+        if engine.is_ready(*NEEDED_KERNELS):
+            return
+        kernels = load_kernels(self._kernels)
+        for kind in NEEDED_KERNELS:
+            if self._kernels is None:
+                engine.compile_kind(kernels, kind)
+            else:
+                compile_alone(kernels, kind, self._kernels)
+        engine.use(kernels, set(NEEDED_KERNELS))

@@ -1,0 +1,42 @@
+"""Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like."""
+
+from dataclasses import dataclass
+
+from penchant.model import MAX_TAKE, Algorithm, Basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarRequest:
+    """A request for similar content; ``at`` is the last millisecond of a day, or ``None`` for now.
+
+    What people like, where it goes ``by`` that, is as of ``min_audience_version`` of the interactions at least.
+    """
+
+    piece_id: str
+    take: int = MAX_TAKE
+    algorithm: Algorithm | None = None
+    catalogs: frozenset[str] | None = None
+    at: int | None = None
+    exclude: frozenset[str] = frozenset()
+    by: Basis = Basis.CONTENT
+    min_audience_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalRequest:
+    """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
+
+    ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other. What people like is as of
+    ``min_audience_version`` of the interactions at least.
+    """
+
+    user_id: str
+    take: int = MAX_TAKE
+    algorithm: Algorithm | None = None
+    catalogs: frozenset[str] | None = None
+    at: int | None = None
+    include_seen: bool | None = None
+    fill: bool = True
+    exclude: frozenset[str] = frozenset()
+    diversity: float = 0.0
+    min_audience_version: int = 0

@@ -1,0 +1,82 @@
+"""Similar answers: encoded lists of similar pieces, remembered for as long as they are exact.
+
+A list follows from the source's version, the request and the availability windows alone. So its bytes stay the same
+until the next change of the source, which raises the version, or until a window opens or closes (D74 of
+docs/decisions.md).
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from penchant.live.views import View
+from penchant.service.recommend import Recommender, moment_of
+from penchant.service.requests import SimilarRequest
+from penchant.wire import encode
+
+ENTRY_BYTES = 600
+"""Memory of an entry beside its body: key, request, tuple and slot of the table."""
+
+
+class _AnswerKey(NamedTuple):
+    source_id: int
+    incarnation: int
+    epoch: int
+    version: int
+    request: SimilarRequest
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedAnswer:
+    """A body, and the moments (ms since 1970 UTC), from and until, for which the same pieces are available."""
+
+    body: bytes
+    since: int
+    until: int
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.body) + ENTRY_BYTES
+
+
+class SimilarAnswers:
+    """Cache of the JSON of lists of similar pieces; beyond ``limit_bytes`` the least recently requested ones go.
+
+    For the event loop only. What it remembers changes no answer. ``hits`` and ``misses`` count what was and what was
+    not remembered.
+    """
+
+    def __init__(self, recommender: Recommender, *, limit_bytes: int) -> None:
+        self._recommender = recommender
+        self._limit_bytes = limit_bytes
+        self._answers: OrderedDict[_AnswerKey, _CachedAnswer] = OrderedDict()
+        self.nbytes = 0
+        self.hits = 0
+        self.misses = 0
+
+    def encoded(self, view: View, request: SimilarRequest) -> bytes:
+        """Return the list of similar pieces as JSON; raises as `Recommender.similar`."""
+        head = view.head
+        key = _AnswerKey(head.source_id, head.incarnation, head.epoch, head.version, request)
+        # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
+        moment = moment_of(request.at, self._recommender.now(view))
+        cached = self._answers.get(key)
+        if cached is not None and cached.since <= moment < cached.until:
+            self._answers.move_to_end(key)
+            self.hits += 1
+            return cached.body
+        self.misses += 1
+        body = encode(self._recommender.similar(view, request))
+        self._remember(key, _CachedAnswer(body, *view.snapshot.window(moment)))
+        return body
+
+    def _remember(self, key: _AnswerKey, answer: _CachedAnswer) -> None:
+        outdated = self._answers.pop(key, None)
+        if outdated is not None:
+            self.nbytes -= outdated.nbytes
+        self._answers[key] = answer
+        self.nbytes += answer.nbytes
+        # An answer that is larger than the whole limit is forgotten at once here, and every one under a limit of 0.
+        while self.nbytes > self._limit_bytes:
+            _, oldest = self._answers.popitem(last=False)
+            self.nbytes -= oldest.nbytes

@@ -1,0 +1,106 @@
+"""Accounts as they are stored: their names, what they use, and what was changed of theirs."""
+
+from sqlalchemy import Connection, func, select, update
+
+from penchant.storage import statements
+from penchant.storage.audit import audit_entries, note
+from penchant.storage.group_commit import now_ms
+from penchant.storage.hashing import account_id as account_number
+from penchant.storage.records import AccountUsage, AuditEntry
+from penchant.storage.schema import CONTENT, accounts, counters, sources, usage
+from penchant.storage.transactions import Transactions
+
+
+class AccountStore:
+    """The accounts."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def ensure(self, name: str) -> int:
+        """Return the number of an account, which is made if it is missing."""
+        with self._transactions.write() as connection:
+            return ensure_account(connection, self._transactions.insert, name)
+
+    def find(self, name: str) -> int | None:
+        """Return the number of an account; ``None`` for one that was never made."""
+        with self._transactions.read() as connection:
+            return connection.execute(select(accounts.c.account_id).where(accounts.c.name == name)).scalar_one_or_none()
+
+    def signing_secret(self, name: str) -> bytes | None:
+        """Return the secret with which an account signs people; ``None`` where it has none."""
+        with self._transactions.read() as connection:
+            secret = connection.execute(
+                select(accounts.c.signing_secret).where(accounts.c.name == name)
+            ).scalar_one_or_none()
+        return None if secret is None else bytes(secret)
+
+    def set_signing_secret(self, name: str, secret: bytes, *, actor: str) -> None:
+        """Give an account, made if it is missing, another secret with which it signs people."""
+        with self._transactions.write() as connection:
+            number = ensure_account(connection, self._transactions.insert, name)
+            connection.execute(update(accounts).where(accounts.c.account_id == number).values(signing_secret=secret))
+            note(connection, number, actor, "account.secret", name, now=now_ms())
+
+    def count_answers(self, account_id: int, month: str) -> int:
+        """Return the recommendation answers that are counted for an account in a month (``YYYY-MM``)."""
+        with self._transactions.read() as connection:
+            return answers(connection, account_id, month)
+
+    def list_usage(self, month: str, *, account_id: int | None = None) -> list[AccountUsage]:
+        """Return what accounts have and their answers of a month (``YYYY-MM``), ascending by name."""
+        with self._transactions.read() as connection:
+            return accounts_usage(connection, month, account_id)
+
+    def list_audit(self, *, account_id: int | None = None, limit: int = 100) -> list[AuditEntry]:
+        """Return the newest entries of the audit log, newest first."""
+        with self._transactions.read() as connection:
+            return audit_entries(connection, account_id, limit)
+
+
+def ensure_account(connection: Connection, insert_into: statements.Insert, name: str) -> int:
+    """Return the number of an account, which is made if it is missing."""
+    number = account_number(name)
+    connection.execute(statements.insert_missing(insert_into, accounts), {"account_id": number, "name": name})
+    return number
+
+
+def answers(connection: Connection, account_id: int, month: str) -> int:
+    """Return how many recommendation answers an account had in a month."""
+    statement = select(usage.c.answers).where(usage.c.account_id == account_id, usage.c.month == month)
+    return connection.execute(statement).scalar_one_or_none() or 0
+
+
+def accounts_usage(connection: Connection, month: str, account_id: int | None) -> list[AccountUsage]:
+    """Return the usage of every account or of one, ascending by name."""
+    # Sources and answers are summed up apart: joined to an account together, each would multiply the other.
+    held = (
+        select(
+            sources.c.account_id,
+            func.count().label("sources"),
+            func.sum(counters.c.live).label("pieces"),
+        )
+        .join(counters, (counters.c.source_id == sources.c.source_id) & (counters.c.kind == CONTENT))
+        .where(sources.c.deleted.is_(False))
+        .group_by(sources.c.account_id)
+        .subquery()
+    )
+    counted = select(usage).where(usage.c.month == month).subquery()
+    statement = (
+        select(accounts.c.account_id, accounts.c.name, counted.c.answers, held.c.sources, held.c.pieces)
+        .outerjoin(held, held.c.account_id == accounts.c.account_id)
+        .outerjoin(counted, counted.c.account_id == accounts.c.account_id)
+        .order_by(accounts.c.name)
+    )
+    if account_id is not None:
+        statement = statement.where(accounts.c.account_id == account_id)
+    return [
+        AccountUsage(
+            account_id=row.account_id,
+            account=row.name,
+            answers=row.answers or 0,
+            sources=row.sources or 0,
+            pieces=int(row.pieces or 0),
+        )
+        for row in connection.execute(statement)
+    ]

@@ -1,0 +1,100 @@
+"""API keys as they are stored: by their hashes, each of an account and in a plan."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Update, delete, insert, select, update
+
+from penchant.storage import statements
+from penchant.storage.accounts import ensure_account
+from penchant.storage.audit import note
+from penchant.storage.group_commit import now_ms
+from penchant.storage.records import KeyRecord
+from penchant.storage.schema import accounts, ended_sessions, keys
+from penchant.storage.transactions import Transactions
+
+_KEY = select(
+    keys.c.key_id,
+    keys.c.account_id,
+    accounts.c.name.label("account"),
+    keys.c.plan,
+    keys.c.admin,
+    keys.c.secret_hash,
+    keys.c.created_at,
+    keys.c.expires_at,
+    keys.c.revoked_at,
+    keys.c.scopes,
+    keys.c.origins,
+    accounts.c.signing_secret,
+).join(accounts, accounts.c.account_id == keys.c.account_id)
+
+
+class KeyStore:
+    """The keys of all accounts."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def create(self, record: KeyRecord, *, actor: str) -> None:
+        """Store a key, making its account if it is missing."""
+        with self._transactions.write() as connection:
+            ensure_account(connection, self._transactions.insert, record.account)
+            fields = {column.name: getattr(record, column.name) for column in keys.columns}
+            connection.execute(insert(keys), fields)
+            note(connection, record.account_id, actor, "key.create", record.key_id, now=now_ms())
+
+    def revoke(self, key_id: str, *, actor: str) -> bool:
+        """Revoke a key; tell whether it was in force."""
+        statement = update(keys).where(keys.c.key_id == key_id, keys.c.revoked_at.is_(None))
+        return self._change(key_id, statement.values(revoked_at=now_ms()), actor, "key.revoke")
+
+    def set_plan(self, key_id: str, plan: str, *, actor: str) -> bool:
+        """Put a key into a plan; tell whether it was in another one."""
+        statement = update(keys).where(keys.c.key_id == key_id, keys.c.plan != plan)
+        return self._change(key_id, statement.values(plan=plan), actor, "key.plan")
+
+    def find(self, key_id: str) -> KeyRecord | None:
+        """Return a key by its id, revoked or not."""
+        with self._transactions.read() as connection:
+            return _find(connection, key_id)
+
+    def list_all(self) -> list[KeyRecord]:
+        """Return every key, oldest first; revoked ones stay listed."""
+        with self._transactions.read() as connection:
+            return [_record(row) for row in connection.execute(_KEY.order_by(keys.c.created_at, keys.c.key_id))]
+
+    def end_session(self, session_id: str, ends_at: int) -> None:
+        """End a session at the dashboard, which ends by itself at a moment in milliseconds; again is no error."""
+        with self._transactions.write() as connection:
+            # Sessions that are over by themselves by now need no row any more.
+            connection.execute(delete(ended_sessions).where(ended_sessions.c.ends_at < now_ms()))
+            row = {"session_id": session_id, "ends_at": ends_at}
+            connection.execute(statements.insert_missing(self._transactions.insert, ended_sessions), row)
+
+    def is_session_ended(self, session_id: str) -> bool:
+        """Return whether a session at the dashboard was ended before its time."""
+        with self._transactions.read() as connection:
+            statement = select(ended_sessions.c.session_id).where(ended_sessions.c.session_id == session_id)
+            return connection.execute(statement).first() is not None
+
+    def _change(self, key_id: str, statement: Update, actor: str, action: str) -> bool:
+        """Change a key where there is something to change, with an entry in the audit log."""
+        with self._transactions.write() as connection:
+            record = _find(connection, key_id)
+            # A key that is in that state already is no change, and leaves no entry in the audit log.
+            if record is None or connection.execute(statement).rowcount != 1:
+                return False
+            note(connection, record.account_id, actor, action, key_id, now=now_ms())
+            return True
+
+
+def _find(connection: Connection, key_id: str) -> KeyRecord | None:
+    row = connection.execute(_KEY.where(keys.c.key_id == key_id)).one_or_none()
+    return None if row is None else _record(row)
+
+
+def _record(row: Any) -> KeyRecord:
+    fields = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's public name for a row as a mapping
+    fields["secret_hash"] = bytes(fields["secret_hash"])
+    if fields["signing_secret"] is not None:
+        fields["signing_secret"] = bytes(fields["signing_secret"])
+    return KeyRecord(**fields)

@@ -1,0 +1,42 @@
+"""The database's own secret, and what it hides: whom an erasure in the feed is about.
+
+An erasure must name a person to those who follow the feed, and to nobody who finds the row alone, in an old file for
+one: a plain hash of an id can be tried out. So the row holds the person's key masked by a keyed hash of a random
+number beside it. The secret is made at the first erasure, and goes with the database into backups and moves.
+"""
+
+import secrets as randomness
+
+from sqlalchemy import Connection, select
+
+from penchant.storage import statements
+from penchant.storage.hashing import KEY_BYTES, keyed_mask
+from penchant.storage.schema import secrets
+
+ERASURES = "erasures"
+"""The name of the secret."""
+SECRET_BYTES = 32
+
+
+def ensure_secret(connection: Connection, insert: statements.Insert) -> bytes:
+    """Return the secret, which is made if it is missing; of two processes that make it one wins."""
+    made = {"name": ERASURES, "secret": randomness.token_bytes(SECRET_BYTES)}
+    connection.execute(statements.insert_missing(insert, secrets), made)
+    return bytes(connection.execute(select(secrets.c.secret).where(secrets.c.name == ERASURES)).scalar_one())
+
+
+def read_secret(connection: Connection) -> bytes:
+    """Return the secret; nothing where no erasure has needed it yet."""
+    found = connection.execute(select(secrets.c.secret).where(secrets.c.name == ERASURES)).scalar_one_or_none()
+    return b"" if found is None else bytes(found)
+
+
+def hide_key(secret: bytes, user_key: bytes) -> tuple[bytes, bytes]:
+    """Return a person's key as an erasure stores it, and the random number that it is hidden by."""
+    number = randomness.token_bytes(KEY_BYTES)
+    return keyed_mask(secret, number, user_key), number
+
+
+def reveal_key(secret: bytes, hidden: bytes, number: bytes) -> bytes:
+    """Return the person's key of an erasure; those of 0.1.0 have no number, and their key is plain."""
+    return keyed_mask(secret, number, hidden) if number else hidden

@@ -1,0 +1,168 @@
+"""State of one request, from its first byte to its line in the log.
+
+A `RequestExchange` is made before anything of a request is checked and ended when its answer is out. What is found
+out meanwhile and shows in every answer, the metrics or the log lies here; what a handler gets is a
+`penchant.web.operations.Call`, which never changes. What it takes on its way, it gives back at its end:
+
+    made        id, start of its time
+    let in      ``rate`` of its key, and ``uncount`` where its answer counts against a quota
+    body read   memory, for as much as the body may become
+    answered    ``status``; from then on an error can only cut the connection
+    ended       the memory back, the count back unless the status is 200; a count in the metrics, a line in the log
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from penchant.errors import PenchantError, WrongMethod
+from penchant.service import Services
+from penchant.service.access import RateState
+from penchant.telemetry import METHODS, logger, request_id
+from penchant.web.bodies import BodyKind, read_body
+from penchant.web.pace import ReadingPace
+from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body, status_of
+from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
+from penchant.web.transport import client_address, is_secure
+
+
+class RequestExchange:
+    """A request while it is answered: how to receive it, how to send to it, and what its answer must carry.
+
+    ``template`` is the path of its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins;
+    ``is_stale`` whether the answer may be older than what is stored. ``uncount`` takes the answer back from the
+    month's quota, which counts answers with status 200 only.
+    """
+
+    def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
+        """Begin with a request: its id is that of all log lines from here on."""
+        self.scope = scope
+        self.services = services
+        self.receive = receive
+        self.headers = Headers(scope=scope)
+        self.method: str = scope["method"]
+        self.request_id = request_id_of(self.headers.get(REQUEST_ID_HEADER.decode(), ""))
+        request_id.set(self.request_id)
+        self.template = NO_ROUTE
+        self.status = 0
+        self.is_stale = False
+        self.rate: RateState | None = None
+        self.uncount: Callable[[], None] | None = None
+        self._send = send
+        self._body_bytes = 0
+        self._pace = ReadingPace(services.settings.send_rate_bytes)
+        # From before the wait for its turn, where it had to wait: the time that the client sees.
+        self._started: float = scope.get(CAME_AT) or time.perf_counter()
+
+    async def read_body(self, kind: BodyKind) -> bytes:
+        """Return the whole body, decompressed. What it becomes counts as taken memory until the request is over.
+
+        Raises:
+            BodyTooLarge, RequestTimeout, InvalidSyntax, UnsupportedMediaType, Overloaded: as
+                `penchant.web.bodies.read_body`.
+        """
+        settings = self.services.settings
+        return await read_body(
+            self.receive,
+            self.headers,
+            # No body passes the limit of all bodies, whatever the limit of its kind says.
+            limit_bytes=min(kind.limit_bytes(settings), settings.body_limit_bytes),
+            timeout_s=settings.body_timeout_s,
+            take=lambda size: self._take_memory(size * kind.growth),
+        )
+
+    def _take_memory(self, size: int) -> None:
+        self.services.admission.take(size)
+        self._body_bytes += size
+
+    async def send(self, message: Message) -> None:
+        """Send a message of the answer, with the headers that every answer carries.
+
+        Raises:
+            ClientDisconnect: the client takes in nothing of a stream for too long, or too little.
+        """
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), *self._headers()]
+        if not message.get("more_body"):
+            # A whole answer is handed over at once; only a stream waits for its reader.
+            await self._send(message)
+            return
+        size, began = len(message.get("body", b"")), time.monotonic()
+        try:
+            async with asyncio.timeout(self._pace.patience_s(size, self.services.settings.send_timeout_s)):
+                await self._send(message)
+        except TimeoutError:
+            # A client that reads nothing must not keep an answer, and what it was read from, for ever.
+            raise ClientDisconnect from None
+        if self._pace.is_too_slow(size, time.monotonic() - began):
+            raise ClientDisconnect
+
+    async def send_problem(self, error: PenchantError, base_path: str) -> None:
+        """Answer with an error; where an answer has begun already, raise it, which cuts the connection short."""
+        if self.status:
+            logger.warning("an answer was cut short")
+            raise error
+        self.services.metrics.problems.labels(error.code).inc()
+        status = status_of(error)
+        if status in {401, 404} and (hint := address_hint(self.scope["path"], base_path)):
+            error.detail = f"{error.detail} {hint}"
+        headers = {"cache-control": "no-store"}
+        if error.retry_after_s is not None:
+            # Whole seconds, and never 0, which would ask for a retry at once.
+            headers["retry-after"] = str(max(1, round(error.retry_after_s)))
+        if status == 401:
+            headers["www-authenticate"] = 'ApiKey realm="penchant", header="x-api-key"'
+        if isinstance(error, WrongMethod):
+            headers["allow"] = error.allow
+        if self.is_stale and status < 500:
+            headers["x-penchant-stale"] = "true"
+        response = Response(problem_body(error, base_path), status, headers=headers, media_type=PROBLEM_MEDIA_TYPE)
+        if self.method == "HEAD":
+            # After the length was set from it: HEAD tells the length that GET would have.
+            response.body = b""
+        await response({"type": "http", "method": self.method}, self.receive, self.send)
+
+    def end(self) -> None:
+        """Give back what the request took, count it, and log it where that is configured."""
+        if self.uncount is not None and self.status != 200:
+            self.uncount()
+        if self._body_bytes:
+            self.services.admission.give(self._body_bytes)
+        seconds = time.perf_counter() - self._started
+        note_request(self.services, self.method, self.template, self.status, seconds)
+
+    def is_secure(self) -> bool:
+        """Return whether the request came over TLS, to us or to a trusted proxy."""
+        return is_secure(self.scope, self.headers, self.services.settings)
+
+    def client_address(self) -> str:
+        """Return the address that the request came from, before all trusted proxies."""
+        return client_address(self.scope, self.headers, self.services.settings)
+
+    def attributes(self) -> dict[str, str | int]:
+        """Return the attributes of the request's span in a trace."""
+        attributes: dict[str, str | int] = {
+            "http.route": self.template,
+            "http.request.method": self.method if self.method in METHODS else "_OTHER",
+            "http.response.status_code": self.status,
+        }
+        if self.status >= 500:
+            attributes["error.type"] = str(self.status)
+        return attributes
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        headers = [(REQUEST_ID_HEADER, self.request_id.encode())]
+        settings = self.services.settings
+        if settings.hsts_max_age_s and self.is_secure():
+            headers.append((b"strict-transport-security", b"max-age=%d" % settings.hsts_max_age_s))
+        if self.rate is not None:
+            rate = self.rate
+            headers.append((b"ratelimit-policy", f'"key";q={rate.limit};w=1'.encode()))
+            headers.append((b"ratelimit", f'"key";r={rate.remaining};t={rate.reset_s}'.encode()))
+        return headers

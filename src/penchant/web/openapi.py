@@ -1,0 +1,315 @@
+"""OpenAPI 3.1: the document of the interface, made from the table of operations and the schemas of its bodies."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from penchant import __version__
+from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, InteractionType
+from penchant.web.bodies import JSON, NDJSON
+from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Operation
+from penchant.web.parameters import BY, INCLUDE_SEEN, MIN_VERSION, Parameter
+from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
+from penchant.wire import SAMPLES, components
+
+Json: TypeAlias = dict[str, Any]
+
+TAG_DESCRIPTIONS = {
+    "service": "Addresses of the service itself: health, metrics, documents. They need no key.",
+    "administration": "Keys, usage and the audit log, for keys with the admin role.",
+    "content": "The pieces of a source: submit, list, read and delete them, and read what is similar to one.",
+    "people": "What people do with pieces: record, list, export and erase it, and read their profiles.",
+    "recommendations": "Lists of pieces for a person, or for several pieces at once.",
+    "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
+    "curation": "Whitelist, blacklist and settings of a source.",
+    "source": "A source as a whole.",
+}
+_DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}
+_PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
+    "source": ("The source: a catalogue of the key's account.", "films"),
+    "contentID": ("The id of a piece; percent-encoded once (`/` as `%2F`).", "alien"),
+    "other": ("The id of any other piece; percent-encoded once.", "gravity"),
+    "userID": ("The id of a person; percent-encoded once.", "kim"),
+    "type": ("What the person did with the piece.", "RateLike"),
+    "code": ("The code of an error.", "invalid-input"),
+    "account": ("The name of an account; made if it is missing.", "press"),
+    "keyID": ("The id of a key, the part between its underscores.", "Zk4tQ9"),
+    "page": ("The name of a page, as the navigation links to it.", "quickstart"),
+}
+_KEY_ERRORS = ("unauthenticated", "rate-exceeded")
+_HEADERS: Mapping[str, tuple[str, str]] = {
+    "ETag": ("string", "Tag of the answer, for `If-None-Match`."),
+    "RateLimit": ("string", "What is left of the key's requests in this second, where the plan limits them."),
+    "RateLimit-Policy": ("string", "The requests a second that the plan allows, where it limits them."),
+    "Retry-After": ("integer", "Seconds after which the request may be sent again."),
+    "WWW-Authenticate": ("string", "How to authenticate: by the header `x-api-key`."),
+    "x-penchant-audience-version": (
+        "integer",
+        "Up to which version of the interactions the list knows what other people like; 0 before the first time.",
+    ),
+    "x-penchant-deleted": ("integer", "How many of the pieces named were there and are deleted."),
+    "x-penchant-ignored": ("string", "Parameters of the query that the operation does not know."),
+    "x-penchant-interactions-version": (
+        "integer",
+        "The version of the source's interactions after what was recorded or erased.",
+    ),
+    "x-penchant-stale": (
+        "string",
+        "`true` while the database is away: the answer may be older than what is stored.",
+    ),
+    "x-penchant-version": ("integer", "The version of the source that was read, or that the change made."),
+    "x-request-id": ("string", "The request's id: the caller's, if well-formed, or one of the service."),
+}
+"""The headers of answers: their type and what they say."""
+_MIN_AUDIENCE_VERSION = {
+    "name": MIN_AUDIENCE_VERSION_HEADER,
+    "in": "header",
+    "description": "Wait until what other people like is known up to this version of the interactions.",
+    "schema": dict(MIN_VERSION.schema),
+}
+_IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "Tags of answers that the client has; 304 where one of them still holds.",
+    "schema": {"type": "string"},
+}
+
+
+def openapi(operations: Sequence[Operation], base_path: str, interface: str = "") -> Json:
+    """Return the OpenAPI 3.1 document of these operations; descriptions come from the interface's page."""
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        described = _describe(operation, description_of(operation, interface))
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    tags = {operation.tag for operation in operations}
+    return {
+        "openapi": "3.1.1",
+        "info": {
+            "title": "penchant",
+            "version": __version__,
+            "description": "Content recommendations: similar pieces, personal lists, taste profiles. "
+            "GET addresses answer HEAD too. A caller may name its request by the header `x-request-id`.",
+            "contact": {"name": "Whoever runs this service"},
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_path or "/"}],
+        "tags": [{"name": name, "description": text} for name, text in TAG_DESCRIPTIONS.items() if name in tags],
+        "paths": paths,
+        "components": {
+            "schemas": components(),
+            "headers": {name: _header(name) for name in _HEADERS},
+            "securitySchemes": {
+                "key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "A key of an account."}
+            },
+        },
+    }
+
+
+def description_of(operation: Operation, interface: str) -> str:
+    """Return an operation's description from the interface's page, without links; its summary where that has none."""
+    text = operation.summary
+    for section in re.split(r"^### ", interface, flags=re.MULTILINE)[1:]:
+        heading, _, rest = section.partition("\n")
+        words = re.split(r"[ ,?]+", heading)
+        # Words, not a part of the text: one path may be the beginning of another.
+        if operation.method in words and operation.path in words:
+            paragraph = rest.strip().partition("\n\n")[0]
+            # A section may begin with an example or a table: the summary says more than that.
+            if paragraph and not paragraph.startswith(("```", "|")):
+                text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
+            break
+    if operation.admin:
+        text += " Needs a key with the admin role."
+    if operation.scope is not None:
+        text += f" Needs the scope `{operation.scope}`."
+    if operation.feature is not None and operation.feature.value not in text:
+        text += f" Needs the plan feature `{operation.feature.value}`."
+    return text
+
+
+def _describe(operation: Operation, description: str) -> Json:
+    """Return an operation as the document describes it."""
+    described: Json = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": description,
+        "tags": [operation.tag],
+        "parameters": [*_path_parameters(operation.path), *_parameters(operation)],
+        "responses": _responses(operation),
+        "security": [] if operation.public else [{"key": []}],
+    }
+    if operation.body is not None:
+        types = operation.media_types or (JSON,)
+        described["requestBody"] = {
+            "description": "Ids of the pieces to delete." if operation.optional_body else "See the description above.",
+            "required": not operation.optional_body,
+            "content": {name: _content(operation.body, name) for name in types},
+        }
+    return described
+
+
+def _content(name: str, media_type: str) -> Json:
+    """Return the schema and a sample of a body; lines of JSON are a text to OpenAPI 3.1."""
+    if media_type in {JSON, PROBLEM_MEDIA_TYPE}:
+        return {"schema": _reference("schemas", name), "example": SAMPLES[name]}
+    return (
+        {"schema": {"type": "string", "description": "One JSON value a line."}}
+        if "json" in media_type
+        else {
+            "schema": _reference("schemas", name),
+            "example": SAMPLES[name],
+        }
+    )
+
+
+def _path_parameters(path: str) -> list[Json]:
+    return [_path_parameter(segment[1:-1]) for segment in path.split("/") if segment.startswith("{")]
+
+
+def _path_parameter(name: str) -> Json:
+    description, example = _PATH_PARAMETERS[name]
+    longest = MAX_NAME_LENGTH if name == "source" else MAX_ID_LENGTH
+    schema: Json = {"type": "string", "minLength": 1, "maxLength": longest}
+    if name == "type":
+        schema = {"type": "string", "enum": [kind.value for kind in InteractionType]}
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": schema,
+        "example": example,
+    }
+
+
+def _parameters(operation: Operation) -> list[Json]:
+    """Return the parameters of an operation: those of its query, and the headers that follow from what it is."""
+    described = [_query_parameter(parameter) for parameter in operation.parameters]
+    if MIN_VERSION in operation.parameters:
+        described.append(
+            {
+                "name": MIN_VERSION_HEADER,
+                "in": "header",
+                "description": MIN_VERSION.description,
+                "schema": dict(MIN_VERSION.schema),
+            }
+        )
+    if _knows_audience(operation):
+        described.append(_MIN_AUDIENCE_VERSION)
+    if operation.has_etag:
+        described.append(_IF_NONE_MATCH)
+    return described
+
+
+def _query_parameter(parameter: Parameter) -> Json:
+    described: Json = {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+    }
+    if parameter.schema["type"] == "array":
+        described |= {"style": "form", "explode": True}
+    if parameter.deprecated:
+        described["deprecated"] = True
+    return described
+
+
+def _responses(operation: Operation) -> Json:
+    """Return the answers of an operation by status, its errors gathered under the status that each has."""
+    answer: Json = {
+        "description": _DESCRIPTIONS[operation.status],
+        "headers": _references(_answer_headers(operation)),
+    }
+    if operation.answer is not None:
+        types = (operation.answer_media_type, *((NDJSON,) if operation.has_lines else ()))
+        answer["content"] = {name: _content(operation.answer, name) for name in types}
+    responses: Json = {str(operation.status): answer}
+    if operation.has_etag:
+        responses["304"] = {
+            "description": "The client has the answer already.",
+            "headers": _references(_answer_headers(operation)),
+        }
+    # OpenAPI knows one answer a status: errors that share one are told apart by their codes.
+    by_status: dict[int, list[str]] = {}
+    for code in _error_codes(operation):
+        by_status.setdefault(KINDS[code].status, []).append(code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = {
+            "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
+            "headers": _references(_error_headers(status)),
+            "content": {PROBLEM_MEDIA_TYPE: _content("Problem", PROBLEM_MEDIA_TYPE)},
+        }
+    return responses
+
+
+def _answer_headers(operation: Operation) -> list[str]:
+    """Return the names of the headers that an operation's answer may have."""
+    names = ["x-request-id"]
+    if operation.has_etag:
+        names.append("ETag")
+    if operation.public:
+        return names
+    names += ["RateLimit", "RateLimit-Policy"]
+    if not operation.admin:
+        names.append("x-penchant-version")
+    if MIN_VERSION in operation.parameters:
+        names.append("x-penchant-stale")
+    if operation.method == "GET":
+        names.append("x-penchant-ignored")
+    if operation.deletes_pieces:
+        names.append("x-penchant-deleted")
+    if _knows_audience(operation):
+        names.append("x-penchant-audience-version")
+    if operation.changes_interactions:
+        names.append("x-penchant-interactions-version")
+    return names
+
+
+def _knows_audience(operation: Operation) -> bool:
+    """Return whether an operation's lists can go by what people like."""
+    return INCLUDE_SEEN in operation.parameters or BY in operation.parameters
+
+
+def _error_headers(status: int) -> list[str]:
+    names = ["x-request-id"]
+    if status == 401:
+        names.append("WWW-Authenticate")
+    if status in {429, 503}:
+        names.append("Retry-After")
+    if status == 429:
+        names += ["RateLimit", "RateLimit-Policy"]
+    return names
+
+
+def _header(name: str) -> Json:
+    kind, description = _HEADERS[name]
+    schema: Json = {"type": kind}
+    if kind == "integer":
+        schema |= {"format": "int64", "minimum": 0}
+    return {"description": description, "schema": schema}
+
+
+def _error_codes(operation: Operation) -> list[str]:
+    codes = ["malformed-path", *operation.errors]
+    if not operation.public:
+        codes += _KEY_ERRORS
+        codes += ["invalid-input", "storage-unavailable"]
+        if operation.feature is not None or any(p.name == "catalogs" for p in operation.parameters):
+            codes.append("feature-not-in-plan")
+        codes.append("origin-not-allowed")
+        codes += ["not-an-admin"] if operation.admin else ["not-a-tenant", "outside-scope"]
+        if not operation.creates_source and not operation.admin:
+            codes.append("unknown-source")
+        if MIN_VERSION in operation.parameters:
+            codes.append("not-yet-visible")
+    # Each code once, in a fixed order: generated clients must not change without need.
+    return list(dict.fromkeys(codes))
+
+
+def _references(names: Sequence[str]) -> Json:
+    return {name: _reference("headers", name) for name in names}
+
+
+def _reference(kind: str, name: str) -> Json:
+    return {"$ref": f"#/components/{kind}/{name}"}

@@ -1,0 +1,219 @@
+"""Order of checks: how a request for a path is let in, handled and answered.
+
+The order is the interface's (section 1). The application has checked path (400) and route (404); a `Resource` checks
+method 405, key 401, rate 429, plan 403, source 404, content type 415 and size 413. What remains (syntax, entries,
+shape, pieces) depends on the operation, whose handler checks it.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from starlette.responses import StreamingResponse
+
+from penchant.errors import PenchantError, RateExceeded, Unauthenticated, WrongMethod
+from penchant.model import Feature
+from penchant.service.access import Access
+from penchant.web.bodies import require_media_type
+from penchant.web.exchange import RequestExchange
+from penchant.web.operations import (
+    KEY_HEADER,
+    KEY_PARAMETER,
+    AdmittedCaller,
+    Answer,
+    Call,
+    Operation,
+    check_source,
+    signed_users,
+)
+from penchant.web.parameters import CATALOGS
+from penchant.web.raw import QueryParameters
+
+MAX_IGNORED = 20
+"""Unknown parameters that the header ``x-penchant-ignored`` names."""
+
+
+class Resource:
+    """A path with its operations by method; GET answers HEAD too."""
+
+    def __init__(self, operations: Mapping[str, Operation]) -> None:
+        for operation in operations.values():
+            if (operation.scope is None) != (operation.public or operation.admin):
+                raise TypeError(f"the operation {operation.name} needs a scope, or is open to have none")
+        self._operations = dict(operations)
+        self._template = next(iter(operations.values())).path
+        allowed = list(operations)
+        if "GET" in operations:
+            # The same handler: `_respond` leaves the body out.
+            self._operations["HEAD"] = operations["GET"]
+            allowed.insert(allowed.index("GET") + 1, "HEAD")
+        self._allow = ", ".join(allowed)
+
+    async def answer(self, exchange: RequestExchange, path: Mapping[str, str], query: QueryParameters) -> None:
+        """Answer a request whose decoded path parameters and query these are.
+
+        Raises:
+            PenchantError: it cannot be answered; nothing is sent yet.
+        """
+        exchange.template = self._template
+        operation = self._operations.get(exchange.method)
+        if operation is None:
+            raise WrongMethod(f"This address takes {self._allow}.", allow=self._allow)
+        caller = None if operation.public else await _admit(exchange, operation, path, query)
+        try:
+            media_type, body = await _read_body(exchange, operation)
+            call = Call(
+                exchange=exchange,
+                operation=operation,
+                path=path,
+                query=query,
+                caller=caller,
+                media_type=media_type,
+                body=body,
+            )
+            answer = await operation.handler(call)
+        except PenchantError:
+            if operation.finds_source and caller is not None:
+                # That there is no such source goes before what is wrong with the body.
+                await exchange.services.views.existing(caller.access.account_id, path["source"])
+            raise
+        await _respond(call, answer)
+
+
+async def _admit(
+    exchange: RequestExchange, operation: Operation, path: Mapping[str, str], query: QueryParameters
+) -> AdmittedCaller:
+    """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
+    services = exchange.services
+    access = await _authenticate(exchange, operation, path, query)
+    await _count_request(exchange, access)
+    services.access.require_origin(access, exchange.headers.get("origin"))
+    if operation.admin:
+        services.access.require_admin(access)
+        return AdmittedCaller(access=access)
+    # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
+    if operation.counted:
+        exchange.uncount = await services.usage.reserve(access)
+    services.access.require_tenant(access)
+    if operation.scope is not None:
+        services.access.require_scope(access, operation.scope)
+    for feature in _features(operation, query):
+        services.access.require(access, feature)
+    # A name that no source can have is 400 and costs no read; only then is the source looked for.
+    check_source(path["source"])
+    # No look-up here: the first kind needs no source, the second finds out by the read that it does anyway.
+    if operation.creates_source or operation.finds_source:
+        return AdmittedCaller(access=access)
+    return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
+
+
+async def _authenticate(
+    exchange: RequestExchange, operation: Operation, path: Mapping[str, str], query: QueryParameters
+) -> Access:
+    """Return who sends a request; a browser key also for which person."""
+    control = exchange.services.access
+    keys = exchange.headers.getlist(KEY_HEADER)
+    in_query = [] if keys else query.values(KEY_PARAMETER)
+    try:
+        access = await control.authenticate(keys or in_query)
+    except Unauthenticated:
+        # Only a refusal waits: a right key from the same address is answered at once.
+        await control.failed_keys.slow_down(exchange.client_address())
+        raise
+    if in_query and not access.is_browser:
+        # Addresses are logged and shown: only a key that is public anyway may be in one.
+        raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
+    if "userID" in path and operation.scope in access.scopes:
+        control.require_person(access, signed_users(exchange.headers, query), [path["userID"]])
+    return access
+
+
+async def _count_request(exchange: RequestExchange, access: Access) -> None:
+    exchange.rate = await exchange.services.access.count_request(access)
+    if exchange.rate is not None and exchange.rate.exceeded:
+        raise RateExceeded(f"The key's plan allows {exchange.rate.limit} requests a second.", retry_after_s=1)
+
+
+def _features(operation: Operation, query: QueryParameters) -> list[Feature]:
+    """Return the plan features that a request needs, its use of catalogs included."""
+    features = [] if operation.feature is None else [operation.feature]
+    if CATALOGS in operation.parameters and any(map(CATALOGS.is_named, query.names())):
+        features.append(Feature.FILTERS)
+    return features
+
+
+async def _read_body(exchange: RequestExchange, operation: Operation) -> tuple[str, bytes]:
+    """Return the media type and the body of a request; empty ones where the operation takes none."""
+    if not operation.media_types:
+        return "", b""
+    media_type = require_media_type(exchange.headers, operation.media_types)
+    return media_type, await exchange.read_body(operation.body_kind)
+
+
+async def _respond(call: Call, answer: Answer) -> None:
+    """Send an answer: in full, as a stream, without body to HEAD, or as a 304 to who has it already."""
+    exchange = call.exchange
+    is_head = exchange.method == "HEAD"
+    is_unchanged = _is_unchanged(call, answer)
+    headers = _answer_headers(call, answer)
+    # A stream that is not sent holds a read transaction; none of the ways below would end it.
+    if answer.close is not None and (is_unchanged or is_head):
+        await answer.close()
+    if is_unchanged:
+        await _send_whole(exchange, 304, headers, b"")
+        return
+    headers["content-type"] = answer.media_type
+    if isinstance(answer.body, bytes):
+        headers["content-length"] = str(len(answer.body))
+        await _send_whole(exchange, answer.status, headers, b"" if is_head else answer.body)
+        return
+    # Streamed nothing to HEAD, since a length of 0 would be a false one.
+    stream = iter(()) if is_head else answer.body
+    try:
+        # By `exchange.send`, which gives up on clients that read too slowly.
+        await StreamingResponse(stream, answer.status, headers=headers)(exchange.scope, exchange.receive, exchange.send)
+    finally:
+        # Also where the client is gone before the stream has begun, and nothing of it was made.
+        if answer.close is not None:
+            await answer.close()
+
+
+async def _send_whole(exchange: RequestExchange, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    await exchange.send({"type": "http.response.start", "status": status, "headers": raw})
+    await exchange.send({"type": "http.response.body", "body": body})
+
+
+def _is_unchanged(call: Call, answer: Answer) -> bool:
+    given = call.headers.get("if-none-match")
+    if given is None or answer.etag is None:
+        return False
+    # Weak comparison (RFC 9110, section 8.8.3.2), as If-None-Match asks for: the mark W/ makes no difference.
+    tags = {tag.strip().removeprefix("W/").strip('"') for tag in given.split(",")}
+    return given.strip() == "*" or answer.etag in tags
+
+
+def _answer_headers(call: Call, answer: Answer) -> dict[str, str]:
+    """Return the headers of an answer: what the handler said, versions, caching, and what was ignored of the query."""
+    headers = dict(answer.headers)
+    if answer.version is not None:
+        headers["x-penchant-version"] = str(answer.version)
+    if call.exchange.is_stale:
+        headers["x-penchant-stale"] = "true"
+    if call.operation.personal:
+        headers["cache-control"] = "no-store"
+    elif not call.operation.public:
+        # A browser may keep it, but asks each time; what another key gets may differ.
+        headers["cache-control"] = "private, no-cache"
+        headers["vary"] = ", ".join(["x-api-key", *answer.headers.get("vary", "").split()])
+    if answer.etag is not None:
+        headers["etag"] = f'W/"{answer.etag}"'
+    if call.operation.method == "GET" and not call.operation.public:
+        ignored = call.ignored()
+        if ignored:
+            # Names come from the query: quoted, so that none ends the header or begins another one.
+            headers["x-penchant-ignored"] = ", ".join(_header_safe(name) for name in ignored[:MAX_IGNORED])
+    return headers
+
+
+def _header_safe(name: str) -> str:
+    return quote(name[:100], safe="-_.[]")

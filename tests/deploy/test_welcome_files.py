@@ -1,0 +1,68 @@
+"""Files that forges, editors and visitors read: they name scripts that exist and the Pythons that are supported."""
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]  # has no types of its own
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted(ROOT.glob(".*/workflows/*.yml"))
+SCRIPT = re.compile(r"(?:sh|bash) ((?:scripts|\.ci)/[\w-]+)")
+READ = [
+    *WORKFLOWS,
+    ROOT / ".pre-commit-config.yaml",
+    ROOT / ".devcontainer" / "devcontainer.json",
+    ROOT / ".ci" / "run",
+    ROOT / "CONTRIBUTING.md",
+]
+
+
+def jobs_of(workflow: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(workflow.read_text())["jobs"]
+    return found
+
+
+def test_both_forges_check_the_same() -> None:
+    one, other = [json.dumps(jobs_of(file)).replace("ubuntu-latest", "docker") for file in WORKFLOWS]
+
+    assert one == other
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=str)
+def test_unit_and_full_run_on_every_python_from_the_oldest_on(workflow: Path) -> None:
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+
+    for name in ("unit", "full"):
+        versions = jobs_of(workflow)[name]["strategy"]["matrix"]["python"]
+        assert versions == ["3.11", "3.12", "3.13", "3.14"]
+        assert oldest == f">={versions[0]}"
+
+
+@pytest.mark.parametrize("file", READ, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_script_that_is_named_exists(file: Path) -> None:
+    named = SCRIPT.findall(file.read_text())
+
+    assert named
+    assert [script for script in named if not (ROOT / script).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "script", sorted(path for path in (ROOT / "scripts").iterdir() if not path.suffix), ids=lambda script: script.name
+)
+def test_scripts_are_of_the_posix_shell(script: Path) -> None:
+    assert script.read_text().startswith("#!/bin/sh\n")
+    assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ("SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "tests/README.md"))
+def test_relative_links_lead_somewhere(name: str) -> None:
+    page = ROOT / name
+
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+
+    assert [target for target in targets if not (page.parent / target).exists()] == []

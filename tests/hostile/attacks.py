@@ -1,0 +1,258 @@
+"""Attacks by one tenant, each cheap for who makes it, and what they cost the service in CPU and memory.
+
+``python -m hostile.attacks URL ATTACKER-KEY VICTIM-KEY`` (from ``tests``) measures what another tenant sees of each.
+"""
+
+import contextlib
+import functools
+import gzip
+import json
+import random
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+MIB = 1024 * 1024
+GZIPPED = {"content-type": "application/json", "content-encoding": "gzip"}
+SOURCE = "attacks"
+ATTACK_S = 12.0
+PATIENCE_S = 20.0
+"""How long another tenant waits for an answer."""
+THREADS = 4
+
+
+_of_thread = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A service under attack, and the key of who attacks."""
+
+    url: str
+    key: str
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[httpx.Client]:
+        """Give the attacker's client of this thread; to make one costs more than most attacks."""
+        client = getattr(_of_thread, "client", None)
+        if client is None or client.base_url != self.url:
+            client = httpx.Client(base_url=self.url, headers={"x-api-key": self.key}, timeout=120)
+            _of_thread.client = client
+        yield client
+
+
+def wrong_shape(size: int) -> bytes:
+    """Return the body that cost 26 seconds: an even period that looks like digits, and a number past doubles."""
+    return b"[[" + b"0," * (size // 2) + b"0]," + b"1" * 400 + b"]"
+
+
+@functools.cache
+def packed(size: int) -> bytes:
+    """Return such a body as gzip, made once, so that to attack costs nothing."""
+    return gzip.compress(wrong_shape(size))
+
+
+@functools.cache
+def empty_members(size: int) -> bytes:
+    """Return gzip members that unpack to nothing."""
+    member = gzip.compress(b"")
+    return member * (size // len(member))
+
+
+def long_piece(piece_id: str, keywords: int) -> dict[str, Any]:
+    """Return a piece with so many keywords."""
+    return {"id": piece_id, "categories": {"c": [f"keyword-{number}" for number in range(keywords)]}}
+
+
+def prepare(target: Target) -> None:
+    """Make what the attacks are made on: a source of large pieces, with some interactions."""
+    chance = random.Random(7)
+    with target.client() as client:
+        for part in range(2):
+            large = [
+                {
+                    "id": f"p{part}-{number}",
+                    "categories": {"c": [f"k{chance.randrange(80)}" for _ in range(9)]},
+                    "extras": {"text": "x" * 20_000},
+                }
+                for number in range(500)
+            ]
+            assert client.post(f"/{SOURCE}/content", json=large).status_code == 202
+        done = [
+            {"userId": f"u{number % 40}", "type": "Watch", "contentId": f"p0-{chance.randrange(500)}"}
+            for number in range(1_000)
+        ]
+        assert client.post(f"/{SOURCE}/interactions", json=done).status_code == 200
+        many = [long_piece(f"long-{number}", 10_000) for number in range(4)]
+        assert client.post(f"/{SOURCE}-long/content", json=many).status_code == 202
+
+
+def json_bomb(target: Target) -> None:
+    """Send 32 KB of gzip that are 31 MiB of JSON of a wrong shape."""
+    with target.client() as client:
+        client.post(f"/{SOURCE}/similar", content=packed(31 * MIB), headers=GZIPPED)
+
+
+def list_bomb(target: Target) -> None:
+    """Send 2 MiB of JSON of a wrong shape, which the route takes in."""
+    with target.client() as client:
+        client.put(f"/{SOURCE}/whitelist", content=packed(2 * MIB - 500), headers=GZIPPED)
+
+
+def content_bomb(target: Target) -> None:
+    """Submit what has a wrong shape to the route of the largest bodies."""
+    with target.client() as client:
+        client.post(f"/{SOURCE}/content", content=packed(31 * MIB), headers=GZIPPED)
+
+
+def gzip_members(target: Target) -> None:
+    """Send gzip members that unpack to nothing."""
+    with target.client() as client, contextlib.suppress(httpx.TransportError):
+        client.post(f"/{SOURCE}/content", content=empty_members(8 * MIB), headers=GZIPPED)
+
+
+def slow_listing(target: Target) -> None:
+    """Read a listing at some KB a second."""
+    address = urlsplit(target.url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        request = f"GET /{SOURCE}/content HTTP/1.1\r\nHost: x\r\nx-api-key: {target.key}\r\n\r\n"
+        connection.sendall(request.encode())
+        until = time.monotonic() + ATTACK_S
+        with contextlib.suppress(OSError):
+            while time.monotonic() < until and connection.recv(2048):
+                time.sleep(0.25)
+
+
+def previews(target: Target) -> None:
+    """Preview settings for twenty lists."""
+    wish = {
+        "settings": {"halfLifeDays": 3},
+        "pieces": [f"p0-{n}" for n in range(10)],
+        "users": [f"u{n}" for n in range(10)],
+    }
+    with target.client() as client:
+        client.post(f"/{SOURCE}/preview/settings", json=wish)
+
+
+def explanations(target: Target) -> None:
+    """Ask for reasons of pieces with many keywords."""
+    with target.client() as client:
+        client.get(f"/{SOURCE}-long/content/long-0/similar?explain=true")
+
+
+def metrics(target: Target) -> None:
+    """Read the metrics."""
+    with target.client() as client:
+        client.get("/-/metrics")
+
+
+def searches(target: Target) -> None:
+    """Search the documents for words that stand everywhere."""
+    with target.client() as client:
+        client.get("/-/docs/search?q=a+b+c+d+e+s+t+w+th+in+of+is+to+an+it+a+re")
+
+
+def sources(target: Target) -> None:
+    """Make sources, read them and delete them."""
+    name = f"churn-{random.randrange(10**9)}"
+    with target.client() as client:
+        client.post(f"/{name}/content", json=[long_piece("a", 3), long_piece("b", 3)])
+        client.get(f"/{name}/content/a/similar")
+        client.delete(f"/{name}?confirm={name}")
+
+
+ATTACKS: Sequence[Callable[[Target], None]] = (
+    json_bomb,
+    list_bomb,
+    content_bomb,
+    gzip_members,
+    slow_listing,
+    previews,
+    explanations,
+    metrics,
+    searches,
+    sources,
+)
+
+
+def cpu_s(process: int) -> float:
+    """Return the CPU seconds that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def resident_bytes(process: int) -> int:
+    """Return the memory of a process."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
+
+
+@contextlib.contextmanager
+def under(attack: Callable[[Target], None], target: Target) -> Iterator[None]:
+    """Repeat an attack in some threads meanwhile."""
+    stopping = threading.Event()
+
+    def repeat() -> None:
+        while not stopping.is_set():
+            with contextlib.suppress(httpx.TransportError):
+                attack(target)
+
+    threads = [threading.Thread(target=repeat, daemon=True) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join(timeout=60)
+
+
+def latencies(url: str, key: str, seconds: float) -> tuple[list[float], int]:
+    """Return how long another tenant waits for its lists, ascending, in ms, and how many were refused."""
+    found: list[float] = []
+    refused = 0
+    with httpx.Client(base_url=url, headers={"x-api-key": key}, timeout=PATIENCE_S) as client:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            for path in ("/own/content/a/similar", "/own/content/a", "/own/ids"):
+                began = time.monotonic()
+                try:
+                    refused += client.get(path).status_code != 200
+                except httpx.TimeoutException:
+                    refused += 1
+                found.append((time.monotonic() - began) * 1000)
+            time.sleep(0.005)
+    return sorted(found), refused
+
+
+def main(url: str, attacker: str, victim: str) -> None:
+    """Print a line for each attack: what another tenant waits meanwhile."""
+    target = Target(url, attacker)
+    prepare(target)
+    pieces = [long_piece(name, 5) for name in "abcdef"]
+    httpx.post(f"{url}/own/content", json=pieces, headers={"x-api-key": victim}).raise_for_status()
+    for name, attack in (("quiet", lambda _target: time.sleep(1)), *((each.__name__, each) for each in ATTACKS)):
+        with under(attack, target):
+            time.sleep(1)
+            found, refused = latencies(url, victim, ATTACK_S)
+        row = {
+            "p50": found[len(found) // 2],
+            "p99": found[len(found) * 99 // 100],
+            "refused": refused,
+            "of": len(found),
+        }
+        sys.stdout.write(f"{name} {json.dumps(row)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,158 @@
+"""Tables as people have them: their delimiters, encodings, column names, times and decimals, and rows of one id."""
+
+import zipfile
+
+import pytest
+
+from importing.conftest import Folder
+from penchant.errors import Refused
+from penchant.importing import Files, gather
+
+
+@pytest.mark.parametrize("delimiter", (",", ";", "\t", "|"))
+def test_the_delimiter_is_found_out_by_the_heading(folder: Folder, delimiter: str) -> None:
+    folder.write("a.csv", delimiter.join(("id", "title", "genres")), delimiter.join(("1", "Name", "x")))
+
+    assert folder.read("csv")[0]["label"] == "Name"
+
+
+def test_a_delimiter_that_is_not_found_out_is_asked_for(folder: Folder) -> None:
+    folder.write("a.csv", "sku#title", "1#Name")
+
+    with pytest.raises(Refused, match=r"Found are sku#title. If these are several columns, .* --delimiter"):
+        folder.read("csv")
+    assert folder.read("csv", delimiter="#")[0] == {
+        "id": "1",
+        "label": "Name",
+        "categories": {},
+        "filters": {},
+        "extras": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("encoding", "option"), (("windows-1252", "windows-1252"), ("utf-16", None), ("utf-8-sig", None))
+)
+def test_encodings_are_named_or_begin_with_their_mark(folder: Folder, encoding: str, option: str | None) -> None:
+    (folder.path / "a.csv").write_bytes("id;title\n1;Caf\xe9\n".encode(encoding))
+
+    assert folder.read("csv", encoding=option)[0]["label"] == "Café"
+
+
+@pytest.mark.parametrize("name", ("item", "item_id:token", "Handle", "SKU", "tconst", "Article", "ISBN"))
+def test_ids_are_known_by_the_names_that_people_use(folder: Folder, name: str) -> None:
+    folder.write("a.csv", f"{name},title", "7,Name")
+
+    assert folder.read("csv")[0]["id"] == "7"
+
+
+def test_people_items_and_times_are_known_by_the_names_that_people_use(folder: Folder) -> None:
+    folder.write("a.csv", "user,item,event,ts", "kim,7,view,1700000000")
+    folder.write("b.csv", "user_id:token,item_id:token,rating:float,timestamp:float", "lee,8,5,1700000000")
+
+    first, second = folder.read("csv")
+
+    assert first == {"userId": "kim", "type": "Click", "contentId": "7", "timestamp": "2023-11-14T22:13:20.000Z"}
+    assert (second["userId"], second["contentId"], second["type"]) == ("lee", "8", "RateLike")
+
+
+def test_interactions_without_a_column_of_times_are_refused_unless_they_shall_happen_now(folder: Folder) -> None:
+    folder.write("a.csv", "user,item,event,moment_of_truth", "kim,7,view,1700000000")
+
+    with pytest.raises(Refused, match=r"no column of times .* --time-column, or say with --without-times"):
+        folder.read("csv")
+    assert "timestamp" not in folder.read("csv", without_times=True)[0]
+    assert folder.read("csv", time_column="moment_of_truth")[0]["timestamp"] == "2023-11-14T22:13:20.000Z"
+
+
+def test_times_are_written_as_the_option_says(folder: Folder) -> None:
+    folder.write("a.csv", "user,item,event,time", "kim,7,view,01/11/2026 10:00", "kim,7,view,2026-11-01")
+
+    good, bad = folder.read("csv", time_format="%d/%m/%Y %H:%M")
+
+    assert good["timestamp"] == "2026-11-01T10:00:00.000Z"
+    assert bad == ("time", "Found '2026-11-01'; a time in the form %d/%m/%Y %H:%M is accepted (--time-format).")
+    assert "--time-format" in folder.read("csv")[0].detail
+
+
+def test_decimals_with_a_comma_are_numbers_where_that_is_said(folder: Folder) -> None:
+    folder.write("a.csv", "id;price;sizes", "1;1.234,50;1,2,3")
+    folder.write("b.csv", "user;item;rating;ts", "kim;1;4,5;1")
+
+    piece, rating = folder.read("csv", decimal=",")
+
+    assert piece["extras"] == {"price": 1234.5, "sizes": "1,2,3"}
+    assert rating["type"] == "RateLike"
+    assert folder.read("csv")[0]["extras"]["price"] == "1.234,50"
+    assert folder.read("csv")[1].detail == "Found '4,5', which is no number."
+
+
+def test_lists_with_commas_are_several_keywords_but_names_are_not(folder: Folder) -> None:
+    folder.write("a.csv", "id;genres;author;tags", "1;Drame, Com\xe9die;Bee, Ann;a|b,c")
+
+    (piece,) = folder.read("csv")
+
+    assert piece["categories"] == {"genre": ["Drame", "Comédie"], "author": ["Bee, Ann"], "tag": ["a", "b,c"]}
+
+
+def test_rows_of_one_id_that_stand_together_are_one_piece(folder: Folder) -> None:
+    folder.write(
+        "a.csv",
+        "book_id,title,author,price,genres",
+        "1,Tides,Ann Bee,9,sea",
+        "1,,Cee Dee,9,sea|storm",
+        "1,Other,Ann Bee,12,",
+        "2,Rope,Ann Bee,1,",
+    )
+
+    tides, rope = folder.read("csv")
+
+    assert tides == {
+        "id": "1",
+        "label": "Tides",
+        "categories": {"author": ["Ann Bee", "Cee Dee"], "genre": ["sea", "storm"]},
+        "filters": {},
+        "extras": {"price": "9"},
+    }
+    assert rope["id"] == "2"
+    lost = "another value in a further row of the same id; the first one is kept"
+    assert folder.left_out()["a.csv", "title"] == (lost, 1, 4)
+    assert folder.left_out()["a.csv", "price"] == (lost, 1, 4)
+
+
+def test_rows_of_one_id_that_stand_apart_are_told(folder: Folder) -> None:
+    folder.write("a.csv", "id,title", "1,Old", "2,Name", "1,New")
+
+    assert [piece["label"] for piece in folder.read("csv")] == ["Old", "Name", "New"]
+    assert "sort the file by id" in folder.left_out()["a.csv", "id"][0]
+    assert folder.left_out()["a.csv", "id"][1:] == (1, 4)
+
+
+def test_of_folders_and_archives_only_known_files_are_taken(folder: Folder) -> None:
+    folder.write("LICENSE.txt", "All rights are somebody's.")
+    folder.write("a.ndjson", '{"id":"a","categories":{}}')
+    with zipfile.ZipFile(folder.path / "more.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inside/b.json", '[{"id":"b","categories":{}}, {"id":"c","categories":{}}]')
+        archive.writestr("inside/README", "Nothing to read.")
+        archive.writestr("__MACOSX/inside/._b.json", "\0")
+
+    assert [piece["id"] for piece in folder.read("ndjson")] == ["a", "b", "c"]
+    assert {file for file, _ in folder.left_out()} == {"LICENSE.txt", "README"}
+    assert [file.name for file in Files(gather([folder.path / "LICENSE.txt"])).taken("ndjson")] == ["LICENSE.txt"]
+
+
+def test_folders_without_a_known_file_and_damaged_archives_are_refused(folder: Folder) -> None:
+    folder.write("LICENSE.txt", "All rights are somebody's.")
+    with pytest.raises(Refused, match=r"Found no file that ends in .ndjson, .jsonl, .json"):
+        folder.read("ndjson")
+
+    folder.write("a.zip", "PK")
+    with pytest.raises(Refused, match=r"a.zip cannot be read"):
+        folder.read("ndjson")
+
+
+def test_arrays_over_several_lines_tell_where_they_cease_to_be_json(folder: Folder) -> None:
+    folder.write("a.json", "[", '  {"id": "a", "categories": {}},', '  {"id": nothing}', "]")
+
+    with pytest.raises(Refused, match=r"a.json: The file is not JSON: .* line 3, column 1\d"):
+        folder.read("ndjson")

@@ -1,0 +1,52 @@
+"""Popularity of pieces that nobody has touched for long: exact, however old the likes are."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answers import snapshot_of
+from penchant.index import Snapshot, Tally
+from penchant.index.popularity import HALF_LIFE_DAYS, shares_of
+from penchant.model import DAY_MS, InteractionType, SourceSettings
+
+PIECES = [f"p{number}" for number in range(4)]
+LIKES = st.lists(st.tuples(st.sampled_from("uvwxyz"), st.sampled_from(PIECES), st.integers(0, 200)), min_size=1)
+TODAY = 40_000
+SETTINGS = SourceSettings(retention_days=36_500)
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return snapshot_of([{"id": piece, "categories": {"g": ["a"]}} for piece in PIECES])
+
+
+def popularity(snapshot: Snapshot, tally: Tally) -> list[float]:
+    people = tally.popularity(SETTINGS, TODAY).by_part(snapshot.parts)
+    return list(shares_of(snapshot.parts, people, 0.5)[0][0])
+
+
+@given(likes=LIKES, age=st.sampled_from([0, 200, 395, 1_000, 5_000, 20_000]), erased=st.sampled_from("uvA"))
+def test_popularity_is_the_definition_s_however_old_the_likes_are(
+    snapshot: Snapshot, likes: list[tuple[str, str, int]], age: int, erased: str
+) -> None:
+    tally = Tally.empty(0)
+    for version, (person, piece, days) in enumerate(likes):
+        moment = (TODAY - age - days) * DAY_MS
+        tally.record(person.encode() * 16, piece, InteractionType.WATCH, moment, version)
+    tally.erase(erased.encode() * 16)
+
+    latest: dict[tuple[str, str], int] = {}
+    for person, piece, days in likes:
+        if person != erased:
+            latest[person, piece] = min(days, latest.get((person, piece), days))
+    people = {
+        piece: math.fsum(
+            2.0 ** (-(age + days) / HALF_LIFE_DAYS) for (_, liked), days in latest.items() if liked == piece
+        )
+        for piece in PIECES
+    }
+    greatest = math.log1p(max(people.values()))
+    expected = [math.log1p(0.5 * people[piece]) / greatest if greatest else 0.0 for piece in PIECES]
+    assert popularity(snapshot, tally) == pytest.approx(expected, rel=1e-8, abs=1e-12)

@@ -1,0 +1,58 @@
+"""A row of the weights as a measure: weights of any sign and size, and pieces that came or went since it was made."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from answers import EVERYTHING, snapshot_of, stored
+from penchant.index import Audience, AudienceWeights, SharedLikes, nearest_by
+from penchant.index.strings import Strings
+
+UNIT = 1 << 20
+IDS = ["a", "above", "gone", "less", "q"]
+PIECES = [{"id": piece_id, "categories": {"genre": ["x"] if piece_id in "aq" else []}} for piece_id in IDS]
+
+
+@pytest.fixture
+def audience() -> Audience:
+    """What likes of ``q`` say of the others: half, more than all, a quarter, less than nothing."""
+    weights = replace(
+        AudienceWeights.none(),
+        ids=Strings.of(IDS),
+        starts=np.array([0, 0, 0, 0, 0, 4]),
+        targets=np.arange(4, dtype=np.uint32),
+        values=np.array([UNIT // 2, UNIT + 1, UNIT // 4, -5], dtype=np.int32),
+        people=np.array([7, 3, 3, 3], dtype=np.uint8),
+    )
+    return Audience(None, weights, 1)
+
+
+def test_a_weight_above_all_is_first_and_nearer_than_nothing_is(audience: Audience) -> None:
+    found = nearest_by(snapshot_of(PIECES), audience.shared_with("q").scan, EVERYTHING, 30)
+
+    assert found == [("above", 0.0), ("a", 0.5), ("gone", 0.75)]
+
+
+def test_a_mean_counts_no_weight_below_nothing_or_above_all(audience: Audience) -> None:
+    snapshot = snapshot_of(PIECES)
+    shown = replace(EVERYTHING, omitted=frozenset("q"))
+    scan = audience.shared_with("q").beside(snapshot.asked("q", None, {}).scan)
+
+    assert nearest_by(snapshot, scan, shown, 30) == [("a", 0.25), ("above", 0.5), ("gone", 0.875)]
+    assert nearest_by(snapshot, scan, shown, 1) == [("a", 0.25)]
+
+
+def test_pieces_that_came_or_went_since_are_no_trouble(audience: Audience) -> None:
+    later = {"gone": None, "new": stored({"id": "new", "categories": {"genre": ["x"]}})}
+    snapshot = snapshot_of(PIECES).apply(later)
+
+    assert nearest_by(snapshot, audience.shared_with("q").scan, EVERYTHING, 30) == [("above", 0.0), ("a", 0.5)]
+    assert nearest_by(snapshot, audience.shared_with("new").scan, EVERYTHING, 30) == []
+
+
+def test_a_row_says_nothing_of_what_it_does_not_speak_for(audience: Audience) -> None:
+    shared = audience.shared_with("q")
+
+    assert shared.likes_of("a") == SharedLikes(0.5, 7)
+    assert [shared.likes_of(each) for each in ("less", "q", "unknown")] == [None, None, None]

@@ -1,0 +1,170 @@
+"""Weights, stand-ins and figures are those of the interface's words, by numpy and compiled, bit by bit."""
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from answers import snapshot_of
+from audience_reference import Reference, grade
+from penchant.index import AudienceWeights, Segment, build_weights, engine
+from penchant.index.arrays import exact_sum
+from penchant.index.grades import latest_likes, like_matrix
+from penchant.index.ridge_exact import nearest_pieces
+from penchant.model import grade_of
+from strategies import CATALOGUES, CATEGORY_WEIGHTS
+
+KINDS = st.sampled_from(["Click", "Play", "Watch", "Purchase", "RateLike", "RateDislike"])
+EVENTS = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 10), KINDS, st.integers(0, 3)).map(
+        lambda event: {"userId": f"u{event[0]}", "piece": event[1], "type": event[2], "at": event[3]}
+    ),
+    max_size=60,
+)
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def searching(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.param == "compiled":
+        request.getfixturevalue("kernels")
+        yield
+        return
+    engine.use(None, frozenset())
+    yield
+
+
+def segment_of(pieces: list[dict[str, Any]]) -> Segment:
+    return snapshot_of(pieces).merged()
+
+
+def built(reference: Reference, pieces: list[dict[str, Any]], weights: dict[str, float]) -> AudienceWeights:
+    """Build weights from the reference's likes, handed over in an order of chance."""
+    segment = segment_of(pieces)
+    ids = list(segment.ids)
+    found = [
+        (person, ids.index(piece_id), value)
+        for person, liked in enumerate(reference.likes.values())
+        for piece_id, value in liked.items()
+    ]
+    random.Random(len(found)).shuffle(found)
+    people, rows, grades = (np.asarray([each[i] for each in found], dtype=np.int64) for i in range(3))
+    likes = like_matrix(people, rows, grades.astype(np.uint8), len(ids))
+    return build_weights(likes, segment, weights, k=reference.k)
+
+
+def shares_of(weights: AudienceWeights, own: dict[str, int]) -> dict[str, float]:
+    ids = list(weights.ids)
+    seeds = np.asarray([ids.index(each) for each in own], dtype=np.int64)
+    grades = np.asarray(list(own.values()), dtype=np.int64)
+    found = engine.shares(weights.matrix, seeds, grades, weights.source_figures.loan)
+    return dict(zip(ids, found.tolist(), strict=True))
+
+
+def interactions_in(pieces: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ids = sorted(piece["id"] for piece in pieces)
+    return [each | {"contentId": ids[each["piece"] % len(ids)]} for each in events]
+
+
+@pytest.mark.usefixtures("searching")
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(pieces=CATALOGUES, events=EVENTS, weights=CATEGORY_WEIGHTS, k=st.sampled_from([1, 2, 3, 80]))
+def test_any_history_gives_what_the_words_say(
+    pieces: list[dict[str, Any]], events: list[dict[str, Any]], weights: dict[str, float], k: int
+) -> None:
+    reference = Reference(pieces, interactions_in(pieces, events), {"categoryWeights": weights}, k=k)
+
+    found = built(reference, pieces, weights)
+
+    figures = found.source_figures
+    assert (figures.likes, figures.pieces) == (reference.figures.likes, reference.figures.pieces)
+    assert figures.evenness == float(reference.figures.evenness)
+    assert Fraction(figures.kappa, 100) == reference.figures.kappa
+    assert figures.telling == pytest.approx(float(reference.figures.telling) * 1_000_000, abs=1)
+    assert figures.loan == pytest.approx(float(reference.figures.loan))
+    for met in (0, 1, 5):
+        assert figures.content_factor(met) == pytest.approx(float(reference.figures.content_factor(met)))
+    for own in [{}, *reference.likes.values(), {reference.catalogue.ids[0]: 16}]:
+        expected = reference.shares(own)
+        shares = shares_of(found, own)
+        assert shares.keys() == expected.keys()
+        for piece_id, share in shares.items():
+            assert share == pytest.approx(float(expected[piece_id]), abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32), people=st.integers(1, 120), pieces=st.integers(1, 60), k=st.sampled_from([2, 7, 80]))
+def test_numpy_and_the_kernels_give_the_same_bits(kernels: Any, seed: int, people: int, pieces: int, k: int) -> None:
+    chance = np.random.default_rng(seed)
+    liked = chance.random((people, pieces)) < chance.random(pieces) * 0.8
+    rows, columns = np.nonzero(liked)
+    grades = chance.choice(np.asarray([1, 4, 9, 16], dtype=np.uint8), len(rows))
+    segment = segment_of(
+        [
+            {"id": f"p{i:02}", "categories": {"t": [str(x) for x in set(chance.integers(0, 9, 3).tolist())]}}
+            for i in range(pieces)
+        ]
+    )
+    likes = like_matrix(rows, columns, grades, pieces)
+    own = (np.arange(0, pieces, 2), np.full((pieces + 1) // 2, 9, dtype=np.int64))
+
+    def answers() -> list[bytes]:
+        weights = build_weights(likes, segment, {}, k=k)
+        shares = engine.shares(weights.matrix, *own, weights.source_figures.loan)
+        return [shares.tobytes(), *(array.tobytes() for array in weights.arrays().values())]
+
+    engine.use(kernels, set(engine.KINDS))
+    compiled = answers()
+    engine.use(None, frozenset())
+
+    assert compiled == answers()
+
+
+def test_blocks_of_any_size_give_the_same_bits(kernels: Any) -> None:
+    chance = np.random.default_rng(3)
+    rows, columns = np.nonzero(chance.random((80, 30)) < 0.4)
+    likes = like_matrix(rows, columns, np.full(len(rows), 9, dtype=np.uint8), 30)
+    squares = np.bincount(columns, minlength=30) * 81
+    engine.use(kernels, set(engine.KINDS))
+
+    found = [[array.tobytes() for array in engine.ridge_rows(likes, squares, 8, block)] for block in (1, 7, 30, 99)]
+
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+def test_grades_round_halves_up_and_are_at_least_one() -> None:
+    assert [grade_of(weight) for weight in (5, 4, 3, 2, 1, 0.1, 3.4)] == [16, 16, 9, 4, 1, 1, 12]
+    assert [grade_of(weight / 100) for weight in range(1, 600)] == [grade(weight / 100) for weight in range(1, 600)]
+
+
+def test_only_the_latest_likes_of_a_person_count() -> None:
+    people, pieces = np.array([0, 0, 0, 0, 1]), np.array([3, 1, 2, 0, 0])
+
+    counted = latest_likes(people, pieces, np.array([5, 7, 5, 5, 1]), 3)
+
+    assert counted.tolist() == [False, True, True, True, True]
+    assert latest_likes(people, pieces, np.zeros(5, np.int64), 4).all()
+
+
+def test_neighbours_are_told_apart_where_doubles_are_equal(kernels: Any) -> None:
+    """G_ij^2 / G_ii of two pieces that differ in the seventeenth digit."""
+    first, second = (94_906_267, 3), (94_906_266, 3)
+    squares = np.array([1, second[1], first[1]])
+    overlaps = np.array([[1, second[0], first[0]], [second[0], second[1], 1], [first[0], 1, first[1]]])
+
+    assert kernels.ridge_kernels._is_nearer(first[0], first[1], 2, second[0], second[1], 1)
+    assert not kernels.ridge_kernels._is_nearer(second[0], second[1], 1, first[0], first[1], 2)
+    assert nearest_pieces(overlaps, 0, 1).tolist() == [2]
+    assert squares.tolist() == np.diag(overlaps).tolist()
+
+
+def test_sums_pass_64_bits() -> None:
+    values = np.array([2**62, 2**62, 2**62, 1, -5])
+
+    assert exact_sum(values) == 3 * 2**62 - 4
+    assert math.log2(exact_sum(values)) > 63

@@ -1,0 +1,18 @@
+"""Kernel cache: one folder of compiled kernels for all tests of a machine, so that they are compiled once."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import penchant.index
+
+
+def _fingerprint() -> str:
+    # Numba looks only at the file of a kernel, not at those that it calls.
+    files = sorted(Path(penchant.index.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+KERNELS = Path(tempfile.gettempdir()) / f"penchant-kernels-{os.getuid()}-{_fingerprint()}"
+"""The folder; another one once any file of the index has changed."""

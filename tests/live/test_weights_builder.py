@@ -1,0 +1,142 @@
+"""The builder makes of files and feeds the weights that a worker makes by itself, bit by bit."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live.conftest import Sources
+from penchant.index import engine
+from penchant.live import likes_builder, source_weights, weights_builder
+from penchant.live.builder import builder_lock
+from penchant.live.database import AsyncStorage
+from penchant.live.index_builders import index_builders
+from penchant.live.likes_builder import LikesBuilder
+from penchant.live.likes_files import LikesFiles
+from penchant.live.segments import Segments
+from penchant.live.stored_likes import StoredLikes
+from penchant.live.views import ViewLimits, Views
+from penchant.live.weights_builder import WeightsBuilder
+from penchant.live.weights_files import StoredWeights, WeightsFiles
+from penchant.model import DAY_MS
+from penchant.storage import DeleteSource
+from penchant.telemetry import Metrics
+
+
+@pytest.fixture(autouse=True)
+def _searching(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small sources have files, and kernels are left as they were."""
+    for module in (likes_builder, source_weights, weights_builder):
+        monkeypatch.setattr(module, "SMALLEST_LIKES", 2)
+    monkeypatch.setattr(WeightsBuilder, "_prepare_kernels", lambda _: None)
+    yield
+    engine.use(None, frozenset())
+
+
+def filled(sources: Sources) -> None:
+    sources.submit(*range(1, 9))
+    for person in range(6):
+        for piece in range(1, 9):
+            if (person * piece) % 3 != 1:
+                sources.record(f"u{person}", f"p{piece}", "RateLike" if person % 2 else "Play")
+
+
+def built(sources: Sources, folder: Path) -> StoredWeights:
+    files = WeightsFiles(folder)
+    published = files.newest(sources.head())
+    assert published is not None
+    assert published.stamp.version == sources.head().interactions_version
+    stored = files.read(published)
+    assert stored is not None
+    return stored
+
+
+def alone(sources: Sources) -> StoredWeights | None:
+    """Return what a worker without a builder makes."""
+    database = AsyncStorage(sources.storage, Metrics())
+    limits = ViewLimits(min_version_timeout_s=5, stale_reads_s=60)
+    views = Views(database, Metrics(), Segments(Metrics()), limits)
+
+    async def scene() -> StoredWeights | None:
+        view = await views.view(sources.account, "s")
+        await views.audience(view, views.today(view), min_version=view.head.interactions_version)
+        cached = views._cache.find((sources.account, "s"))
+        assert cached is not None
+        return cached.weights.made
+
+    made = asyncio.run(scene())
+    database.close()
+    return made
+
+
+@pytest.mark.parametrize("start", ("sql", "likes file"))
+def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, start: str) -> None:
+    folder = sources.folder / "index"
+    filled(sources)
+    if start == "likes file":
+        LikesBuilder(sources.storage, LikesFiles(folder), Metrics()).build_due()
+    sources.record("late", "p1")
+    sources.erase("u1")
+    builder = WeightsBuilder(sources.storage, folder, Metrics())
+
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
+
+    made, theirs = alone(sources), built(sources, folder)
+    assert made is not None
+    assert {name: array.tolist() for name, array in made.arrays().items()} == {
+        name: array.tolist() for name, array in theirs.arrays().items()
+    }
+    assert theirs.origin.oldest_day * DAY_MS < sources.head().changed_at
+
+
+def test_an_erasure_is_built_at_once_and_other_changes_after_a_rest(sources: Sources) -> None:
+    filled(sources)
+    builder = WeightsBuilder(sources.storage, sources.folder / "index", Metrics())
+    builder.rest_ratio = 10**9
+    builder.build_due()
+
+    sources.record("late", "p1")
+    after_a_like = builder.build_due()
+    sources.erase("late")
+
+    assert (after_a_like, builder.build_due()) == (0, 1)
+
+
+def test_a_worker_goes_over_to_the_builder_s_files(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_weights, "LOOK_S", 0.0)
+    folder = sources.folder / "index"
+    filled(sources)
+    elected = builder_lock(sources.folder)
+    assert elected.try_win()
+    metrics, database = Metrics(), AsyncStorage(sources.storage, Metrics())
+    stored = StoredLikes(metrics, LikesFiles(folder), builder_lock(sources.folder), WeightsFiles(folder))
+    limits = ViewLimits(min_version_timeout_s=5, stale_reads_s=60)
+    views = Views(database, metrics, Segments(metrics), limits, stored_likes=stored)
+
+    async def version() -> int:
+        view = await views.view(sources.account, "s")
+        return (await views.audience(view, views.today(view))).version
+
+    before = asyncio.run(version())
+    WeightsBuilder(sources.storage, folder, Metrics()).build_due()
+
+    assert (before, asyncio.run(version())) == (0, sources.head().interactions_version)
+    assert metrics.registry.get_sample_value("penchant_weights_mapped_total") == 1
+    database.close()
+    elected.close()
+
+
+@pytest.mark.parametrize("kind", ("likes", "weights"))
+def test_nothing_is_remembered_of_a_source_that_is_gone(sources: Sources, kind: str) -> None:
+    folder = sources.folder / "index"
+    filled(sources)
+    builder = index_builders(sources.storage, folder, Metrics())[kind]
+    assert isinstance(builder, LikesBuilder | WeightsBuilder)
+    assert (builder.build_due(), builder.build_due()) == (1, 0)
+    remembered = len(builder._days)
+
+    sources.do(DeleteSource(account_id=sources.account, source="s"))
+    builder.build_due()
+
+    assert (remembered, len(builder._days), list(folder.glob("0*"))) == (1, 0, [])

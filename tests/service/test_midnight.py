@@ -1,0 +1,108 @@
+"""A request that begins before midnight, UTC, and ends after it, answers as of one of the two days."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from clocks import DAY_CLOCK, DAY_S, SetClock
+from factories import piece
+from penchant.bootstrap import open_services
+from penchant.errors import QuotaExceeded
+from penchant.live.views import View
+from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, Plan, SourceSettings
+from penchant.service import Services
+from penchant.service.access import Access
+from penchant.service.previews import Previews
+from penchant.service.recommend import Recommender
+from penchant.service.requests import PersonalRequest
+from penchant.service.usage import Usage
+from penchant.settings import CurrentSettings, NodeSettings
+from penchant.wire import PreviewWish, RecommendedPiece, decode_submission
+
+MIDNIGHT_S = DAY_CLOCK() // DAY_S * DAY_S + DAY_S
+BEFORE_S, AFTER_S = MIDNIGHT_S - 0.1, MIDNIGHT_S + 0.1
+YEAR_END = datetime(2027, 1, 1, tzinfo=UTC).timestamp()
+FORGETFUL = SourceSettings(half_life_days=1, new_piece_half_life_days=1)
+
+
+def passing(before: int) -> Callable[[], float]:
+    """Return a clock that passes midnight after it was read so many times."""
+    moments = itertools.chain(itertools.repeat(BEFORE_S, before), itertools.repeat(AFTER_S))
+    return lambda: next(moments)
+
+
+@asynccontextmanager
+async def watched(settings: NodeSettings) -> AsyncIterator[tuple[Services, View]]:
+    """Open the services, with pieces old and new that a few people have watched on different days."""
+    async with open_services(CurrentSettings(settings), clock=lambda: BEFORE_S) as services:
+        account_id = services.database.storage.accounts.ensure("one")
+        access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
+        pieces = [piece(name, *keywords) for name, keywords in (("a", "xy"), ("b", "x"), ("c", "yz"), ("d", "z"))]
+        await services.content.submit_pieces(access, "s", decode_submission(msgspec.json.encode(pieces)))
+        await services.curation.replace_settings(access, "s", FORGETFUL)
+        interactions = [
+            NewInteraction(
+                user_id=user,
+                type=InteractionType.WATCH,
+                piece_id=piece_id,
+                occurred_at=int(BEFORE_S * 1000) - days * DAY_MS,
+            )
+            for user, piece_id, days in (("u", "a", 0), ("u", "c", 3), ("v", "a", 9), ("v", "b", 1), ("w", "d", 2))
+        ]
+        await services.people.record(access, "s", interactions)
+        yield services, await services.views.view(account_id, "s")
+
+
+async def recommended(services: Services, view: View, clock: Callable[[], float]) -> list[RecommendedPiece]:
+    services.views.forget(view.head.account_id, "s")
+    recommender = Recommender(services.database, services.views, clock=clock)
+    return (await recommender.recommend(view, PersonalRequest(user_id="u", include_seen=True))).result.content
+
+
+def test_a_list_is_of_one_day(settings: NodeSettings) -> None:
+    async def scene() -> None:
+        async with watched(settings) as (services, view):
+            days = [await recommended(services, view, SetClock(at)) for at in (BEFORE_S, AFTER_S)]
+
+            spanning = [await recommended(services, view, passing(before)) for before in range(1, 4)]
+
+            assert days[0] != days[1]
+            assert all(each in days for each in spanning)
+
+    asyncio.run(scene())
+
+
+def test_a_preview_that_changes_nothing_moves_nothing_at_midnight(settings: NodeSettings) -> None:
+    async def scene() -> None:
+        async with watched(settings) as (services, view):
+            wish = PreviewWish(settings=lambda old: replace(old, retention_days=300), users=("u",))
+            for before in range(1, 6):
+                services.views.forget(view.head.account_id, "s")
+                recommender = Recommender(services.database, services.views, clock=passing(before))
+                preview = await Previews(services.database, services.views, recommender).settings(view, wish)
+                assert preview.users[0].before == preview.users[0].after
+
+    asyncio.run(scene())
+
+
+def test_who_is_refused_at_the_end_of_a_month_may_ask_again_at_once(settings: NodeSettings) -> None:
+    async def scene() -> float | None:
+        async with open_services(CurrentSettings(settings)) as services:
+            moments = iter((YEAR_END - 0.1, YEAR_END + 0.1))
+            usage = Usage(services.database, Path(settings.data), clock=lambda: next(moments))
+            plan = Plan(name="small", features=frozenset(), recommendations_per_month=0)
+            try:
+                with pytest.raises(QuotaExceeded) as refused:
+                    await usage.reserve(Access(key_id="k", account_id=7, plan=plan, admin=False))
+            finally:
+                usage.close()
+            return refused.value.retry_after_s
+
+    assert asyncio.run(scene()) == 0

@@ -1,0 +1,169 @@
+"""What stays of people who were erased and of sources that were deleted, and for how long."""
+
+import pytest
+from sqlalchemy import select, text
+
+from penchant.model import StoredInteraction
+from penchant.storage import DeleteSource, EraseUser, Erasure, InteractionChange, InteractionQuery, Storage
+from penchant.storage.hashing import user_key
+from penchant.storage.schema import counters, interactions, lists, metadata, sources
+from storage.conftest import Opening
+from storage.test_conformance import DAY_MS, cursor, done, head, submitting, watching
+
+WEEK_MS = 7 * DAY_MS
+
+
+@pytest.fixture
+def account(storage: Storage) -> int:
+    account = storage.accounts.ensure("one")
+    done(storage, submitting(account, "a"))
+    return account
+
+
+def erasing(account: int, user: str) -> EraseUser:
+    return EraseUser(account_id=account, source="s", user_id=user)
+
+
+def followed(storage: Storage, account: int, version: int) -> tuple[bool, list[InteractionChange | Erasure]]:
+    after = cursor(head(storage, account), version)
+    with storage.sources.follow_interactions(account, "s", after) as feed:
+        return feed.complete, [row for batch in feed.batches for row in batch]
+
+
+def purge_all(storage: Storage, now: int) -> None:
+    while storage.upkeep.purge(lambda _: 396, now=now):
+        pass
+
+
+def count_rows(storage: Storage) -> dict[str, int]:
+    with storage._database.reading_engine.connect() as connection:
+        found = {
+            name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in metadata.tables
+        }
+    return {name: count for name, count in found.items() if count}
+
+
+def exported(storage: Storage, account: int, user: str) -> list[StoredInteraction]:
+    query = InteractionQuery(user_id=user, since=0, limit=100)
+    return storage.people.list_interactions(head(storage, account).source_id, query)
+
+
+def test_to_erase_who_never_was_leaves_nothing(storage: Storage, account: int) -> None:
+    done(storage, watching(account, "u"))
+    before, rows = head(storage, account), count_rows(storage)
+
+    outcomes = [done(storage, erasing(account, user)) for user in ("never", "neither")]
+
+    assert [outcome.interactions_version for outcome in outcomes] == [before.interactions_version] * 2
+    assert head(storage, account) == before
+    assert count_rows(storage) == rows
+
+
+def test_to_erase_again_leaves_nothing_more(storage: Storage, account: int) -> None:
+    done(storage, watching(account, "u"))
+    first = done(storage, erasing(account, "u"))
+    rows = count_rows(storage)
+
+    assert done(storage, erasing(account, "u")) == first
+    assert count_rows(storage) == rows
+
+
+def test_the_row_of_an_erasure_does_not_show_the_hash_of_the_person(storage: Storage, account: int) -> None:
+    done(storage, watching(account, "u", "v"))
+    keys = [user_key(head(storage, account).source_id, user) for user in ("u", "v")]
+    for user in ("u", "v"):
+        done(storage, erasing(account, user))
+    with storage._database.reading_engine.connect() as connection:
+        stored = [bytes(key) for key in connection.execute(select(interactions.c.user_key)).scalars()]
+
+    complete, rows = followed(storage, account, 2)
+
+    assert not complete
+    assert rows == [Erasure(version=3, user_key=keys[0]), Erasure(version=4, user_key=keys[1])]
+    assert len(stored) == 2
+    assert not set(stored) & set(keys)
+
+
+def test_the_secret_stays_with_the_database(opening: Opening) -> None:
+    first = opening()
+    account = first.accounts.ensure("one")
+    done(first, submitting(account, "a"))
+    done(first, watching(account, "u"))
+    done(first, erasing(account, "u"))
+    before = followed(first, account, 1)
+    first.close()
+
+    again = opening()
+    assert followed(again, account, 1) == before
+    again.close()
+
+
+def test_erasures_are_purged_after_a_week_and_older_cursors_rebuild(storage: Storage, account: int) -> None:
+    done(storage, watching(account, "u", "v"))
+    erased = done(storage, erasing(account, "u"))
+    recorded = head(storage, account)
+    now = recorded.changed_at
+
+    purge_all(storage, now + WEEK_MS - DAY_MS)
+    assert len(followed(storage, account, 2)[1]) == 1
+    purge_all(storage, now + WEEK_MS + DAY_MS)
+
+    complete, rows = followed(storage, account, erased.interactions_version - 1)
+    assert complete
+    assert [type(row) for row in rows] == [InteractionChange]
+    assert followed(storage, account, erased.interactions_version) == (False, [])
+    assert storage.upkeep.check() == []
+
+
+def test_erasures_are_found_by_an_index_of_their_own(storage: Storage, account: int) -> None:
+    if not storage.quick_reads:
+        pytest.skip("PostgreSQL goes by the size of the table")
+    with storage._database.reading_engine.connect() as connection:
+        plan = connection.exec_driver_sql(
+            "EXPLAIN QUERY PLAN SELECT version FROM interactions"
+            f" WHERE source_id = {head(storage, account).source_id} AND type = 0 AND occurred_at < 5"
+        ).all()
+
+    assert "erasures_by_age" in plan[0][3]
+
+
+def test_a_deleted_source_is_purged_after_a_week_and_its_versions_never_go_back(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "b", "c"))
+    done(storage, watching(account, "u", event="e"))
+    before = head(storage, account)
+    deleted = done(storage, DeleteSource(account_id=account, source="s"))
+
+    purge_all(storage, before.changed_at + WEEK_MS - DAY_MS)
+    assert count_rows(storage)["counters"] == 2
+    purge_all(storage, before.changed_at + WEEK_MS + DAY_MS)
+    rows = count_rows(storage)
+    assert not {table.name for table in (sources, counters, lists, interactions)} & rows.keys()
+    assert rows.keys() == {"accounts", "audit"}
+
+    assert done(storage, submitting(account, "d")).version > deleted.version
+    after = head(storage, account)
+    assert after.incarnation > before.incarnation
+    with storage.sources.follow_content(account, "s", cursor(before)) as feed:
+        assert feed.complete
+        assert [row.id for batch in feed.batches for row in batch] == ["d"]
+    assert done(storage, watching(account, "u", event="e")).duplicates == 0
+    assert storage.upkeep.check() == []
+
+
+def test_a_source_that_was_made_again_is_not_purged(storage: Storage, account: int) -> None:
+    deleted = done(storage, DeleteSource(account_id=account, source="s"))
+    done(storage, submitting(account, "b"))
+    purge_all(storage, head(storage, account).changed_at + 3 * WEEK_MS)
+
+    assert head(storage, account).piece_count == 1
+    assert head(storage, account).version == deleted.version + 1
+
+
+def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(storage: Storage, account: int) -> None:
+    done(storage, watching(account, "u", event="order 4711"))
+    done(storage, watching(account, "u"))
+
+    assert [each.event_id for each in exported(storage, account, "u")] == [None, "order 4711"]
+    done(storage, erasing(account, "u"))
+    assert exported(storage, account, "u") == []
+    assert "event_ids" not in count_rows(storage)

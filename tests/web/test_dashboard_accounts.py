@@ -1,0 +1,64 @@
+"""The dashboard's pages of accounts: keys, usage and the audit log, for admins."""
+
+import re
+
+import pytest
+
+from acceptance.processes import wait_until
+from serving import Service
+from visitors import HOME, Visitor, fields_of, text_of
+
+ADMIN_PAGES = ("keys", "usage", "audit")
+
+
+@pytest.mark.usefixtures("alone")
+def test_an_admin_sees_keys_and_no_source(filled: Service) -> None:
+    visitor = Visitor(filled, filled.new_key(account="operators", admin=True))
+
+    turned = visitor.get()
+    shown = [text_of(visitor.get(page).text) for page in ADMIN_PAGES]
+
+    assert (turned.status_code, turned.headers["location"]) == (303, f"{HOME}/keys")
+    assert filled.key.split("_")[1] in shown[0]
+    assert "100,000" in shown[0]
+    assert filled.account in shown[1]
+    assert "source.create" in shown[2]
+    assert visitor.get("pieces", source="s").status_code == 403
+    assert "2020-01" in visitor.get("usage", month="2020-01").text
+    assert visitor.get("usage", month="never").status_code == 200
+
+
+@pytest.mark.parametrize("page", ADMIN_PAGES)
+def test_only_admins_see_the_pages_of_accounts(visitor: Visitor, page: str) -> None:
+    answer = visitor.get(page)
+
+    assert answer.status_code == 403
+    assert "--admin" in text_of(answer.text)
+
+
+def test_an_admin_makes_and_revokes_keys(filled: Service) -> None:
+    visitor = Visitor(filled, filled.new_key(account="operators", admin=True))
+    form = f"{HOME}/keys"
+
+    made = visitor.fill(visitor.get("keys"), form, account=filled.account, plan="basic", days="3", admin="1")
+    key = re.search(r'<code class="key">([^<]+)<', made.text)
+    assert key is not None
+    assert filled.get("/-/admin/usage", key=key[1]).status_code == 200
+    assert key[1] not in visitor.get("keys").text
+    proof = dict(fields_of(made.text, form))["proof"]
+    revoked = visitor.send(form, [("proof", proof), ("revoke", key[1].split("_")[1])])
+
+    assert "is revoked" in text_of(revoked.text)
+    wait_until(lambda: filled.get("/-/admin/usage", key=key[1]).status_code == 401)
+    assert visitor.send(form, [("proof", proof), ("revoke", "nobody")]).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "wish", ({"account": "a\x01"}, {"account": "a", "days": "soon"}, {"account": "a", "days": "0"})
+)
+def test_a_key_that_cannot_be_made_is_told(filled: Service, wish: dict[str, str]) -> None:
+    visitor = Visitor(filled, filled.new_key(account="operators", admin=True))
+
+    answer = visitor.fill(visitor.get("keys"), f"{HOME}/keys", **wish)
+
+    assert (answer.status_code, 'role="alert"' in answer.text) == (422, True)

@@ -1,0 +1,165 @@
+"""The dashboard's pages of lists, settings and health."""
+
+import re
+from typing import Any
+
+import pytest
+
+from serving import Service
+from visitors import HOME, Visitor, fields_of, text_of, words
+
+
+def whitelist(service: Service) -> Any:
+    return service.get("/s/whitelist").json()
+
+
+def test_a_list_is_ordered_shortened_and_added_to(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/whitelist", json=["a", "b", "c"])
+    for step, expected in (
+        ({"up": "1"}, ["b", "a", "c"]),
+        ({"down": "0"}, ["a", "b", "c"]),
+        ({"first": "2"}, ["c", "a", "b"]),
+        ({"remove": "1"}, ["c", "b"]),
+        ({"add": "e\n\n d \nc", "save": "1"}, ["c", "b", "e", "d"]),
+        ({"up": "0"}, ["c", "b", "e", "d"]),
+        ({"up": "99"}, ["c", "b", "e", "d"]),
+    ):
+        answer = visitor.fill(visitor.get("lists", source="s"), f"{HOME}/lists", **step)
+        assert answer.status_code == 303
+        assert whitelist(filled) == expected
+    assert "Nothing was changed" in visitor.ask("GET", answer.headers["location"]).text
+
+
+def test_a_list_is_stored_in_the_order_of_its_form(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/blacklist", json=["a", "b", "gone"])
+    page = visitor.get("lists", source="s", kind="blacklist")
+    fields = fields_of(page.text, f"{HOME}/lists")
+    ids = [field for field in fields if field[0] == "id"]
+    others = [field for field in fields if field[0] != "id"]
+
+    answer = visitor.send(f"{HOME}/lists?source=s&kind=blacklist", [*others, *reversed(ids)])
+
+    assert answer.status_code == 303
+    assert filled.get("/s/blacklist").json() == ["gone", "b", "a"]
+    assert "gone" in page.text
+    for wrong in ([*others, *ids[:-1]], [*others, *ids, ("id", "more")]):
+        assert visitor.send(f"{HOME}/lists?source=s&kind=blacklist", wrong).status_code == 409
+
+
+def test_a_list_that_somebody_else_changed_stays_theirs(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("lists", source="s")
+    filled.put("/s/whitelist", json=["b"])
+
+    answer = visitor.fill(page, f"{HOME}/lists", add="a")
+
+    assert (answer.status_code, whitelist(filled)) == (409, ["b"])
+    assert "changed by somebody else" in text_of(answer.text)
+
+
+def test_an_id_that_cannot_be_is_refused(visitor: Visitor, filled: Service) -> None:
+    answer = visitor.fill(visitor.get("lists", source="s"), f"{HOME}/lists", add="x" * 501)
+
+    assert (answer.status_code, whitelist(filled)) == (422, [])
+    assert "501 characters" in text_of(answer.text)
+
+
+def test_a_long_list_is_ordered_a_part_at_a_time(visitor: Visitor, filled: Service) -> None:
+    ids = [f"n{number:03}" for number in range(250)]
+    filled.put("/s/whitelist", json=ids)
+
+    page = visitor.get("lists", source="s", start="100")
+    answer = visitor.fill(page, f"{HOME}/lists", up="0")
+
+    assert answer.headers["location"].endswith("start=100&said=saved")
+    assert whitelist(filled) == [*ids[:99], "n100", "n099", *ids[101:]]
+    assert "start=150" in page.text
+    assert visitor.get("lists", source="s", start="9999").status_code == 200
+
+
+def test_settings_are_stored_as_the_form_has_them(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("settings", source="s")
+    before = filled.get("/s/settings").json()
+    unchanged = visitor.fill(page, f"{HOME}/settings", do="save")
+    assert (unchanged.status_code, filled.get("/s/settings").json()) == (303, before)
+
+    fields = fields_of(visitor.get("settings", source="s").text, f"{HOME}/settings")
+    place = fields.index(("category", "tag"))
+    fields[place + 1] = ("weight", "2.5")
+    given = [(name, {"halfLifeDays": "0", "interaction-Click": "-1.5"}.get(name, value)) for name, value in fields]
+    given = [field for field in given if field[0] != "excludeSeen"]
+    answer = visitor.send(f"{HOME}/settings?source=s", [*given, ("do", "save")])
+
+    stored = filled.get("/s/settings").json()
+    assert "are saved" in visitor.ask("GET", answer.headers["location"]).text
+    assert stored["categoryWeights"] == {"tag": 2.5}
+    assert (stored["halfLifeDays"], stored["excludeSeen"], stored["interactionWeights"]["Click"]) == (0, False, -1.5)
+    assert stored["blend"] == before["blend"]
+
+
+def test_settings_are_tried_on_lists_and_not_stored(visitor: Visitor, filled: Service) -> None:
+    before = filled.get("/s/settings").json()
+    filled.submit("s", {"id": "g", "categories": {"genre": ["x"], "tag": ["heavy"]}})
+    page = visitor.get("settings", source="s")
+
+    fields = fields_of(page.text, f"{HOME}/settings")
+    place = fields.index(("category", "tag"))
+    fields[place + 1] = ("weight", "0")
+    fields = [field for field in fields if field[0] not in {"pieces", "users"}]
+    fields += [("pieces", "g\na\n"), ("users", "kim"), ("do", "preview")]
+    answer = visitor.send(f"{HOME}/settings?source=s", fields)
+
+    shown = words(answer, "preview")
+    assert "Piece g" in shown
+    assert "First of all 2 1 ↑ 1 Second 3 2 ↑ 1 e 1 \u2013 gone" in shown
+    assert "Person kim" in answer.text.replace("<bdi>", "")
+    assert "<option" not in shown
+    assert filled.get("/s/settings").json() == before
+    assert dict(fields_of(answer.text, f"{HOME}/settings"))["users"] == "kim"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    (("", "Found 0 ids"), ("\n".join(f"p{n}" for n in range(11)), "Found 11 ids"), ("nobody", "/pieces/0: The source")),
+)
+def test_lists_that_cannot_be_compared_are_told(visitor: Visitor, pieces: str, told: str) -> None:
+    page = visitor.get("settings", source="s")
+
+    answer = visitor.fill(page, f"{HOME}/settings", pieces=pieces, do="preview")
+
+    assert told in text_of(answer.text)
+
+
+def test_settings_that_cannot_be_are_told_and_kept_in_the_form(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("settings", source="s")
+
+    answer = visitor.fill(page, f"{HOME}/settings", halfLifeDays="many", retentionDays="0", do="save")
+
+    assert answer.status_code == 422
+    assert "/halfLifeDays" in answer.text
+    assert "/retentionDays" in answer.text
+    assert 'value="many"' in answer.text
+    assert filled.get("/s/settings").json()["halfLifeDays"] == 90
+
+
+def test_settings_that_somebody_else_changed_stay_theirs(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("settings", source="s")
+    filled.put("/s/settings", json={"halfLifeDays": 7})
+
+    answer = visitor.fill(page, f"{HOME}/settings", do="save")
+
+    assert (answer.status_code, filled.get("/s/settings").json()["halfLifeDays"]) == (409, 7)
+
+
+def test_health_tells_what_keeps_pieces_apart(visitor: Visitor) -> None:
+    for _ in range(50):
+        page = visitor.get("health", source="s")
+        if "Look again" not in page.text:
+            break
+    shown = re.sub(r"\s+", " ", text_of(page.text))
+
+    assert "Pieces without a neighbour: 1" in shown
+    assert "Keywords written in several ways: 2" in shown
+    assert "x genre (2), X genre (1)" in shown
+    assert "Bóoks genre (1), book genre (1)" in shown
+    assert "Keywords used once: 5 of 7" in shown
+    assert "Pieces in no list of 30: 1" in shown
