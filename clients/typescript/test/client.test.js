@@ -1,0 +1,131 @@
+/** The client against a running service: PENCHANT_URL and PENCHANT_KEY name it. */
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+
+import { Client, ConnectionLost, ServiceError } from "../dist/index.js";
+
+const url = process.env.PENCHANT_URL;
+const client = new Client(url, process.env.PENCHANT_KEY);
+let number = 0;
+const newSource = () => `typescript-${process.pid}-${(number += 1)}`;
+
+const films = [
+  { id: "alien/1", label: "Alien", categories: { genre: ["horror", "space"], mood: [{ key: "dark", weight: 90 }] } },
+  { id: "gravity", categories: { genre: ["drama", "space"] }, extras: { year: 2013 } },
+  { id: "moon", categories: { people: { director: ["Jones"] }, genre: ["space"] }, filters: { catalogs: ["a,b"], region: "eu" } },
+];
+
+test("what is submitted is read back, ids with slashes and members of one's own included", async () => {
+  const source = newSource();
+  const receipt = await client.submitContent(source, films);
+
+  assert.equal(receipt.created, 3);
+  assert.deepEqual(await client.getContent(source, "alien/1"), { ...films[0], filters: {}, extras: {} });
+  assert.equal((await client.getContent(source, "moon")).filters.region, "eu");
+  assert.deepEqual((await client.listIds(source)).content, ["alien/1", "gravity", "moon"]);
+});
+
+test("lists take several values, and catalogs may hold a comma", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+
+  const others = await client.similarContent(source, "gravity", { algo: "jaccard", exclude: ["moon", "x"] });
+  const inCatalog = await client.similarContent(source, "gravity", { algo: "jaccard", catalogs: ["a,b"] });
+
+  assert.deepEqual(others.content.map((entry) => entry.id), ["alien/1"]);
+  assert.deepEqual(inCatalog.content.map((entry) => entry.id), ["moon"]);
+});
+
+test("what a person does counts in the next request", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  const stored = await client.recordInteraction(source, "kim", "RateLike", "alien/1", { eventId: "e1" });
+  const receipt = await client.recordInteractions(source, [
+    { userId: "kim", type: "RateLike", contentId: "alien/1", eventId: "e1" },
+    { userId: "lee", type: "Click", contentId: "moon" },
+  ]);
+
+  assert.equal(stored.contentId, "alien/1");
+  assert.deepEqual(receipt, { accepted: 1, duplicates: 1 });
+  assert.ok(!(await client.recommend(source, "kim")).content.some((entry) => entry.id === "alien/1"));
+  assert.equal((await client.getProfile(source, "kim"))[0].categories.genre.space > 0, true);
+  assert.equal((await client.listInteractions(source, "kim", { contentId: "alien/1" })).length, 1);
+  await client.eraseUser(source, "kim");
+  assert.deepEqual(await client.listInteractions(source, "kim"), []);
+});
+
+test("any number of pieces goes out in batches, and comes back while it arrives", async () => {
+  const source = newSource();
+  function* catalogue() {
+    for (let row = 0; row < 4_500; row += 1) yield { id: String(row).padStart(4, "0"), categories: { shelf: [`s${row % 50}`] } };
+  }
+
+  const receipt = await client.submitContent(source, catalogue());
+  const ids = [];
+  for await (const piece of client.iterateContent(source)) ids.push(piece.id);
+
+  assert.equal(receipt.accepted, 4_500);
+  assert.equal(ids.length, 4_500);
+  assert.deepEqual([ids[0], ids.at(-1)], ["0000", "4499"]);
+});
+
+test("errors tell code, place and request", async () => {
+  const source = newSource();
+  const invalid = client.submitContent(source, [{ id: "a", categories: { g: [{ key: "x", weight: true }] } }]);
+
+  await assert.rejects(invalid, (error) => {
+    assert.ok(error instanceof ServiceError);
+    assert.equal(error.status, 422);
+    assert.equal(error.problem.errors[0].pointer, "/0/categories/g/0/weight");
+    assert.ok(error.requestId);
+    return true;
+  });
+  await assert.rejects(client.getContent(source, "none"), { status: 404, code: "unknown-source" });
+});
+
+test("deleting without ids deletes nothing", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  await client.deleteContent(source, []);
+  assert.equal((await client.getSource(source)).pieces, 3);
+  await client.deleteContent(source, ["moon", "none"]);
+  assert.equal((await client.getSource(source)).pieces, 2);
+  await client.clearContent(source);
+  assert.equal((await client.getSource(source)).pieces, 0);
+  await client.deleteSource(source, { confirm: source });
+  await assert.rejects(client.getSource(source), { status: 404 });
+});
+
+test("only what cannot happen twice is sent again", async () => {
+  const counts = {};
+  const server = createServer((request, response) => {
+    counts[request.method] = (counts[request.method] ?? 0) + 1;
+    request.socket.destroy();
+  });
+  await new Promise((resume) => server.listen(0, "127.0.0.1", resume));
+  const retries = { attempts: 3, firstPauseMs: 1 };
+  const broken = new Client(`http://127.0.0.1:${server.address().port}`, "pk_a_b", { retries });
+
+  await assert.rejects(broken.getSource("s"), ConnectionLost);
+  await assert.rejects(broken.recordInteraction("s", "u", "Click", "p"), ConnectionLost);
+
+  assert.deepEqual(counts, { GET: 3, POST: 1 });
+  server.close();
+});
+
+test("a wait that the service asks for is kept, up to the longest pause", async () => {
+  let calls = 0;
+  const answer = (retryAfter) => async () => {
+    calls += 1;
+    const problem = { type: "/-/problems/rate-exceeded", title: "t", status: 429, detail: "d", code: "rate-exceeded" };
+    const headers = { "retry-after": retryAfter };
+    return calls === 1 ? new Response(JSON.stringify(problem), { status: 429, headers }) : new Response("[]");
+  };
+  const quick = new Client("http://h", "k", { fetch: answer("0"), retries: { firstPauseMs: 1 } });
+  assert.deepEqual(await quick.getList("s", "whitelist"), []);
+  calls = 0;
+  const slow = new Client("http://h", "k", { fetch: answer("86400"), retries: { firstPauseMs: 1 } });
+  await assert.rejects(slow.getList("s", "whitelist"), { status: 429, retryAfterS: 86400 });
+});

@@ -1,0 +1,90 @@
+"""The page of docs/browser.md in a real Chromium, with a browser key, from an origin of its own."""
+
+import functools
+import http.server
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.browsers import chromium
+from acceptance.servers import Server, command, free_port
+from penchant.client import sign_user
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "browser.md"
+WORKS = Path(__file__).parents[2] / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("npm") is None, reason="Node and npm are not installed"),
+]
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Iterator[str]:
+    """Where the page is served from: the folder ``page``."""
+    (tmp_path / "page").mkdir()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "page"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", free_port()), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, origin: str) -> Iterator[Server]:
+    (tmp_path / "penchant.toml").write_text(f'cors-origins = ["{origin}"]\n')
+    running = Server(tmp_path / "data", "--settings", str(tmp_path / "penchant.toml"))
+    imported = command("import", str(WORKS), "--source", "works", "--data", str(tmp_path / "data"))
+    assert imported.returncode == 0, imported.stderr
+    yield running
+    assert running.stop() == 0
+
+
+def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(
+    tmp_path: Path, built_client: Path, origin: str, server: Server
+) -> None:
+    data = ("--data", str(tmp_path / "data"))
+    key = command("keys", "create", *data, "--browser", "--origin", origin).stdout.strip()
+    secret = command("keys", "secret", *data).stdout.strip()
+    signed = sign_user("kim", secret, int(time.time()) + 600)
+    page = re.findall(r"```html\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)[0]
+    for told, real in (
+        ("http://127.0.0.1:8080", server.url),
+        ("pk_browser_key", key),
+        ("kim.1900000000.signature", signed),
+    ):
+        assert told in page
+        page = page.replace(told, real)
+    (tmp_path / "page" / "index.html").write_text(page)
+    shutil.copytree(built_client / "dist", tmp_path / "page" / "penchant")
+
+    with chromium() as browser:
+        window = browser.new_page()
+        window.goto(origin)
+        window.wait_for_selector("li:nth-child(5) a", timeout=20_000)
+        shown = window.locator("li a").all_inner_texts()
+        window.locator("li a").first.click()
+        window.wait_for_url("**/?piece=*")
+
+    similar = server.client.get("/works/content/jane-eyre/similar?take=5", headers={"x-api-key": server.key}).json()
+    assert len(shown) == 5
+    assert wait_for_click(server) == similar["content"][0]["id"]
+
+
+def wait_for_click(server: Server) -> str:
+    """Return the piece that was clicked: the browser sends it when it likes to."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        found = server.client.get("/works/users/kim/interactions", headers={"x-api-key": server.key}).json()
+        if found:
+            return str(found[0]["contentId"])
+        time.sleep(0.1)
+    raise AssertionError("no click arrived")
