@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 PIECES = 6_000
 """Enough for a segment file."""
+INTERACTIONS = 120
 
 
 @pytest.fixture
@@ -30,9 +31,11 @@ def server(tmp_path: Path) -> Iterator[Server]:
         assert running.client.post("/s/content", json=pieces[begin : begin + 2_000]).status_code == 202
     done = [
         {"userId": f"u{n % 5}", "type": kind, "contentId": f"p{n * 37 % PIECES:04}", "eventId": str(n)}
-        for n, kind in enumerate(["Watch", "RateLike", "Click", "RateDislike"] * 30)
+        for n, kind in enumerate(["Watch", "RateLike", "Click", "RateDislike"] * (INTERACTIONS // 4))
     ]
-    assert running.client.post("/s/interactions", json=done).status_code == 200
+    recorded = running.client.post("/s/interactions", json=done)
+    assert recorded.status_code == 200
+    assert recorded.headers["x-penchant-interactions-version"] == str(INTERACTIONS)
     assert running.client.put("/s/blacklist", json=["p0007", "p0100"]).status_code == 200
     assert running.client.delete("/s/content", params={"id": "p0008"}).status_code == 202
     yield running
@@ -49,7 +52,9 @@ def answers(client: httpx.Client, key: str) -> dict[str, bytes]:
         for n in range(6)
         for what in ("recommendation", "recommendation?algo=cosine", "recommendation/profile", "interactions?limit=100")
     ]
-    found = {path: client.get(path, headers={"x-api-key": key}) for path in paths}
+    # Recommendations wait until what people like counts all that the fixture has recorded.
+    headers = {"x-api-key": key, "x-penchant-min-audience-version": str(INTERACTIONS)}
+    found = {path: client.get(path, headers=headers) for path in paths}
     assert {answer.status_code for answer in found.values()} == {200}
     return {path: answer.content for path, answer in found.items()}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from faults.client import Client, Unanswered
+from faults.client import Answer, Client, Unanswered
 from faults.load import Load, Size, Target
 
 TIMES = int(os.environ.get("PENCHANT_FAULTS_TIMES", "0"))
@@ -65,27 +65,31 @@ def seconds_to_service(target: Target, since: float) -> float:
     """Return the seconds from a moment until a write and then a read of it have succeeded, through every node."""
     asking = [Client([port], target.key, timeout_s=2) for port in target.ports]
     pieces: list[dict[str, object]] = [{"id": name, "categories": {"probe": ["x"]}} for name in ("a", "b")]
+    said: object = None
     try:
         while time.monotonic() - since < RECOVERY_S:
             try:
-                if all(_is_served(client, pieces) for client in asking):
+                refusals = [refusal for client in asking if (refusal := _refusal(client, pieces)) is not None]
+                if not refusals:
                     return time.monotonic() - since
-            except Unanswered:
-                pass
+                said = refusals
+            except Unanswered as error:
+                said = error
             time.sleep(0.02)
     finally:
         for client in asking:
             client.close()
-    raise AssertionError("no full service in time")
+    raise AssertionError(f"no full service in time, but {said!r}")
 
 
-def _is_served(client: Client, pieces: list[dict[str, object]]) -> bool:
+def _refusal(client: Client, pieces: list[dict[str, object]]) -> Answer | None:
+    """Return what is answered instead of a write and then a read of it."""
     answer = client.ask("POST", f"/{PROBED}/content", pieces)
     if answer.status != 202:
-        return False
+        return answer
     version = str(answer.json()["version"])
     read = client.ask("GET", f"/{PROBED}/content/a/similar", x_penchant_min_version=version)
-    return read.status == 200 and not read.is_stale
+    return None if read.status == 200 and not read.is_stale else read
 
 
 @contextmanager

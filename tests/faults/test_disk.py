@@ -5,7 +5,7 @@ import errno
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from faults.campaign import Row, is_full, require_clean, say, times, try_fault, 
 from faults.client import Client
 from faults.load import Load, Target
 from faults.node import Node
+from immutable import set_immutable
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
@@ -137,34 +138,23 @@ def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> Non
         node.kill()
 
 
-def set_read_only(paths: Sequence[Path], *, wanted: bool) -> None:
-    """Let files that are open, and folders, take no change, not even of root's; skip where that cannot be."""
-    words = ["chattr", "+i" if wanted else "-i", *(str(path) for path in paths if path.exists())]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no chattr")
-    if done.returncode:
-        pytest.skip(f"no file can be made immutable: {done.stderr.strip()}")
-
-
 def test_a_folder_that_turns_read_only_refuses_changes_and_nothing_else(tmp_path: Path) -> None:
     node = Node(tmp_path / "data")
     row = Row(f"data folder read-only for {FULL_S:g} s")
     seen: list[tuple[list[int], float]] = []
     # What is mapped stays as it is: to write to an immutable page would end the process, unlike on such a disk.
-    kept = [node.data / "penchant.db", node.data / "penchant.db-wal", node.data]
+    kept = (node.data / "penchant.db", node.data / "penchant.db-wal", node.data)
 
     def mend() -> None:
         with pytest.raises(PermissionError):
             (node.data / "more").touch()
         seen.append(refused_and_read(load, lambda: None))
-        set_read_only(kept, wanted=False)
+        set_immutable(kept, wanted=False)
 
     try:
         with under_load(Target([node.port], node.key)) as load:
             for _ in range(times()):
-                try_fault(load, row, lambda: set_read_only(kept, wanted=True), mend)
+                try_fault(load, row, lambda: set_immutable(kept, wanted=True), mend)
             row.tell(load)
             say(f"{sum(len(each[0]) for each in seen)} submissions were refused, none was taken")
             say(f"the slowest read meanwhile took {max(each[1] for each in seen):.2f} s")
@@ -175,7 +165,7 @@ def test_a_folder_that_turns_read_only_refuses_changes_and_nothing_else(tmp_path
         assert node.stop() == 0
     finally:
         node.kill()
-        set_read_only(kept, wanted=False)
+        set_immutable(kept, wanted=False)
 
 
 def test_a_read_only_folder_is_one_clear_message(tmp_path: Path) -> None:

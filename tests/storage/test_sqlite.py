@@ -9,9 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from immutable import immutable
 from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import open_storage
+from penchant.storage.sqlite import SqliteDatabase
 
 WRITER = """
 import sys, time
@@ -109,3 +112,17 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
 def test_an_address_of_another_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="postgresql://"):
         open_storage(folder=tmp_path, database_url="mysql://x")
+
+
+def test_a_connection_opened_while_the_file_is_read_only_is_not_kept(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path)
+
+    def change() -> None:
+        with database.writing_engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE changed (number INTEGER)")
+
+    with immutable(tmp_path / "penchant.db"), pytest.raises(OperationalError, match="readonly"):
+        change()
+
+    change()
+    database.close()

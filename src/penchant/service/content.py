@@ -9,7 +9,7 @@ It is closed at its end, by its client's leaving, or by a batch that takes too l
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, Protocol, TypeVar
 
 from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
@@ -135,17 +135,16 @@ class Content:
             TooManySources, TooManyPieces: the plan's limits.
             RateExceeded: the account has made too many sources in this minute.
         """
-        await self._count_creation(access, source)
-        outcome = await self._database.change(
-            SubmitPieces(
-                account_id=access.account_id,
-                source=source,
-                actor=access.key_id,
-                pieces=submission.pieces,
-                max_sources=access.plan.sources,
-                max_pieces=access.plan.pieces_per_source,
-            )
+        command = SubmitPieces(
+            account_id=access.account_id,
+            source=source,
+            actor=access.key_id,
+            pieces=submission.pieces,
+            max_sources=access.plan.sources,
+            max_pieces=access.plan.pieces_per_source,
         )
+        with await self._creating(access, source):
+            outcome = await self._database.change(command)
         self._metrics.pieces_submitted.inc(submission.accepted)
         return Receipt(
             source=source,
@@ -157,11 +156,13 @@ class Content:
             ignored=submission.ignored,
         )
 
-    async def _count_creation(self, access: Access, source: str) -> None:
+    async def _creating(self, access: Access, source: str) -> AbstractContextManager[None]:
+        """Return what counts a source that is made, where there is none of this name yet."""
         try:
             await self._views.existing(access.account_id, source)
         except UnknownSource:
-            self._creations.count(access.account_id, self._settings.now.source_creations_per_minute)
+            return self._creations.creating(access.account_id, self._settings.now.source_creations_per_minute)
+        return nullcontext()
 
     async def delete(self, access: Access, source: str, ids: Sequence[str]) -> Outcome:
         """Delete the pieces with these ids; unknown ones are no error."""

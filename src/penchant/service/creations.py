@@ -1,7 +1,8 @@
 """Creations of sources: an account has so many a minute, since each leaves rows and memory behind for a while."""
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from penchant.errors import RateExceeded
 
@@ -16,8 +17,9 @@ class CreationRate:
         self._minute = 0
         self._counts: dict[int, int] = {}
 
-    def count(self, account_id: int, limit: int) -> None:
-        """Count a source that is about to be made; ``limit`` 0 allows any number.
+    @contextlib.contextmanager
+    def creating(self, account_id: int, limit: int) -> Iterator[None]:
+        """Count the source that the block makes, unless it fails: then nothing is left behind; ``limit`` 0 allows any.
 
         Raises:
             RateExceeded: the account has made so many in this minute.
@@ -32,5 +34,11 @@ class CreationRate:
                 f"The account has made {limit} sources in this minute, the most that it may; make more in the next.",
                 retry_after_s=MINUTE_S - passed_s,
             )
-        # Counted before it is made: a creation that a plan's limit refuses afterwards has used one up.
+        # Counted before it is made, so that requests at the same time do not all pass.
         self._counts[account_id] = count + 1
+        try:
+            yield
+        except BaseException:
+            if minute == self._minute:
+                self._counts[account_id] -= 1
+            raise

@@ -50,6 +50,7 @@ class SqliteDatabase:
         self.reading_engine = self._engine("BEGIN")
         # A plain BEGIN locks at the first write, and that fails at once if others wrote since the first read.
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
+        event.listen(self.writing_engine, "connect", _require_writable)
         self.engines = (self.reading_engine, self.writing_engine)
         # The head is read before every answer, and rows of pieces are many: both go to the driver without SQLAlchemy.
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
@@ -207,3 +208,19 @@ def configure(connection: sqlite3.Connection) -> None:
     connection.isolation_level = None
     for pragma in ("synchronous=FULL", "secure_delete=ON", "trusted_schema=OFF", f"cache_size=-{CACHE_KIB}"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _require_writable(connection: Any, _record: object) -> None:
+    """Refuse a connection that can only read: SQLite opens one where the file cannot be written at the moment.
+
+    The pool would keep it, and every change on it would fail long after the file can be written again.
+
+    Raises:
+        sqlite3.OperationalError: it can only read.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # The least that is a change; to begin a transaction is none.
+        connection.execute("PRAGMA user_version = 0")
+    finally:
+        connection.execute("ROLLBACK")
