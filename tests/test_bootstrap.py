@@ -72,7 +72,10 @@ def test_a_folder_for_metrics_that_cannot_be_made_is_a_clear_error(settings: Nod
         pass
 
 
-def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(settings: NodeSettings) -> None:
+def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(METRICS_VARIABLE)
     with closing(storage_of(settings)) as storage:
         record, _ = make_key(storage, account="one", plan="full")
         storage.keys.create(replace(record, key_id="ended", expires_at=1), actor="test")
@@ -80,3 +83,4 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(setting
 
     with TestClient(web_application(settings), headers={"x-api-key": key}) as client:
         wait_until(lambda: len(client.get("/-/admin/keys").json()["keys"]) == 2)
+        assert "penchant_rows_purged_total" in client.get("/-/metrics").text
