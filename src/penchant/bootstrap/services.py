@@ -197,7 +197,8 @@ async def _keep_house(services: Services, election: Election) -> None:
             if not election.try_win():
                 await asyncio.sleep(ELECTION_INTERVAL_S)
                 continue
-            while removed := await services.database.in_thread(purge, stored_retention_days):
+            audit_days = services.current.now.audit_retention_days
+            while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
                 services.metrics.rows_purged.inc(removed)
                 await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
         except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does
