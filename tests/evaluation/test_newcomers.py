@@ -13,7 +13,7 @@ from penchant.errors import InvalidInput
 from penchant.evaluation.contest import PENCHANT, EvaluationRequest, evaluate, known_part
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.newcomers import Beginning
+from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.index import BoolArray
@@ -37,16 +37,16 @@ def quietly(_what: str, _done: int, _total: int) -> None:
     pass
 
 
-def begun(history: SourceHistory, beginning: Beginning, kind: str = "time") -> tuple[Knowledge, BoolArray]:
+def begun(history: SourceHistory, limits: KnowledgeLimits, kind: str = "time") -> tuple[Knowledge, BoolArray]:
     rule = SplitRule(kind=kind)  # type: ignore[arg-type]
-    return known_part(history, EvaluationRequest(split=rule, beginning=beginning))
+    return known_part(history, EvaluationRequest(split=rule, limits=limits))
 
 
 @given(rows=ROWS, kind=KINDS, size=st.integers(0, 30), likes=st.integers(1, 3))
 def test_so_much_is_known_and_no_more(rows: list[tuple[str, str, str, int]], kind: str, size: int, likes: int) -> None:
     history = made(rows, PIECES)
 
-    knowledge, held_out = begun(history, Beginning(history=size, likes=likes), kind)
+    knowledge, held_out = begun(history, KnowledgeLimits(history=size, likes=likes), kind)
 
     assert knowledge.newcomers is not None
     newcomers = np.flatnonzero(knowledge.newcomers)
@@ -66,7 +66,7 @@ def test_known_are_the_first_likes_of_a_newcomer_and_the_first_interactions_of_a
     ]
     history = made(rows, PIECES)
 
-    knowledge, held_out = begun(history, Beginning(history=5, likes=2))
+    knowledge, held_out = begun(history, KnowledgeLimits(history=5, likes=2))
 
     assert knowledge.newcomers is not None
     others, own = np.flatnonzero(~knowledge.newcomers), np.flatnonzero(knowledge.newcomers)
@@ -77,14 +77,14 @@ def test_known_are_the_first_likes_of_a_newcomer_and_the_first_interactions_of_a
 
 
 def test_where_times_are_made_up_people_come_one_after_the_other(by_chance: SourceHistory) -> None:
-    knowledge, _ = begun(by_chance, Beginning(history=30), "random")
+    knowledge, _ = begun(by_chance, KnowledgeLimits(history=30), "random")
 
     # Ten known interactions of each person.
     assert np.bincount(np.bincount(knowledge.shared.people)).tolist()[1:] == [0] * 9 + [3]
 
 
 def test_newcomers_come_when_the_source_is_as_it_is(alike: SourceHistory) -> None:
-    knowledge, _ = begun(alike, Beginning(history=100, likes=3))
+    knowledge, _ = begun(alike, KnowledgeLimits(history=100, likes=3))
 
     assert knowledge.newcomers is not None
     assert knowledge.moment == knowledge.shared.times.max() < alike.events.times.max()
@@ -95,7 +95,7 @@ def test_newcomers_come_when_the_source_is_as_it_is(alike: SourceHistory) -> Non
 
 
 def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
-    knowledge, _ = begun(alike, Beginning(history=400, likes=3))
+    knowledge, _ = begun(alike, KnowledgeLimits(history=400, likes=3))
     alone = replace(knowledge, events=knowledge.shared, newcomers=None)
 
     assert (knowledge.liked_counts == alone.liked_counts).all()
@@ -112,8 +112,8 @@ def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
 @pytest.fixture(scope="module")
 def figures(alike: SourceHistory) -> dict[tuple[int, int], dict[str, float]]:
     request = EvaluationRequest(split=SplitRule(), methods=("popular", PENCHANT, "EASE", "RP3beta", "item-kNN"))
-    beginnings = [Beginning(history=size, likes=likes) for size in (0, 400) for likes in (1, 3)]
-    found = [evaluate(alike, replace(request, beginning=each), quietly) for each in beginnings]
+    cases = [KnowledgeLimits(history=size, likes=likes) for size in (0, 400) for likes in (1, 3)]
+    found = [evaluate(alike, replace(request, limits=each), quietly) for each in cases]
     return {
         (each.history or 0, each.known_likes or 0): {
             method.name: method.warm_people.ndcg10.value for method in each.methods if method.warm_people.ndcg10
@@ -133,7 +133,7 @@ def test_where_others_are_known_one_like_leads_to_what_they_like(
 
 
 def test_a_source_that_has_less_is_told(alike: SourceHistory) -> None:
-    request = EvaluationRequest(split=SplitRule(), beginning=Beginning(history=5_000), methods=("popular",))
+    request = EvaluationRequest(split=SplitRule(), limits=KnowledgeLimits(history=5_000), methods=("popular",))
 
     found = evaluate(alike, request, quietly)
 
@@ -143,14 +143,14 @@ def test_a_source_that_has_less_is_told(alike: SourceHistory) -> None:
 
 @pytest.mark.parametrize("rows", ([], [("u", "p1", "RateLike", day) for day in range(9)]))
 def test_too_few_to_ask_for_is_told(rows: Sequence[tuple[str, str, str, int]]) -> None:
-    request = EvaluationRequest(split=SplitRule(), beginning=Beginning(likes=3))
+    request = EvaluationRequest(split=SplitRule(), limits=KnowledgeLimits(likes=3))
 
     with pytest.raises(InvalidInput, match=r"has no interactions|likes and more, .* has less than two: one to ask for"):
         evaluate(made(rows, PIECES), request, quietly)
 
 
 def test_the_same_request_draws_the_same_newcomers() -> None:
-    one, other = (begun(drawn(40, 30, 10), Beginning(likes=2))[0].newcomers for _ in range(2))
+    one, other = (begun(drawn(40, 30, 10), KnowledgeLimits(likes=2))[0].newcomers for _ in range(2))
 
     assert one is not None
     assert (one == other).all()

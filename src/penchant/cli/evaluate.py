@@ -12,7 +12,7 @@ from rich.table import Table
 
 from penchant.cli.histories import history_options, kernels_for, origin_of, progress, trial_of, trial_options
 from penchant.evaluation import contest, plot, report
-from penchant.evaluation.newcomers import Beginning
+from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 
 WIDTH = 140
@@ -104,10 +104,10 @@ def evaluate(
     --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed.
     Several numbers of --history or --known are evaluated one after the other, all pairs of them.
     """
-    beginnings = _beginnings(history, known)
-    if beginnings != [None] and cold:
+    cases = _limits_of(history, known)
+    if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
-    if len(beginnings) > 1 and plot_file is not None:
+    if len(cases) > 1 and plot_file is not None:
         raise click.UsageError("--plot draws one evaluation: name one number of --history and of --known.")
     request, origin = trial_of(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
@@ -115,8 +115,8 @@ def evaluate(
     found = origin_of(**origin)
     with progress() as tell:
         read = found.read()
-        with kernels_for(read, min(people, read.person_count) * len(beginnings), found.settings):
-            evaluated = [contest.evaluate(read, replace(request, beginning=each), tell) for each in beginnings]
+        with kernels_for(read, min(people, read.person_count) * len(cases), found.settings):
+            evaluated = [contest.evaluate(read, replace(request, limits=each), tell) for each in cases]
     if plot_file is not None:
         plot_file.write_text(plot.svg(evaluated[0]), encoding="utf-8")
     as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
@@ -131,11 +131,11 @@ def evaluate(
         json_file.write_bytes(as_json)
 
 
-def _beginnings(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -> list[Beginning | None]:
-    """Return what is to be known at the beginning of each evaluation; ``None`` where that is all."""
+def _limits_of(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -> list[KnowledgeLimits | None]:
+    """Return the limits of each evaluation to what is known; ``None`` for none."""
     if history is None and known is None:
         return [None]
-    return [Beginning(history=size, likes=likes) for likes in known or (None,) for size in history or (None,)]
+    return [KnowledgeLimits(history=size, likes=likes) for likes in known or (None,) for size in history or (None,)]
 
 
 def show(evaluated: Evaluation) -> None:
@@ -183,7 +183,7 @@ def _named(evaluated: Evaluation) -> str:
 
 
 def _known(evaluated: Evaluation) -> str:
-    return Beginning(history=evaluated.history, likes=evaluated.known_likes).title
+    return KnowledgeLimits(history=evaluated.history, likes=evaluated.known_likes).title
 
 
 def _apart(method: MethodFigures) -> tuple[str, str, str, str]:

@@ -11,7 +11,7 @@ from penchant.evaluation import baselines, intervals, metrics
 from penchant.evaluation.baselines import Score, best_unseen
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
-from penchant.evaluation.newcomers import Beginning, draw_newcomers, known_at
+from penchant.evaluation.newcomers import KnowledgeLimits, draw_newcomers, known_within
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
@@ -42,11 +42,11 @@ Tell = Callable[[str, int, int], None]
 class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
 
-    With a ``beginning`` only newcomers are asked for.
+    With ``limits`` only newcomers are asked for.
     """
 
     split: SplitRule
-    beginning: Beginning | None = None
+    limits: KnowledgeLimits | None = None
     relevant: Sequence[InteractionType] = RELEVANT
     people: int = PEOPLE
     memory_bytes: int = MEMORY_BYTES
@@ -102,9 +102,9 @@ def evaluate(history: SourceHistory, request: EvaluationRequest, tell: Tell) -> 
     if not len(warm.people) and not len(cold.people):
         raise InvalidInput(nothing_to_judge(history, request))
     trial = _Trial(knowledge=knowledge, warm=warm, cold=cold, seed=request.split.seed)
-    beginning = request.beginning or Beginning()
+    limits = request.limits or KnowledgeLimits()
     notes: list[str] = []
-    if len(knowledge.shared) < (beginning.history or 0):
+    if len(knowledge.shared) < (limits.history or 0):
         notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
     found = [_judged(trial, contender, tell) for contender in _contenders(trial, request, tell, notes)]
     return Evaluation(
@@ -117,8 +117,8 @@ def evaluate(history: SourceHistory, request: EvaluationRequest, tell: Tell) -> 
         people=history.person_count,
         interactions=len(history.events),
         held_out=int(np.count_nonzero(held_out)),
-        history=beginning.history,
-        known_likes=beginning.likes,
+        history=limits.history,
+        known_likes=limits.likes,
         shared=len(knowledge.shared),
         cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
         warm_people_asked=len(warm.people),
@@ -132,12 +132,12 @@ def known_part(history: SourceHistory, request: EvaluationRequest) -> tuple[Know
     """Return what is known of a history, and which of its events methods are judged by."""
     parts = split(history.events, request.split)
     knowledge = Knowledge.of(history, parts.known, history.settings)
-    if request.beginning is None:
+    if request.limits is None:
         return knowledge, parts.held_out
     people, _ = relevant_pieces(knowledge, parts.held_out, request.relevant)
-    able = people[np.diff(knowledge.likes.starts)[people] >= max(1, request.beginning.likes or 0)]
+    able = people[np.diff(knowledge.likes.starts)[people] >= max(1, request.limits.likes or 0)]
     newcomers = draw_newcomers(able, request.people, history.person_count, request.split.seed)
-    return known_at(knowledge, parts, request.beginning, request.split, newcomers)
+    return known_within(knowledge, parts, request.limits, request.split, newcomers)
 
 
 def asked_people(
@@ -156,8 +156,8 @@ def nothing_to_judge(history: SourceHistory, request: EvaluationRequest) -> str:
     if not len(history.events):
         return f"{history.name} has no interactions; recommendations are judged by what people did."
     types = ", ".join(kind.value for kind in request.relevant)
-    if request.beginning is not None:
-        likes = max(1, request.beginning.likes or 0)
+    if request.limits is not None:
+        likes = max(1, request.limits.likes or 0)
         return (
             f"Of people with {likes:,} known likes and more, and {types} among the interactions that are held out, "
             f"{history.name} has less than two: one to ask for, and one who makes the source."

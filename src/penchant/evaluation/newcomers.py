@@ -18,7 +18,7 @@ SHARE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class KnowledgeLimits:
     """How little is known: of the source the first ``history`` interactions, of each newcomer the first ``likes``.
 
     ``None`` is all that is not held out.
@@ -44,10 +44,10 @@ def draw_newcomers(able: IntArray, most: int, person_count: int, seed: int) -> B
     return newcomers
 
 
-def known_at(
-    knowledge: Knowledge, parts: Split, beginning: Beginning, rule: SplitRule, newcomers: BoolArray
+def known_within(
+    knowledge: Knowledge, parts: Split, limits: KnowledgeLimits, rule: SplitRule, newcomers: BoolArray
 ) -> tuple[Knowledge, BoolArray]:
-    """Return what is known at a beginning, and which events of newcomers are held out.
+    """Return what is known within limits, and which events of newcomers are held out.
 
     ``knowledge`` is what ``parts`` leave. With ``likes`` all else that a newcomer did is held out. Newcomers' known
     events are moved in time, so that the latest of each is of the source's last moment: they come when it is as it is.
@@ -56,10 +56,10 @@ def known_at(
     is_own = newcomers[events.people]
     order = _order(events, rule)
     own, shared = parts.known & is_own, parts.known & ~is_own
-    if beginning.likes is not None:
-        own = _first_likes(knowledge, own, beginning.likes, order)
-    if beginning.history is not None:
-        shared = _first(events, shared, beginning.history, order, rule)
+    if limits.likes is not None:
+        own = _first_likes(knowledge, own, limits.likes, order)
+    if limits.history is not None:
+        shared = _first(events, shared, limits.history, order, rule)
     known = own | shared
     begun = replace(knowledge, events=events.take(known), newcomers=newcomers)
     return replace(begun, events=_moved(begun, is_own[known])), is_own & ~own
