@@ -23,6 +23,7 @@ from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
@@ -164,6 +165,7 @@ def wire(
         measuring=GaugeUpdater(database.storage, views, access, similar_answers, metrics),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
+        audience_health=AudienceHealth(views, clock=clock),
     )
 
 

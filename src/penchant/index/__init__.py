@@ -27,6 +27,7 @@ from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
 from penchant.index.tally import Tally
+from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 from penchant.index.weights import AudienceWeights, build_weights
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "BlendFactors",
     "BoolArray",
     "CategoryCount",
+    "CategoryTelling",
     "Filter",
     "FlatCategory",
     "FloatArray",
@@ -63,6 +65,7 @@ __all__ = [
     "Snapshot",
     "SourceFigures",
     "Tally",
+    "TellingFindings",
     "TermCount",
     "TermShare",
     "VocabularyFindings",
@@ -81,6 +84,7 @@ __all__ = [
     "scan_of",
     "similarity_shares",
     "tellable",
+    "telling_by_category",
     "terms_beginning",
     "vocabulary",
 ]
