@@ -23,6 +23,7 @@ from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
@@ -166,6 +167,7 @@ def wire(
         measuring=GaugeUpdater(database.storage, views, access, similar_answers, metrics),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
+        audience_health=AudienceHealth(views, clock=clock),
     )
 
 
@@ -199,7 +201,8 @@ async def _keep_house(services: Services, election: Election) -> None:
             if not election.try_win():
                 await asyncio.sleep(ELECTION_INTERVAL_S)
                 continue
-            while removed := await services.database.in_thread(purge, stored_retention_days):
+            audit_days = services.current.now.audit_retention_days
+            while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
                 services.metrics.rows_purged.inc(removed)
                 await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
         except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does

@@ -28,6 +28,7 @@ from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
 from penchant.index.tally import Tally
+from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 from penchant.index.weights import AudienceWeights, build_weights
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "BlendFactors",
     "BoolArray",
     "CategoryCount",
+    "CategoryTelling",
     "Filter",
     "FlatCategory",
     "FloatArray",
@@ -65,6 +67,7 @@ __all__ = [
     "Snapshot",
     "SourceFigures",
     "Tally",
+    "TellingFindings",
     "TermCount",
     "TermShare",
     "VocabularyFindings",
@@ -86,6 +89,7 @@ __all__ = [
     "shares_of",
     "similarity_shares",
     "tellable",
+    "telling_by_category",
     "terms_beginning",
     "vocabulary",
 ]

@@ -7,6 +7,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
@@ -50,6 +51,7 @@ class Services:
     measuring: GaugeUpdater
     browsing: SourceBrowser
     health: CatalogueHealth
+    audience_health: AudienceHealth
 
     @property
     def settings(self) -> NodeSettings:
