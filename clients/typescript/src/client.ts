@@ -74,6 +74,19 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
   }
 
+  popularContent(source: string, query?: Query<"popularContent">): Promise<Answer<"popularContent">> {
+    return this.#service.json("GET", path(source, "popular"), { query });
+  }
+
+  newContent(source: string, query?: Query<"newContent">): Promise<Answer<"newContent">> {
+    return this.#service.json("GET", path(source, "new"), { query });
+  }
+
+  recommendToEach(source: string, userIds: readonly string[], query?: Query<"recommendToEach">): Promise<Answer<"recommendToEach">> {
+    const body = JSON.stringify(userIds);
+    return this.#service.json("POST", path(source, "recommendations"), { query, body, repeatable: true });
+  }
+
   similarToEach(source: string, ids: readonly string[], query?: Query<"similarToEach">): Promise<Answer<"similarToEach">> {
     const body = JSON.stringify(ids);
     return this.#service.json("POST", path(source, "similar"), { query, body, repeatable: true });
