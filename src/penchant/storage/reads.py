@@ -40,7 +40,7 @@ from penchant.storage.schema import (
     pieces,
     sources,
 )
-from penchant.storage.secrets import read_secret, reveal_key
+from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 from penchant.storage.translation import driver_errors
 
 BATCH_ROWS = 1000
@@ -174,7 +174,7 @@ class SourceReader:
         )
         # What is complete begins above what is cleared: rows below may still be there.
         after = cleared_at if complete or cursor is None else cursor.version
-        secret = read_secret(self._connection)
+        secret = read_secret(self._connection, ERASURES)
         statement = (
             select(
                 interactions.c.version,
