@@ -2,13 +2,14 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.index.building import merge_segments
+from penchant.index.building import merge_segments, term_table
 from penchant.index.engine import makes_weights
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
     ScoreParts,
     TermShare,
+    TermShares,
     blended_parts,
     overlap_parts,
     similarity_shares,
@@ -26,6 +27,7 @@ from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
+from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.weights import AudienceWeights, build_weights
 
@@ -62,9 +64,11 @@ __all__ = [
     "SimilarityQuery",
     "Snapshot",
     "SourceFigures",
+    "Strings",
     "Tally",
     "TermCount",
     "TermShare",
+    "TermShares",
     "VocabularyFindings",
     "blended_parts",
     "build_weights",
@@ -81,6 +85,7 @@ __all__ = [
     "scan_of",
     "similarity_shares",
     "tellable",
+    "term_table",
     "terms_beginning",
     "vocabulary",
 ]
