@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -41,7 +42,7 @@ def new_key(data: Path, database: str | None = None, *, account: str = "default"
 
 
 class Server:
-    """``penchant serve`` on a data folder."""
+    """``penchant serve`` on a data folder; with a certificate that its settings name, over TLS."""
 
     def __init__(
         self,
@@ -50,11 +51,12 @@ class Server:
         database: str | None = None,
         kernels: Path = KERNELS,
         port: int | None = None,
+        certificate: Path | None = None,
     ) -> None:
         self.data = data
         self.database = database
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
         self._log_path = data.parent / f"server-{self.port}.log"
         self._log = self._log_path.open("wb")
@@ -64,7 +66,8 @@ class Server:
             env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(kernels)},
         )
         self.key = ""
-        self.client = httpx.Client(base_url=self.url, timeout=60)
+        trusted = ssl.create_default_context(cafile=certificate)
+        self.client = httpx.Client(base_url=self.url, timeout=60, verify=trusted)
         try:
             self.key = new_key(data, database)
             self.client.headers["x-api-key"] = self.key

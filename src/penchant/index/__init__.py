@@ -22,17 +22,20 @@ from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
-from penchant.index.popularity import PieceCounts, Popularity
+from penchant.index.plain_lists import newness_scan, popularity_scan
+from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
+from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 from penchant.index.weights import AudienceWeights, build_weights
 
 __all__ = [
     "DISTANCE_SCALE",
+    "HALF_LIFE_DAYS",
     "LEAST_PEOPLE",
     "Audience",
     "AudienceShares",
@@ -41,6 +44,7 @@ __all__ = [
     "BlendFactors",
     "BoolArray",
     "CategoryCount",
+    "CategoryTelling",
     "Filter",
     "FlatCategory",
     "FloatArray",
@@ -66,6 +70,7 @@ __all__ = [
     "SourceFigures",
     "Strings",
     "Tally",
+    "TellingFindings",
     "TermCount",
     "TermShare",
     "TermShares",
@@ -78,13 +83,17 @@ __all__ = [
     "makes_weights",
     "merge_segments",
     "nearest_by",
+    "newness_scan",
     "offer_of",
     "overlap_parts",
     "pieces_having",
+    "popularity_scan",
     "recommended",
     "scan_of",
+    "shares_of",
     "similarity_shares",
     "tellable",
+    "telling_by_category",
     "term_table",
     "terms_beginning",
     "vocabulary",
