@@ -2,7 +2,7 @@
 
 import { addReceipts, batches, type Entries } from "./batches.js";
 import { Connection, lines, path, type Options } from "./connection.js";
-import type { Answer, Body, BulkReceipt, Interaction, InteractionType, Piece, Query, Receipt, Settings } from "./types.js";
+import type { Answer, Body, BulkReceipt, Interaction, InteractionType, Piece, Query, Receipt, Settings, Versions } from "./types.js";
 
 const MAX_PIECES = 2_000;
 const MAX_INTERACTIONS = 10_000;
@@ -14,6 +14,11 @@ export class Client {
 
   constructor(address: string, key: string, options: Options = {}) {
     this.#service = new Connection(address, key, options);
+  }
+
+  /** Return the greatest versions that answers have told this client of a source; no request is sent. */
+  versions(source: string): Versions {
+    return this.#service.versions(source);
   }
 
   // Pieces
