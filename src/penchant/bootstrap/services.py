@@ -34,6 +34,7 @@ from penchant.service.health import CatalogueHealth
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
+from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
@@ -161,6 +162,7 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
+        plain_lists=PlainLists(database, views, recommender),
         administration=Administration(database, current),
         measuring=GaugeUpdater(database.storage, views, access, similar_answers, metrics),
         browsing=SourceBrowser(database, views, metrics, clock=clock),

@@ -75,6 +75,25 @@ class AudienceFollower:
             await self._weights.reach(state, min_version, deadline, again)
         return _remembered(cached, None if count is None else count.counts, state)
 
+    async def trend(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
+        """Return how many people like each piece where one counts half after so many days, 0 for always.
+
+        ``None`` while the builder has yet to make the first file of likes.
+
+        Raises:
+            UnknownSource, StorageUnavailable: as `audience`.
+        """
+        cached = self._cache.enter((view.head.account_id, view.head.name))
+        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        count = await self._counted(cached, request, is_stale=view.stale)
+        if count is None:
+            return None
+        # The tally remembers what it has counted, and is for one thread at a time.
+        async with cached.counting:
+            # A new base would be none of the count's own doing: only what counts anew may make one.
+            counting = functools.partial(count.tally.popularity, room=None, half_life_days=half_life_days)
+            return await self._database.in_thread(counting, view.settings, today)
+
     def is_followed(self, source: CachedSource) -> bool:
         """Return whether the audience of a source was asked for lately."""
         return self._monotonic() - source.weights.requested_at <= REFRESHED_S

@@ -17,6 +17,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
 from penchant.service.similar_answers import SimilarAnswers
@@ -45,6 +46,7 @@ class Services:
     similar_answers: SimilarAnswers
     explanations: Explanations
     previews: Previews
+    plain_lists: PlainLists
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser

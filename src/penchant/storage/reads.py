@@ -74,6 +74,11 @@ class SourceReader:
         self._connection = connection
         self._row = row
         self._bodies = BodyReader(connection, head.source_id, dictionaries)
+        self._streams = contextlib.ExitStack()
+
+    def close(self) -> None:
+        """End what is still being read: a stream that nobody reads to its end would outlive its connection."""
+        self._streams.close()
 
     def body(self, piece_id: str) -> bytes | None:
         """Return the body of a live piece."""
@@ -248,10 +253,8 @@ class SourceReader:
         # Its reader is often outside of what translates the errors of this transaction.
         with driver_errors():
             result = self._connection.execution_options(yield_per=rows).execute(statement)
-            try:
-                yield from result.partitions()
-            finally:
-                result.close()
+            self._streams.callback(result.close)
+            yield from result.partitions()
 
 
 def _interaction_change(row: Sequence[Any], secret: bytes) -> InteractionChange | Erasure:

@@ -14,7 +14,8 @@ from penchant.service.access import Access
 from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
-from penchant.web.parameters import MIN_VERSION, Parameter, Values, ignored_names, integer, read_parameters
+from penchant.web.parameters import MIN_VERSION
+from penchant.web.query import Parameter, Values, ignored_names, integer, read_parameters
 from penchant.web.raw import QueryParameters
 from penchant.wire import id_problem, source_problem
 

@@ -8,7 +8,7 @@ from penchant.model import Basis
 from penchant.service.recommend import PersonalResult
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
-from penchant.web.parameters import Values
+from penchant.web.query import Values
 from penchant.web.tags import body_tag
 from penchant.wire import encode
 
