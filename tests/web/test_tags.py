@@ -20,7 +20,6 @@ PATHS = (
     "/s/content/a/similar",
     "/s/content/a/why/b",
     "/s/popular",
-    "/s/new",
 )
 
 
