@@ -168,6 +168,7 @@ def wire(
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
+        tag_secret=database.storage.tag_secret(),
     )
 
 

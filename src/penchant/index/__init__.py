@@ -2,13 +2,14 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.index.building import merge_segments
+from penchant.index.building import merge_segments, term_table
 from penchant.index.engine import makes_weights
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
     ScoreParts,
     TermShare,
+    TermShares,
     blended_parts,
     overlap_parts,
     similarity_shares,
@@ -27,6 +28,7 @@ from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
+from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 from penchant.index.weights import AudienceWeights, build_weights
@@ -66,10 +68,12 @@ __all__ = [
     "SimilarityQuery",
     "Snapshot",
     "SourceFigures",
+    "Strings",
     "Tally",
     "TellingFindings",
     "TermCount",
     "TermShare",
+    "TermShares",
     "VocabularyFindings",
     "blended_parts",
     "build_weights",
@@ -90,6 +94,7 @@ __all__ = [
     "similarity_shares",
     "tellable",
     "telling_by_category",
+    "term_table",
     "terms_beginning",
     "vocabulary",
 ]

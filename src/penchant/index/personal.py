@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
-from penchant.index.building import term_key
+from penchant.index.building import term_table
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, PieceFigures, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
@@ -20,7 +21,7 @@ _ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
 """What a keyword's weight counts in a taste, by weight."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PersonVector:
     """A person's taste as the ranking takes it: values by term, ascending by term, and the norm of f x P.
 
@@ -29,6 +30,16 @@ class PersonVector:
 
     values: Mapping[Term, float]
     norm: float
+
+    @cached_property
+    def keys(self) -> Strings:
+        """The terms as they are written in the table of a segment, ascending."""
+        return term_table(self.values)
+
+    @cached_property
+    def array(self) -> FloatArray:
+        """The values in the order of ``keys``."""
+        return np.fromiter(self.values.values(), np.float64, len(self.values))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -52,15 +63,13 @@ def recommended(
 
     ``liked`` holds part a of all pieces, an array (n_pieces,) for each part of the snapshot.
     """
-    keys = Strings.of(map(term_key, person.values))
-    values = np.fromiter(person.values.values(), np.float64, len(person.values))
-    norms = (person.norm, snapshot.mean_norm(wanted.category_weights))
+    mean_norm = snapshot.mean_norm(wanted.category_weights)
     best = BestPieces(wanted.take, NOWHERE if wanted.fill else 0)
     for part, shares, alike in zip(snapshot.parts, popular.lifted, liked, strict=True):
         segment = part.segment
         figures = PieceFigures(root_norms(segment, wanted.category_weights), shares, alike)
         choice = Choice(part.allowed(wanted.shown), part.excluded(wanted.shown), wanted.take, best.limit)
-        taste = _taste(part, keys, values, norms)
+        taste = _taste(part, person, mean_norm)
         best.add(part.named(*engine.best(taste, wanted.blending, segment.postings, figures, choice)))
     return [(-key, piece_id) for key, piece_id in best.ranked()]
 
@@ -69,23 +78,21 @@ def scan_of(
     snapshot: Snapshot, person: PersonVector, popular: Popularity, liked: Sequence[FloatArray], wanted: ListSpec
 ) -> Scan:
     """Return a scan of a part by how well its pieces suit a person, by numpy."""
-    keys = Strings.of(map(term_key, person.values))
-    values = np.fromiter(person.values.values(), np.float64, len(person.values))
-    norms = (person.norm, snapshot.mean_norm(wanted.category_weights))
+    mean_norm = snapshot.mean_norm(wanted.category_weights)
     by_part = dict(zip(snapshot.parts, zip(popular.lifted, liked, strict=True), strict=True))
 
     def scan(part: Part, choice: Choice) -> Hits:
         segment = part.segment
         figures = PieceFigures(root_norms(segment, wanted.category_weights), *by_part[part])
-        return exact.best(_taste(part, keys, values, norms), wanted.blending, segment.postings, figures, choice)
+        return exact.best(_taste(part, person, mean_norm), wanted.blending, segment.postings, figures, choice)
 
     return scan
 
 
-def _taste(part: Part, keys: Strings, values: FloatArray, norms: tuple[float, float]) -> Taste:
+def _taste(part: Part, person: PersonVector, mean_norm: float) -> Taste:
     """Return a person's taste against one part; terms that this lacks add nothing to any of its pieces."""
     # Both ascend, so the terms found do too, and additions run in the same order in each segment.
-    terms = part.segment.terms.find_all(keys)
+    terms = part.segment.terms.find_all(person.keys)
     known = terms >= 0
     table = _ROOTS[:256] if part.segment.posting_weights.dtype == np.uint8 else _ROOTS
-    return Taste(terms[known], values[known], table, *norms)
+    return Taste(terms[known], person.array[known], table, person.norm, mean_norm)

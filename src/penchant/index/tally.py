@@ -106,14 +106,15 @@ class Tally:
         self._more = self._more.take(self._more.people != person)
 
     def popularity(
-        self, settings: SourceSettings, today: int, *, room: int = 1, half_life_days: int = HALF_LIFE_DAYS
+        self, settings: SourceSettings, today: int, *, room: int | None = 1, half_life_days: int = HALF_LIFE_DAYS
     ) -> PieceCounts:
         """Return how many people like each piece, untouched by what is recorded later.
 
-        There may be so many times (``room``) as many events beside the base as usual before it makes a new one. A
-        person counts half after the half-life; 0 is for ever.
+        There may be so many times (``room``) as many events beside the base as usual before it makes a new one; any
+        number where it is ``None``. A person counts half after the half-life; 0 is for ever.
         """
-        if self.is_full(room=room):
+        self._settle()
+        if room is not None and self.is_full(room=room):
             self.compacted(today - settings.retention_days)
         oldest_day = today - settings.retention_days
         size = len(self._base.ids) + len(self._pieces)

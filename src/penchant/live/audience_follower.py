@@ -90,8 +90,9 @@ class AudienceFollower:
             return None
         # The tally remembers what it has counted, and is for one thread at a time.
         async with cached.counting:
-            count_again = functools.partial(count.tally.popularity, view.settings, today, half_life_days=half_life_days)
-            return await self._database.in_thread(count_again)
+            # A new base would be none of the count's own doing: only what counts anew may make one.
+            counting = functools.partial(count.tally.popularity, room=None, half_life_days=half_life_days)
+            return await self._database.in_thread(counting, view.settings, today)
 
     def is_followed(self, source: CachedSource) -> bool:
         """Return whether the audience of a source was asked for lately."""
