@@ -20,6 +20,7 @@ from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, Float
 from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.person import InteractionArrays, PersonFigures, PlacedTaste, figures_of_person
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.popularity import PieceCounts, Popularity
 from penchant.index.segment import Segment
@@ -43,6 +44,7 @@ __all__ = [
     "FlatCategory",
     "FloatArray",
     "IntArray",
+    "InteractionArrays",
     "LikeShare",
     "Likes",
     "ListSpec",
@@ -50,8 +52,10 @@ __all__ = [
     "Merge",
     "Neighbour",
     "Part",
+    "PersonFigures",
     "PersonVector",
     "PieceCounts",
+    "PlacedTaste",
     "Popularity",
     "Reach",
     "Scan",
@@ -70,6 +74,7 @@ __all__ = [
     "build_weights",
     "categories",
     "count_ahead",
+    "figures_of_person",
     "key_of",
     "makes_weights",
     "merge_segments",
