@@ -1,10 +1,15 @@
 """What the parent of the workers prepares for them."""
 
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
-from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, shared_metrics
+from acceptance.processes import wait_until
+from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, shared_metrics, storage_of, web_application
+from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable
 from penchant.live.election import Election
 from penchant.settings import METRICS_VARIABLE, NodeSettings, metrics_folder
@@ -65,3 +70,17 @@ def test_a_folder_for_metrics_that_cannot_be_made_is_a_clear_error(settings: Nod
 
     with pytest.raises(StorageUnavailable, match="cannot be written"), shared_metrics(settings):
         pass
+
+
+def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(METRICS_VARIABLE)
+    with closing(storage_of(settings)) as storage:
+        record, _ = make_key(storage, account="one", plan="full")
+        storage.keys.create(replace(record, key_id="ended", expires_at=1), actor="test")
+        _, key = make_key(storage, account="one", plan="full", admin=True)
+
+    with TestClient(web_application(settings), headers={"x-api-key": key}) as client:
+        wait_until(lambda: len(client.get("/-/admin/keys").json()["keys"]) == 2)
+        assert "penchant_rows_purged_total" in client.get("/-/metrics").text

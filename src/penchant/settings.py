@@ -29,6 +29,7 @@ CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
 
 RELOADED = frozenset(
     {
+        "audit_retention_days",
         "body_limit_bytes",
         "interactions_limit_bytes",
         "list_limit_bytes",
@@ -135,6 +136,9 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     index_memory_bytes: Count = 0
     """What all loaded sources may take in each worker, mapped files included; those asked for least recently are let
     go. 0: half of the machine's memory, divided by the workers."""
+    audit_retention_days: Count = 396
+    """How long entries of the audit log, and keys after they were revoked or have expired, are kept and listed; 0: for
+    good."""
     kernel_folder: str | None = None
     """Folder of the compiled kernels; by default one in the data folder."""
     metrics_public: bool = True

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -34,14 +35,14 @@ def command(*words: str, timeout_s: float = 400) -> subprocess.CompletedProcess[
     )
 
 
-def new_key(data: Path, database: str | None = None, *, admin: bool = False) -> str:
+def new_key(data: Path, database: str | None = None, *, account: str = "default", admin: bool = False) -> str:
     """Make a key as the command line does, also while a server runs on the same data; it spares a process."""
     with closing(storage_of(NodeSettings(data=str(data), database=database))) as storage:
-        return make_key(storage, account="default", plan="full", admin=admin)[1]
+        return make_key(storage, account=account, plan="full", admin=admin)[1]
 
 
 class Server:
-    """``penchant serve`` on a data folder."""
+    """``penchant serve`` on a data folder; with a certificate that its settings name, over TLS."""
 
     def __init__(
         self,
@@ -50,11 +51,12 @@ class Server:
         database: str | None = None,
         kernels: Path = KERNELS,
         port: int | None = None,
+        certificate: Path | None = None,
     ) -> None:
         self.data = data
         self.database = database
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
         self._log_path = data.parent / f"server-{self.port}.log"
         self._log = self._log_path.open("wb")
@@ -64,7 +66,8 @@ class Server:
             env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(kernels)},
         )
         self.key = ""
-        self.client = httpx.Client(base_url=self.url, timeout=60)
+        trusted = ssl.create_default_context(cafile=certificate)
+        self.client = httpx.Client(base_url=self.url, timeout=60, verify=trusted)
         try:
             self.key = new_key(data, database)
             self.client.headers["x-api-key"] = self.key

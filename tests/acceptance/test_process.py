@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acceptance.servers import Server, command, free_port
+from acceptance.servers import Server, command, free_port, new_key
 
 pytestmark = pytest.mark.slow
 
@@ -164,6 +164,21 @@ def test_the_demo_loads_once_and_keeps_its_key(tmp_path: Path) -> None:
     assert "works: 365 pieces" in first.stderr
     assert second.stderr == ""
     assert (tmp_path / "data" / "demo-key.txt").stat().st_mode & 0o077 == 0
+    assert '"account":"demo"' in command("keys", "list", "--json", "--data", str(tmp_path / "data")).stdout
+
+
+def test_the_demo_stays_in_the_account_of_its_key_and_out_of_default_otherwise(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    key = new_key(data)
+    (data / "demo-key.txt").write_text(f"{key}\n")
+    before = command("demo", "--load-only", "--data", str(data))
+    (data / "demo-key.txt").unlink()
+    after = command("demo", "--load-only", "--data", str(data))
+
+    assert key in before.stdout
+    assert key not in after.stdout
+    used = [json.loads(line) for line in command("usage", "--json", "--data", str(data)).stdout.splitlines()]
+    assert {each["account"]: each["sources"] for each in used} == {"default": 2, "demo": 2}
 
 
 def test_help_names_every_command() -> None:

@@ -88,6 +88,32 @@ def test_settings_of_a_file_are_gone_by(tmp_path: Path) -> None:
     assert "1 content, 0 audience, 0 popularity" in done.stdout
 
 
+def test_several_beginnings_are_judged_one_after_the_other(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    words = [
+        "--history",
+        "200,2000",
+        "--known",
+        "1,3",
+        "--people",
+        "100",
+        "--method",
+        "popular",
+        "--method",
+        "penchant",
+    ]
+
+    done = command("evaluate", "--folder", str(FILMS), *words, "--json", str(figures))
+
+    assert done.returncode == 0, done.stderr
+    reports = json.loads(figures.read_text())
+    assert [(each["knownLikes"], each["history"], each["shared"]) for each in reports] == [
+        (likes, size, size) for likes in (1, 3) for size in (200, 2000)
+    ]
+    assert "2,000 interactions of others, 3 own likes" in done.stdout
+    assert {each["name"] for report in reports for each in report["methods"]} == {"popular", "penchant"}
+
+
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     (
@@ -100,6 +126,11 @@ def test_settings_of_a_file_are_gone_by(tmp_path: Path) -> None:
         (["--folder", "none", "--source", "s"], 2, "Name one: a source with --source"),
         (["--folder", "none", "--relevant", "Loved"], 2, "'Loved' is not one of"),
         (["--folder", "none", "--split", "half"], 2, "'half' is not one of"),
+        (["--folder", "none", "--known", "0"], 2, "'0' is no list of numbers from 1 to 1,000, such as 1,3."),
+        (["--folder", "none", "--history", "200,"], 2, "'200,' is no list of numbers from 0 to"),
+        (["--folder", "none", "--history", "9", "--cold", "0.1"], 2, "--cold goes with neither --history nor --known"),
+        (["--folder", "none", "--known", "1,3", "--plot", "x.svg"], 2, "--plot draws one evaluation"),
+        (["--folder", "watched", "--known", "3"], 1, "Of people with 3 known likes and more, and Purchase"),
     ),
 )
 def test_what_cannot_be_judged_is_told_in_a_line(tmp_path: Path, words: list[str], code: int, told: str) -> None:

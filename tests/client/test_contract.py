@@ -42,6 +42,8 @@ SAMPLES: dict[str, Any] = {
         Interaction(user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e")
     ],
     "ids": ["c"],
+    "user_ids": ["u"],
+    "half_life_days": 7,
     "other": "d",
     "piece": Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1}),
     "users": ["u"],

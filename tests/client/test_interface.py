@@ -12,7 +12,18 @@ import pytest
 from penchant.web.routes import OPERATIONS
 
 WEB = Path(__file__).parents[1] / "web"
-NAMES = ("access", "administration", "content", "explanations", "people", "previews", "reading", "similar", "why")
+NAMES = (
+    "access",
+    "administration",
+    "content",
+    "explanations",
+    "people",
+    "plain_lists",
+    "previews",
+    "reading",
+    "similar",
+    "why",
+)
 SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]
 LEAST_REQUESTS = 1_000
 LONG = pytest.mark.skipif("PENCHANT_LONG_TESTS" not in os.environ, reason="two minutes more; CI runs it by itself")

@@ -303,3 +303,19 @@ def test_a_program_goes_on_over_a_restart(tmp_path: Path) -> None:
             finally:
                 again.stop()
                 server.kill()
+
+
+def test_a_list_waits_for_what_was_just_recorded(either: Callable[..., Either], source: str) -> None:
+    client = either()
+    client.submit_content(source, [{"id": each, "categories": {"g": ["x"]}} for each in "ab"])
+    client.record_interaction(source, "u", "RateLike", "a")
+    client.record_interactions(source, [{"userId": "w", "type": "RateLike", "contentId": each} for each in "ab"])
+    recorded = client.client.interactions_versions.of(source)
+
+    client.recommend(source, "u", min_audience_version=recorded)
+
+    assert (recorded, client.client.audience_versions.of(source)) == (3, 3)
+    client.erase_user(source, "w")
+    assert client.client.interactions_versions.of(source) == 4
+    with pytest.raises(NotYetVisible):
+        either(retries=Retries(attempts=1)).recommend(source, "u", min_audience_version=1_000)

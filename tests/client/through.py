@@ -20,6 +20,7 @@ from penchant.client import AsyncClient, Client, Retries, ServiceError
 from penchant.client.content import MAX_PIECES
 from penchant.client.explanations import MAX_ASKED
 from penchant.client.people import MAX_INTERACTIONS
+from penchant.client.plain_lists import MAX_PEOPLE
 from penchant.settings import NodeSettings
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
@@ -39,6 +40,7 @@ BODIES = {
     "put_blacklist": ("ids", None),
     "record_interactions": ("interactions", MAX_INTERACTIONS),
     "similar_to_each": ("ids", MAX_ASKED),
+    "recommend_to_each": ("user_ids", MAX_PEOPLE),
 }
 """Under which name a method takes the entries of a body, and how many go in one request."""
 

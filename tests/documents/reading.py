@@ -36,13 +36,14 @@ _STATUS = "penchant-status:"
 class Reader:
     """Someone who follows a document, block by block, in a folder that holds ``penchant-data``."""
 
-    def __init__(self, folder: Path, server: Server, **variables: str) -> None:
+    def __init__(self, folder: Path, server: Server, key: str, **variables: str) -> None:
         self._folder = folder
         self._server = server
+        self._key = key
         self._variables = folder / ".variables"
         self._names: dict[str, Any] = {"__name__": "document"}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = os.environ | variables | {"PATH": path, "KEY": server.key}
+        self._environment = os.environ | variables | {"PATH": path, "KEY": key}
         self._variables.write_text("")
 
     def follow(self, blocks: Sequence[Block]) -> None:
@@ -172,7 +173,7 @@ class Reader:
     def _placed(self, text: str) -> str:
         """Return a text with the server's own address, port and key in place of the printed ones."""
         placed = text.replace(ADDRESS, self._server.url).replace("--port 8080", f"--port {self._server.port}")
-        return placed.replace("pk_your_key", self._server.key)
+        return placed.replace("pk_your_key", self._key)
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:

@@ -33,8 +33,8 @@ def likes_of(knowledge: Knowledge) -> FloatArray:
 
 def linear(knowledge: Knowledge, method: str, value: float) -> FloatArray:
     pieces = np.flatnonzero(knowledge.liked_counts)
-    gram = baselines.shared_likes(knowledge, pieces)
-    fit = baselines.by_ease if method == "EASE" else baselines.by_neighbours
+    gram = baselines.shared_likes(knowledge, pieces, by_person=method == "RP3beta")
+    fit = {"EASE": baselines.by_ease, "RP3beta": baselines.by_walks}.get(method, baselines.by_neighbours)
     return fit(knowledge, pieces, gram, value)(EVERYBODY).astype(np.float64)
 
 
@@ -60,6 +60,15 @@ def test_item_knn_adds_up_damped_cosines_of_neighbours(knowledge: Knowledge, mon
         row[row < np.sort(row)[-5]] = 0
 
     assert linear(knowledge, "item-kNN", 2.0) == pytest.approx(likes @ similar, abs=1e-5)
+
+
+def test_rp3beta_adds_up_the_chances_of_walks(knowledge: Knowledge) -> None:
+    likes = likes_of(knowledge)
+    # From a piece to one of those who like it, and on to one of the pieces that this person likes.
+    walks = (likes / likes.sum(axis=0)).T @ (likes / likes.sum(axis=1, keepdims=True)) / likes.sum(axis=0) ** 0.4
+    np.fill_diagonal(walks, 0)
+
+    assert linear(knowledge, "RP3beta", 0.4) == pytest.approx(likes @ walks, abs=1e-5)
 
 
 def test_lists_are_the_full_sort_without_what_is_seen(knowledge: Knowledge) -> None:

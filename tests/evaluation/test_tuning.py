@@ -85,6 +85,30 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
     assert found.settings.category_weights.get("theme", 1) > found.settings.category_weights.get("noise", 1)
 
 
+def test_a_source_whose_people_like_what_is_new_gets_it_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody knows what is popular; of the rest few people like what is old, and all what nobody knew before."""
+    monkeypatch.setattr(tuning, "BLENDS", ())
+    popular, rare, fresh = ([f"{letter}{number:02d}" for number in range(10)] for letter in "par")
+    random = np.random.default_rng(0)
+    rows = [("early", each, InteractionType.RATE_LIKE, 300 * DAY_MS) for each in rare[:4]]
+    for number in range(80):
+        first, then = (random.choice(half, size, replace=False) for half, size in ((fresh[:5], 2), (fresh[5:], 3)))
+        liked = [*popular, *first.tolist(), *then.tolist()]
+        rows += [
+            (f"u{number}", each, InteractionType.RATE_LIKE, (300 + day) * DAY_MS) for day, each in enumerate(liked)
+        ]
+    dates = dict.fromkeys(popular + rare, 0) | dict.fromkeys(fresh, 1_000 * DAY_MS)
+    pieces = [
+        IndexedPiece(id=each, weights={Term("genre", "x"): 1}, available_from=date) for each, date in dates.items()
+    ]
+    settings = SourceSettings(blend=Blend(content=0, audience=0, popularity=1), new_piece_half_life_days=0)
+
+    found = tuned(history_of("news", pieces, rows, settings), replace(QUICK, candidates=30))
+
+    assert found.better
+    assert found.settings.new_piece_half_life_days > 0
+
+
 def test_it_ends_in_time(misled: SourceHistory) -> None:
     clock = itertools.count(step=20.0)
 

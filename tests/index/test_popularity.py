@@ -14,6 +14,8 @@ from penchant.model import DAY_MS, InteractionType, SourceSettings
 PIECES = [f"p{number}" for number in range(4)]
 LIKES = st.lists(st.tuples(st.sampled_from("uvwxyz"), st.sampled_from(PIECES), st.integers(0, 200)), min_size=1)
 TODAY = 40_000
+ROUNDING = 6 * 2.0**-41 / math.log1p(2.0**-8)
+"""What six people, each rounded to 2^-40, make where the greatest count is 2^-8; below, the unit is finer."""
 SETTINGS = SourceSettings(retention_days=36_500)
 
 
@@ -22,14 +24,19 @@ def snapshot() -> Snapshot:
     return snapshot_of([{"id": piece, "categories": {"g": ["a"]}} for piece in PIECES])
 
 
-def popularity(snapshot: Snapshot, tally: Tally) -> list[float]:
-    people = tally.popularity(SETTINGS, TODAY).by_part(snapshot.parts)
+def popularity(snapshot: Snapshot, tally: Tally, half_life: int) -> list[float]:
+    people = tally.popularity(SETTINGS, TODAY, half_life_days=half_life).by_part(snapshot.parts)
     return list(shares_of(snapshot.parts, people, 0.5)[0][0])
 
 
-@given(likes=LIKES, age=st.sampled_from([0, 200, 395, 1_000, 5_000, 20_000]), erased=st.sampled_from("uvA"))
+@given(
+    likes=LIKES,
+    age=st.sampled_from([0, 200, 395, 1_000, 5_000, 20_000]),
+    erased=st.sampled_from("uvA"),
+    half_life=st.sampled_from([HALF_LIFE_DAYS, 7, 365, 0]),
+)
 def test_popularity_is_the_definition_s_however_old_the_likes_are(
-    snapshot: Snapshot, likes: list[tuple[str, str, int]], age: int, erased: str
+    snapshot: Snapshot, likes: list[tuple[str, str, int]], age: int, erased: str, half_life: int
 ) -> None:
     tally = Tally.empty(0)
     for version, (person, piece, days) in enumerate(likes):
@@ -43,10 +50,12 @@ def test_popularity_is_the_definition_s_however_old_the_likes_are(
             latest[person, piece] = min(days, latest.get((person, piece), days))
     people = {
         piece: math.fsum(
-            2.0 ** (-(age + days) / HALF_LIFE_DAYS) for (_, liked), days in latest.items() if liked == piece
+            2.0 ** (-(age + days) / half_life) if half_life else 1.0
+            for (_, liked), days in latest.items()
+            if liked == piece
         )
         for piece in PIECES
     }
     greatest = math.log1p(max(people.values()))
     expected = [math.log1p(0.5 * people[piece]) / greatest if greatest else 0.0 for piece in PIECES]
-    assert popularity(snapshot, tally) == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert popularity(snapshot, tally, half_life) == pytest.approx(expected, rel=1e-8, abs=ROUNDING)

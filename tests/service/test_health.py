@@ -9,10 +9,18 @@ from typing import Any
 import pytest
 
 from index.test_snapshot import snapshot_of
+from penchant.index import Tally
 from penchant.live.views import View
-from penchant.model import SourceSettings
+from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.service import health as service_health
-from penchant.service.health import KEPT_OF_ACCOUNT, MAX_KEPT, CatalogueHealth, Findings
+from penchant.service.health import (
+    KEPT_OF_ACCOUNT,
+    MAX_KEPT,
+    CatalogueHealth,
+    Findings,
+    JudgedCategories,
+    KnownLikes,
+)
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
@@ -74,6 +82,49 @@ def test_findings_are_of_the_version_asked_for(health: CatalogueHealth) -> None:
     assert second.unreached is not None
     assert (second.version, second.unreached.count) == (2, 0)
     assert not health.findings(view_of(PIECES)).done
+
+
+def likes_of(*pairs: tuple[str, str], version: int, erased_at: int = 0) -> KnownLikes:
+    """Return likes of people, given by letter and piece."""
+    tally = Tally.empty(0)
+    for number, (person, piece_id) in enumerate(pairs, start=1):
+        tally.record(person.encode().rjust(16), piece_id, InteractionType.RATE_LIKE, DAY_MS, number)
+    return KnownLikes(likes=tally.compacted(), count=len(pairs), version=version, erased_at=erased_at, oldest_day=0)
+
+
+def judged_at(health: CatalogueHealth, view: View, likes: KnownLikes, version: int) -> JudgedCategories:
+    deadline = time.monotonic() + 30
+    while (found := health.findings(view, likes).categories) is None or found.version != version:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def test_categories_are_judged_anew_once_likes_are_others(health: CatalogueHealth) -> None:
+    view = view_of(PIECES)
+    pairs = [(letter, piece) for letter in "abcdefghij" for piece in ("a", "b", "c")]
+
+    first = judged_at(health, view, likes_of(*pairs[:-4], version=26), 26)
+    # One like more changes hardly anything; four do.
+    few, more = likes_of(*pairs[:-3], version=27), likes_of(*pairs, version=30)
+
+    assert [each.name for each in first.found.categories] == ["c"]
+    assert (first.found.likes, first.count) == (26, 26)
+    assert first.serve(few)
+    assert judged_at(health, view, more, 30).found.likes == 30
+    # An erased person is in no figure, however few likes there were.
+    assert judged_at(health, view, likes_of(*pairs[1:], version=31, erased_at=31), 31).found.likes == 29
+    assert done(health, view).unreached is not None
+
+
+def test_categories_of_a_very_large_source_are_not_judged(
+    health: CatalogueHealth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_health, "MAX_JUDGED_PIECES", 2)
+    view = view_of(PIECES)
+    health.findings(view, likes_of(("a", "a"), ("a", "b"), version=2))
+
+    assert done(health, view).categories is None
 
 
 def test_what_was_found_is_kept_for_the_latest_sources(health: CatalogueHealth) -> None:

@@ -1,10 +1,12 @@
 """What stays of people who were erased and of sources that were deleted, and for how long."""
 
+import time
+
 import pytest
 from sqlalchemy import select, text
 
 from penchant.model import StoredInteraction
-from penchant.storage import DeleteSource, EraseUser, Erasure, InteractionChange, InteractionQuery, Storage
+from penchant.storage import DeleteSource, EraseUser, Erasure, InteractionChange, InteractionQuery, KeyRecord, Storage
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
 from storage.conftest import Opening
@@ -30,9 +32,23 @@ def followed(storage: Storage, account: int, version: int) -> tuple[bool, list[I
         return feed.complete, [row for batch in feed.batches for row in batch]
 
 
-def purge_all(storage: Storage, now: int) -> None:
-    while storage.upkeep.purge(lambda _: 396, now=now):
+def purge_all(storage: Storage, now: int, *, audit_days: int = 0, chunk: int = 1_000) -> None:
+    while storage.upkeep.purge(lambda _: 396, audit_days=audit_days, now=now, chunk=chunk):
         pass
+
+
+def create_key(storage: Storage, account: int, key_id: str, *, expires_at: int | None = None) -> None:
+    record = KeyRecord(
+        key_id=key_id,
+        account_id=account,
+        account="one",
+        plan="full",
+        admin=False,
+        secret_hash=b"h",
+        created_at=1,
+        expires_at=expires_at,
+    )
+    storage.keys.create(record, actor="test")
 
 
 def count_rows(storage: Storage) -> dict[str, int]:
@@ -167,3 +183,48 @@ def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(storage: S
     done(storage, erasing(account, "u"))
     assert exported(storage, account, "u") == []
     assert "event_ids" not in count_rows(storage)
+
+
+def test_the_audit_log_is_kept_for_its_days_and_the_older_entries_go_first(storage: Storage, account: int) -> None:
+    for key_id in ("a", "b", "c"):
+        create_key(storage, account, key_id)
+    now = int(time.time() * 1000)
+    subjects = ["c", "b", "a", "s"]
+
+    purge_all(storage, now + 9 * DAY_MS, audit_days=10)
+    assert [entry.subject for entry in storage.accounts.list_audit()] == subjects
+    purge_all(storage, now + 1_000 * DAY_MS)
+    assert [entry.subject for entry in storage.accounts.list_audit()] == subjects
+    assert storage.upkeep.purge(lambda _: 396, audit_days=10, now=now + 11 * DAY_MS, chunk=3) == 3
+    assert [entry.subject for entry in storage.accounts.list_audit()] == ["c"]
+    purge_all(storage, now + 11 * DAY_MS, audit_days=10)
+    assert storage.accounts.list_audit() == []
+
+
+def test_keys_that_have_ended_stay_listed_as_long_as_the_audit_log(storage: Storage, account: int) -> None:
+    now = int(time.time() * 1000)
+    create_key(storage, account, "active")
+    create_key(storage, account, "expires later", expires_at=now + 20 * DAY_MS)
+    for key_id in ("expired", "revoked", "expired, then revoked"):
+        create_key(storage, account, key_id, expires_at=now - 30 * DAY_MS if "expired" in key_id else None)
+    for key_id in ("revoked", "expired, then revoked"):
+        storage.keys.revoke(key_id, actor="test")
+
+    def listed(day: int, audit_days: int) -> set[str]:
+        purge_all(storage, now + day * DAY_MS, audit_days=audit_days, chunk=1)
+        return {key.key_id for key in storage.keys.list_all()}
+
+    assert len(listed(1_000, audit_days=0)) == 5
+    assert listed(0, audit_days=10) == {"active", "expires later", "revoked", "expired, then revoked"}
+    assert listed(11, audit_days=10) == {"active", "expires later"}
+    assert listed(29, audit_days=10) == {"active", "expires later"}
+    assert listed(31, audit_days=10) == {"active"}
+
+
+def test_ended_sessions_go_when_they_would_have_ended_anyway(storage: Storage) -> None:
+    storage.keys.end_session("first", 1_000)
+    storage.keys.end_session("second", 2_000)
+
+    purge_all(storage, 1_500)
+
+    assert [storage.keys.is_session_ended(each) for each in ("first", "second")] == [False, True]

@@ -2,19 +2,25 @@
 
 import gzip
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import inspect, text
 from starlette.testclient import TestClient
 
 from databases import new_database
-from penchant.bootstrap import web_application
+from penchant.bootstrap import storage_of, web_application
 from penchant.cli import commands
+from penchant.model import DAY_MS
 from penchant.settings import NodeSettings
-from penchant.storage import restore
+from penchant.storage import Storage, restore
+from penchant.storage.schema import metadata
 
 KEPT = Path(__file__).parent / "of_0_1_0"
 FACTS = json.loads((KEPT / "facts.json").read_text())
@@ -57,6 +63,27 @@ def client(old: NodeSettings) -> Iterator[TestClient]:
 def options_of(settings: NodeSettings) -> list[str]:
     database = [] if settings.database is None else ["--database", settings.database]
     return ["--data", settings.data, *database]
+
+
+def schema_of(storage: Storage) -> dict[str, Any]:
+    """Return the columns, keys and indexes of every table; in no order, and without defaults."""
+    found = inspect(storage._database.reading_engine)
+    return {
+        name: (
+            {(each["name"], str(each["type"]), each["nullable"]) for each in found.get_columns(name)},
+            found.get_pk_constraint(name)["constrained_columns"],
+            {
+                (
+                    each["name"],
+                    tuple(each["column_names"]),
+                    bool(each["unique"]),
+                    *(f"{name}: {option}" for name, option in each.get("dialect_options", {}).items()),
+                )
+                for each in found.get_indexes(name)
+            },
+        )
+        for name in found.get_table_names()
+    }
 
 
 def covers(new: Any, old: Any) -> bool:
@@ -129,3 +156,92 @@ def test_its_export_is_taken_by_an_import(tmp_path: Path) -> None:
         for path in IN_THE_EXPORT:
             answer = client.get(f"/films/{path}").json()
             assert covers(answer, FACTS["answers"][f"films/{path}"]), path
+
+
+def test_its_schema_becomes_that_of_a_new_database(old: NodeSettings, request: pytest.FixtureRequest) -> None:
+    address = None if old.database is None else new_database(request.getfixturevalue("postgresql"))
+    new = NodeSettings(data=f"{old.data}-new", database=address)
+
+    with closing(storage_of(old)) as ours, closing(storage_of(new)) as fresh:
+        assert schema_of(ours) == schema_of(fresh)
+        assert schema_of(ours).keys() >= metadata.tables.keys()
+
+
+def test_nodes_that_start_on_it_at_once_wait_for_each_other(old: NodeSettings) -> None:
+    with ThreadPoolExecutor(4) as starting:
+        opened = list(starting.map(storage_of, [old] * 4))
+
+    for storage in opened:
+        assert storage.upkeep.check() == []
+        storage.close()
+
+
+def test_its_keys_have_all_scopes_and_new_ones_can_be_limited(client: TestClient) -> None:
+    wish = {"account": "press", "scopes": ["read"]}
+    reader = client.post("/-/admin/keys", headers=ADMINISTRATION, json=wish).json()
+    listed = client.get("/-/admin/keys", headers=ADMINISTRATION).json()["keys"]
+
+    assert {(*each["scopes"],) for each in listed[:-1]} == {("read", "personal", "interact", "write")}
+    assert client.get("/films/content/heat", headers={"x-api-key": reader["key"]}).status_code == 200
+    refused = client.delete("/films/content/heat", headers={"x-api-key": reader["key"]})
+    assert (refused.status_code, refused.json()["code"]) == (403, "outside-scope")
+    signing = client.post("/-/admin/accounts/press/secret", headers=ADMINISTRATION)
+    assert signing.status_code == 201
+
+
+def test_sessions_can_be_ended_and_new_event_ids_are_exported(client: TestClient, old: NodeSettings) -> None:
+    act = {"userId": "ann", "type": "Watch", "contentId": "heat", "eventId": "new", "timestamp": "2026-11-10T10:00:00Z"}
+    assert client.post("/films/interactions", json=[act]).json()["accepted"] == 1
+    with closing(storage_of(old)) as storage:
+        storage.keys.end_session("mine", int(time.time() * 1000) + DAY_MS)
+
+        assert storage.keys.is_session_ended("mine")
+        assert not storage.keys.is_session_ended("other")
+    exported = client.get("/films/users/ann/export").json()["interactions"]
+    assert [each.get("eventId") for each in exported].count("new") == 1
+    assert len(exported) == 5
+
+
+def test_its_deleted_source_is_purged_and_no_version_given_again(old: NodeSettings) -> None:
+    with closing(storage_of(old)) as storage:
+        now = int(time.time() * 1000) + 8 * DAY_MS
+        before = len(rows_of(storage, "SELECT source_id FROM sources"))
+        while storage.upkeep.purge(lambda _: 36_500, now=now):
+            pass
+
+        assert len(rows_of(storage, "SELECT source_id FROM sources")) == before - 1
+        floors = rows_of(storage, "SELECT version_floor FROM accounts WHERE version_floor IS NOT NULL")
+        assert floors == [(VERSION_OF_REMOVED,)]
+        assert storage.upkeep.check() == []
+
+
+def rows_of(storage: Storage, statement: str) -> list[tuple[Any, ...]]:
+    with storage._database.reading_engine.connect() as connection:
+        return [tuple(row) for row in connection.execute(text(statement))]
+
+
+def test_nodes_that_are_still_of_0_1_0_go_on_writing(old: NodeSettings) -> None:
+    """A node of 0.1.0 beside ours names no column that came since."""
+    with closing(storage_of(old)) as storage:
+        with storage._database.writing_engine.begin() as connection:
+            connection.execute(text("INSERT INTO accounts (account_id, name) VALUES (7, 'new')"))
+            connection.execute(
+                text(
+                    "INSERT INTO keys (key_id, account_id, plan, admin, secret_hash, created_at)"
+                    " VALUES ('theirs', 7, 'full', :no, :hash, 1)"
+                ),
+                {"no": False, "hash": b"h"},
+            )
+            connection.execute(
+                text(
+                    "INSERT INTO interactions"
+                    " (source_id, version, user_key, piece_key, type, occurred_at, user_id, piece_id)"
+                    " SELECT source_id, 1000000, user_key, piece_key, type, occurred_at, user_id, piece_id"
+                    " FROM interactions WHERE type <> 0 ORDER BY source_id, version LIMIT 1"
+                )
+            )
+
+        theirs = storage.keys.find("theirs")
+        assert theirs is not None
+        assert (theirs.scopes, theirs.origins, theirs.signing_secret) == ("", "", None)
+        assert rows_of(storage, "SELECT event_id FROM interactions WHERE version = 1000000") == [(None,)]

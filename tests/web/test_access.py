@@ -127,8 +127,8 @@ def test_lists_count_one_by_one_wherever_they_are_given(service: Service) -> Non
     assert status("/s/preview/similar", {"categories": []}) == 422
     assert status("/s/similar", ["a", "b"]) == 200
     assert status("/s/preview/settings", {"pieces": ["a", "b"], "users": ["u"]}) == 200
-    assert status("/s/preview/similar", piece("c", "x")) == 200
-    assert service.get("/s/content/a/similar?explain=true", key=key).status_code == 200
+    assert status("/s/recommendations", ["u"] * 3) == 429
+    assert status("/s/recommendations", ["u", "v"]) == 200
     assert status("/s/similar", []) == 429
     assert service.get("/s/content/a/why/b", key=key).status_code == 200
     assert service.get("/s/users/u/why/b", key=key).status_code == 200

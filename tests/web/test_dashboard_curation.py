@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from factories import piece
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
@@ -163,3 +164,55 @@ def test_health_tells_what_keeps_pieces_apart(visitor: Visitor) -> None:
     assert "Bóoks genre (1), book genre (1)" in shown
     assert "Keywords used once: 5 of 7" in shown
     assert "Pieces in no list of 30: 1" in shown
+
+
+def health_of(visitor: Visitor, source: str) -> str:
+    for _ in range(50):
+        page = visitor.get("health", source=source)
+        if "Look again" not in page.text and ("By category" in page.text or "Nobody has liked" in page.text):
+            break
+    return re.sub(r"\s+", " ", text_of(page.text))
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    (
+        (4, "tell much. New pieces and new people get lists that fit."),
+        (5, "tell little. Whoever likes a piece does not like others with its keywords much more"),
+    ),
+)
+def test_health_tells_in_words_what_keywords_say_of_likes(
+    visitor: Visitor, filled: Service, step: int, told: str
+) -> None:
+    """Pieces are of four themes; people like every fourth piece, and so one theme, or every fifth."""
+    filled.submit(
+        "t",
+        *(
+            {"id": f"p{number:02d}", "categories": {"theme": [f"t{number % 4}"], "noise": [f"n{number * 7 % 3}"]}}
+            for number in range(40)
+        ),
+    )
+    rows = [
+        {"userId": f"u{person}", "type": "RateLike", "contentId": f"p{number:02d}"}
+        for person in range(40)
+        for number in range(person % step, 40, step)
+    ]
+    filled.post("/t/interactions", json=rows)
+
+    shown = health_of(visitor, "t")
+
+    assert f"your keywords {told}" in shown
+    assert "What people like is weighed up to now." in shown
+    assert "By category alone, the most telling first" in shown
+    judged = dict(re.findall(r"(theme|noise): (\d\.\d) \S, (?:much|something|little)", shown))
+    assert (float(judged["theme"]) > 2.0) == (step == 4)
+    assert float(judged["noise"]) < 1.3
+
+
+def test_health_of_a_source_without_likes_says_so(visitor: Visitor, filled: Service) -> None:
+    filled.submit("t", piece("a", "x"), piece("b", "x"))
+
+    shown = health_of(visitor, "t")
+
+    assert "Nobody has liked a piece yet" in shown
+    assert "What people like has not been weighed yet." in shown

@@ -201,3 +201,14 @@ def test_what_a_plan_lacks_is_told_where_it_would_be(filled: Service) -> None:
     assert (filtered.status_code, "feature 'filters'" in text_of(filtered.text)) == (200, True)
     assert (lists.status_code, "feature 'lists'" in text_of(lists.text)) == (403, True)
     assert "without filters, personalized" in text_of(visitor.get().text)
+
+
+def test_what_a_stand_in_lends_is_told_as_such(visitor: Visitor, filled: Service) -> None:
+    filled.submit("t", piece("a", "x", label="One"), piece("b", "y", label="Other"), piece("new", "y"))
+    rows = [{"userId": user, "type": "RateLike", "contentId": liked} for user in ("1", "2", "3", "u") for liked in "ab"]
+    filled.post("/t/interactions", json=rows)
+
+    told = text_of(visitor.get("user", source="t", id="u").text)
+
+    assert "who liked One and Other, its nearest" in told
+    assert "Other, its nearest, is liked" in told

@@ -2,7 +2,7 @@
 
 import { addReceipts, batches, type Entries } from "./batches.js";
 import { Connection, lines, path, type Options } from "./connection.js";
-import type { Answer, Body, BulkReceipt, Interaction, InteractionType, Piece, Query, Receipt, Settings } from "./types.js";
+import type { Answer, Body, BulkReceipt, Interaction, InteractionType, Piece, Query, Receipt, Settings, Versions } from "./types.js";
 
 const MAX_PIECES = 2_000;
 const MAX_INTERACTIONS = 10_000;
@@ -14,6 +14,11 @@ export class Client {
 
   constructor(address: string, key: string, options: Options = {}) {
     this.#service = new Connection(address, key, options);
+  }
+
+  /** Return the greatest versions that answers have told this client of a source; no request is sent. */
+  versions(source: string): Versions {
+    return this.#service.versions(source);
   }
 
   // Pieces
@@ -67,6 +72,19 @@ export class Client {
 
   recommend(source: string, userId: string, query?: Query<"recommend">): Promise<Answer<"recommend">> {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
+  }
+
+  popularContent(source: string, query?: Query<"popularContent">): Promise<Answer<"popularContent">> {
+    return this.#service.json("GET", path(source, "popular"), { query });
+  }
+
+  newContent(source: string, query?: Query<"newContent">): Promise<Answer<"newContent">> {
+    return this.#service.json("GET", path(source, "new"), { query });
+  }
+
+  recommendToEach(source: string, userIds: readonly string[], query?: Query<"recommendToEach">): Promise<Answer<"recommendToEach">> {
+    const body = JSON.stringify(userIds);
+    return this.#service.json("POST", path(source, "recommendations"), { query, body, repeatable: true });
   }
 
   similarToEach(source: string, ids: readonly string[], query?: Query<"similarToEach">): Promise<Answer<"similarToEach">> {

@@ -1,6 +1,7 @@
 /** Connection: sends requests to one address with one key, and reads what is answered. */
 
 import { ConnectionLost, errorOf } from "./errors.js";
+import type { Versions } from "./types.js";
 import { DEFAULT_RETRIES, pauseMs, type Retries } from "./retries.js";
 
 export interface Options {
@@ -20,7 +21,14 @@ export interface RequestOptions {
   readonly repeatable?: boolean;
 }
 
+const VERSION_HEADERS = {
+  content: "x-penchant-version",
+  interactions: "x-penchant-interactions-version",
+  audience: "x-penchant-audience-version",
+} as const;
+
 export class Connection {
+  readonly #versions = new Map<string, Versions>();
   readonly #retries: Retries;
   readonly #fetch: typeof fetch;
   readonly #headers: Record<string, string>;
@@ -65,6 +73,8 @@ export class Connection {
 
   async #attempt(method: string, path: string, options: RequestOptions): Promise<Response> {
     const headers: Record<string, string> = { ...this.#headers, accept: options.accept ?? "application/json" };
+    const { minAudienceVersion, ...query } = (options.query ?? {}) as { minAudienceVersion?: number };
+    if (minAudienceVersion !== undefined) headers["x-penchant-min-audience-version"] = String(minAudienceVersion);
     if (options.body !== undefined) headers["content-type"] = "application/json";
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), this.#timeoutMs);
@@ -72,14 +82,29 @@ export class Connection {
     try {
       const init: RequestInit = { method, headers, signal: timeout.signal };
       if (options.body !== undefined) init.body = options.body;
-      response = await this.#fetch(this.url(path, options.query), init);
+      response = await this.#fetch(this.url(path, query), init);
     } catch (error) {
       throw new ConnectionLost(`No answer came from ${this.address}.`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
     if (!response.ok) throw await errorOf(response);
+    this.#note(path, response.headers);
     return response;
+  }
+
+  /** Return the greatest versions that were seen of a source. */
+  versions(source: string): Versions {
+    return this.#versions.get(encodeURIComponent(source)) ?? { content: 0, interactions: 0, audience: 0 };
+  }
+
+  #note(path: string, headers: Headers): void {
+    const source = path.split("/")[1] ?? "";
+    const seen = { ...this.versions(decodeURIComponent(source)) } as Record<keyof Versions, number>;
+    for (const [kind, header] of Object.entries(VERSION_HEADERS) as [keyof Versions, string][]) {
+      seen[kind] = Math.max(seen[kind], Number(headers.get(header)));
+    }
+    this.#versions.set(source, seen);
   }
 }
 

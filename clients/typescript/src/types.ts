@@ -12,10 +12,28 @@ export type Settings = Schemas["Settings"];
 type Camel<Name> = Name extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name;
 type Parameters<Id extends keyof operations> = Exclude<operations[Id]["parameters"]["query"], undefined>;
 
-/** The query parameters of an operation, in camel case: `includeSeen` is sent as `include-seen`. */
+type Waits<Id extends keyof operations> = operations[Id]["parameters"] extends {
+  header?: { "x-penchant-min-audience-version"?: number };
+}
+  ? true
+  : false;
+
+/**
+ * The query parameters of an operation, in camel case: `includeSeen` is sent as `include-seen`. Lists that know what
+ * other people like also wait for a version of the interactions, `minAudienceVersion`, which is sent as a header.
+ */
 export type Query<Id extends keyof operations> = {
   [Name in keyof Parameters<Id> as Camel<Name>]?: Parameters<Id>[Name] | undefined;
-};
+} & (Waits<Id> extends true ? { minAudienceVersion?: number | undefined } : unknown);
+
+/** The greatest versions that answers have told of a source, 0 before the first. */
+export interface Versions {
+  readonly content: number;
+  /** Told by what records or erases interactions. */
+  readonly interactions: number;
+  /** Up to which version of the interactions a list knew what other people like. */
+  readonly audience: number;
+}
 
 type Success = 200 | 201 | 202;
 

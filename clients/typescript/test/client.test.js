@@ -56,6 +56,21 @@ test("what a person does counts in the next request", async () => {
   assert.deepEqual(await client.listInteractions(source, "kim"), []);
 });
 
+test("a list can wait until it knows what was just recorded", async () => {
+  const source = newSource();
+  assert.deepEqual(client.versions(source), { content: 0, interactions: 0, audience: 0 });
+  const { version } = await client.submitContent(source, films);
+  for (const userId of ["kim", "lee"]) await client.recordInteraction(source, userId, "RateLike", "alien/1");
+  const recorded = client.versions(source);
+
+  assert.deepEqual(recorded, { content: version, interactions: 2, audience: 0 });
+  await client.recommend(source, "kim", { minAudienceVersion: recorded.interactions });
+  assert.equal(client.versions(source).audience, 2);
+  await client.eraseUser(source, "lee");
+  assert.equal(client.versions(source).interactions, 3);
+  await assert.rejects(client.recommend(source, "kim", { minAudienceVersion: -1 }), (error) => error.status === 422);
+});
+
 test("any number of pieces goes out in batches, and comes back while it arrives", async () => {
   const source = newSource();
   function* catalogue() {

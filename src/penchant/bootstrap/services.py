@@ -24,6 +24,7 @@ from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
@@ -34,6 +35,7 @@ from penchant.service.health import CatalogueHealth
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
+from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
@@ -162,12 +164,15 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
+        plain_lists=PlainLists(database, views, recommender),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
+        audience_health=AudienceHealth(views, clock=clock),
+        tag_secret=database.storage.tag_secret(),
     )
 
 
@@ -201,7 +206,8 @@ async def _keep_house(services: Services, election: Election) -> None:
             if not election.try_win():
                 await asyncio.sleep(ELECTION_INTERVAL_S)
                 continue
-            while removed := await services.database.in_thread(purge, stored_retention_days):
+            audit_days = services.current.now.audit_retention_days
+            while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
                 services.metrics.rows_purged.inc(removed)
                 await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
         except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does

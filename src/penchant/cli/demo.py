@@ -10,11 +10,13 @@ import click
 from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, listening_options, read_settings
+from penchant.cli.options import database_options, listening_options, read_settings
 from penchant.cli.serve import require_free_port, run
 from penchant.model import FULL_PLAN
 from penchant.storage import Storage
 
+ACCOUNT = "demo"
+"""The account of the catalogues, apart from those that people use in earnest."""
 KEY_FILE = "demo-key.txt"
 """Where the demo's key is kept, readable by its owner only, since the database holds a hash alone."""
 CATALOGUES = {
@@ -25,7 +27,7 @@ CATALOGUES = {
 _GREETING = """
 penchant serves two demo catalogues, films and works, at {address}
 
-The key of the demo account (also in {key_file}):
+The key of the account demo (also in {key_file}):
   {key}
 
 Paste these into another terminal. Pieces like Pride and Prejudice:
@@ -62,34 +64,37 @@ def demo(
     if not load_only:
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:
-        _load_catalogues(storage)
         key_file = Path(settings.data) / KEY_FILE
-        key = _demo_key(storage, key_file)
+        account, key = _demo_key(storage, key_file)
+        _load_catalogues(storage, account)
     address = f"http://{settings.host}:{settings.port}{settings.base_path}"
     click.echo(_GREETING.format(address=address, key=key, key_file=key_file))
     if not load_only:
         run(settings)
 
 
-def _load_catalogues(storage: Storage) -> None:
+def _load_catalogues(storage: Storage, account: str) -> None:
     for source, (pieces, interactions) in CATALOGUES.items():
-        if storage.sources.read_head(storage.accounts.ensure(DEFAULT_ACCOUNT), source) is not None:
+        if storage.sources.read_head(storage.accounts.ensure(account), source) is not None:
             continue
         folder = Path(str(files("penchant.demo"))) / source
-        load_ndjson(storage, DEFAULT_ACCOUNT, source, pieces=folder / pieces, interactions=folder / interactions)
+        load_ndjson(storage, account, source, pieces=folder / pieces, interactions=folder / interactions)
 
 
-def _demo_key(storage: Storage, key_file: Path) -> str:
-    """Return the demo's key: the one in the file if it still works, otherwise a new one."""
+def _demo_key(storage: Storage, key_file: Path) -> tuple[str, str]:
+    """Return the demo's account and key: the key in the file if it still works, otherwise a new one.
+
+    The file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.
+    """
     if key_file.exists():
         key = key_file.read_text(encoding="ascii").strip()
         # A key is "pk", its id and its secret; the id tells whether it was revoked.
         record = storage.keys.find(key.split("_")[1]) if key.count("_") == 2 else None
         if record is not None and record.revoked_at is None:
-            return key
+            return record.account, key
         key_file.unlink()
-    _, key = make_key(storage, account=DEFAULT_ACCOUNT, plan=FULL_PLAN.name)
+    _, key = make_key(storage, account=ACCOUNT, plan=FULL_PLAN.name)
     descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(key + "\n")
-    return key
+    return ACCOUNT, key

@@ -1,6 +1,8 @@
 """``penchant evaluate``: how good recommendations are, judged by what people did afterwards, beside baselines."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,30 @@ from rich.table import Table
 
 from penchant.cli.histories import history_options, kernels_for, origin_of, progress, trial_of, trial_options
 from penchant.evaluation import contest, plot, report
+from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 
 WIDTH = 140
-METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE")
+METHODS = ("random", "popular", "content", contest.PENCHANT, *contest.FITTED)
+MAX_HISTORY, MAX_LIKES = 1_000_000_000, 1_000
+
+
+class _Numbers(click.ParamType[tuple[int, ...]]):
+    """Whole numbers with commas between them, each once."""
+
+    name = "numbers"
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return the numbers."""
+        words = [word.strip() for word in str(value).split(",")]
+        if not all(word.isascii() and word.isdigit() and self._least <= int(word) <= self._most for word in words):
+            self.fail(
+                f"{value!r} is no list of numbers from {self._least:,} to {self._most:,}, such as 1,3.", param, ctx
+            )
+        return tuple(dict.fromkeys(map(int, words)))
 
 
 @click.command()
@@ -25,6 +47,18 @@ METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE")
     default=0.0,
     show_default=True,
     help="Share of pieces, and of people, of which everything is held out.",
+)
+@click.option(
+    "--history",
+    type=_Numbers(0, MAX_HISTORY),
+    metavar="N[,N...]",
+    help="Young sources: only the first N interactions of people who are not asked for are known.",
+)
+@click.option(
+    "--known",
+    type=_Numbers(1, MAX_LIKES),
+    metavar="N[,N...]",
+    help="People with few likes: only the first N likes of those who are asked for are known.",
 )
 @click.option(
     "--people",
@@ -41,7 +75,7 @@ METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE")
     type=click.FloatRange(0.01, 1024),
     default=contest.MEMORY_BYTES / 2**30,
     show_default=True,
-    help="GiB that EASE and item-kNN may take; they are left out where they need more.",
+    help="GiB that EASE, item-kNN and RP3beta may take; they are left out where they need more.",
 )
 @click.option(
     "--json",
@@ -55,6 +89,8 @@ METHODS = ("random", "popular", "content", contest.PENCHANT, "item-kNN", "EASE")
 def evaluate(
     *,
     cold: float,
+    history: tuple[int, ...] | None,
+    known: tuple[int, ...] | None,
     people: int,
     methods: tuple[str, ...],
     memory: float,
@@ -66,31 +102,49 @@ def evaluate(
 
     Of a source (--source, with --data or --database), or of files in the shape that import takes (--folder, or
     --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed.
+    Several numbers of --history or --known are evaluated one after the other, all pairs of them.
     """
+    cases = _limits_of(history, known)
+    if cases != [None] and cold:
+        raise click.UsageError("--cold goes with neither --history nor --known.")
+    if len(cases) > 1 and plot_file is not None:
+        raise click.UsageError("--plot draws one evaluation: name one number of --history and of --known.")
     request, origin = trial_of(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
     found = origin_of(**origin)
     with progress() as tell:
-        history = found.read()
-        with kernels_for(history, min(people, history.person_count), found.settings):
-            evaluated = contest.evaluate(history, request, tell)
+        read = found.read()
+        with kernels_for(read, min(people, read.person_count) * len(cases), found.settings):
+            evaluated = [contest.evaluate(read, replace(request, limits=each), tell) for each in cases]
     if plot_file is not None:
-        plot_file.write_text(plot.svg(evaluated), encoding="utf-8")
+        plot_file.write_text(plot.svg(evaluated[0]), encoding="utf-8")
+    as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     if str(json_file) == "-":
-        sys.stdout.buffer.write(report.as_json(evaluated))
+        sys.stdout.buffer.write(as_json)
         return
-    show(evaluated)
+    for each in evaluated:
+        show(each)
+    if len(evaluated) > 1:
+        _show_beside(evaluated)
     if json_file is not None:
-        json_file.write_bytes(report.as_json(evaluated))
+        json_file.write_bytes(as_json)
+
+
+def _limits_of(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -> list[KnowledgeLimits | None]:
+    """Return the limits of each evaluation to what is known; ``None`` for none."""
+    if history is None and known is None:
+        return [None]
+    return [KnowledgeLimits(history=size, likes=likes) for likes in known or (None,) for size in history or (None,)]
 
 
 def show(evaluated: Evaluation) -> None:
     """Print an evaluation for people."""
     console = Console(width=WIDTH)
     console.print(
-        f"{evaluated.name}: {evaluated.pieces:,} pieces ({evaluated.cold_pieces:,} cold), {evaluated.people:,} people, "
-        f"{evaluated.interactions:,} interactions, {evaluated.held_out:,} of them held out ({evaluated.split}); "
+        f"{_named(evaluated)}: {evaluated.pieces:,} pieces ({evaluated.cold_pieces:,} cold), "
+        f"{evaluated.people:,} people, {evaluated.interactions:,} interactions, "
+        f"{evaluated.held_out:,} of them held out ({evaluated.split}); "
         f"asked for {evaluated.warm_people_asked:,} people, and {evaluated.cold_people_asked:,} unknown ones",
         highlight=False,
         soft_wrap=True,
@@ -113,6 +167,23 @@ def show(evaluated: Evaluation) -> None:
             console.print(f"{each.name}: {each.parameters}", highlight=False, soft_wrap=True)
     for note in evaluated.notes:
         console.print(note, highlight=False, soft_wrap=True)
+
+
+def _show_beside(evaluated: Sequence[Evaluation]) -> None:
+    """Print NDCG@10 of several evaluations beside each other."""
+    table = Table("NDCG@10", *(each.name for each in evaluated[0].methods))
+    for each in evaluated:
+        table.add_row(_known(each), *(_interval(method.warm_people.ndcg10) for method in each.methods))
+    Console(width=WIDTH).print(table)
+
+
+def _named(evaluated: Evaluation) -> str:
+    known = _known(evaluated)
+    return f"{evaluated.name}, known {known}" if known else evaluated.name
+
+
+def _known(evaluated: Evaluation) -> str:
+    return KnowledgeLimits(history=evaluated.history, likes=evaluated.known_likes).title
 
 
 def _apart(method: MethodFigures) -> tuple[str, str, str, str]:

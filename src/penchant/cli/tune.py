@@ -68,7 +68,7 @@ def tune(
 ) -> None:
     """Try settings by replay of a source's own history, and propose those that are certainly better.
 
-    Weights of categories and types of interaction, the half-life and the blend are chosen on one part of what was held
+    Weights of categories and types of interaction, half-lives and the blend are chosen on one part of what was held
     out, and judged on another that was not looked at before. Nothing is changed without --apply.
     """
     trial, origin = trial_of(options, people=people)

@@ -41,6 +41,8 @@ class AsyncClient(Methods):
         self._own = httpx.AsyncClient(timeout=TIMEOUT_S) if http is None else None
         self._http = http or cast(httpx.AsyncClient, self._own)
         self.versions = self._connection.versions
+        self.interactions_versions = self._connection.interactions_versions
+        self.audience_versions = self._connection.audience_versions
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._connection.address!r})"

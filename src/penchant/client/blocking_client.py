@@ -40,6 +40,8 @@ class Client(Methods):
         self._own = httpx.Client(timeout=TIMEOUT_S) if http is None else None
         self._http = http or cast(httpx.Client, self._own)
         self.versions = self._connection.versions
+        self.interactions_versions = self._connection.interactions_versions
+        self.audience_versions = self._connection.audience_versions
 
     def __repr__(self) -> str:
         return f"Client({self._connection.address!r})"

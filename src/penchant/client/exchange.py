@@ -28,12 +28,13 @@ __all__ = ["TIMEOUT_S", "ServiceConnection", "Versions", "error_in", "failed", "
 TIMEOUT_S = 30.0
 """How long a part of an answer may take: more than the service itself waits for anything."""
 _MIN_VERSION, _VERSION, _REQUEST_ID = "x-penchant-min-version", "x-penchant-version", "x-request-id"
+_INTERACTIONS_VERSION, _AUDIENCE_VERSION = "x-penchant-interactions-version", "x-penchant-audience-version"
 _FIRST_UNFIT_STATUS = 300
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class Versions:
-    """The greatest version that was seen of each source."""
+    """The greatest version that was seen of each source: of its content, its interactions, or the audience of lists."""
 
     def __init__(self) -> None:
         self._by_source: dict[str, int] = {}
@@ -59,6 +60,8 @@ class ServiceConnection:
         self._headers = {"x-api-key": key, "accept": "*/*", "user-agent": f"penchant-client/{__version__}"}
         self._wait = wait
         self.versions = Versions()
+        self.interactions_versions = Versions()
+        self.audience_versions = Versions()
 
     def written(self, request: Request[Any]) -> dict[str, Any]:
         """Return a request as arguments of httpx."""
@@ -78,10 +81,15 @@ class ServiceConnection:
         }
 
     def note(self, request: Request[Any], response: httpx.Response) -> None:
-        """Remember which version an answer tells."""
-        version = response.headers.get(_VERSION, "")
-        if request.source is not None and version.isdecimal():
-            self.versions.saw(request.source, int(version))
+        """Remember which versions an answer tells."""
+        for header, versions in (
+            (_VERSION, self.versions),
+            (_INTERACTIONS_VERSION, self.interactions_versions),
+            (_AUDIENCE_VERSION, self.audience_versions),
+        ):
+            version = response.headers.get(header, "")
+            if request.source is not None and version.isdecimal():
+                versions.saw(request.source, int(version))
 
 
 def failed(response: httpx.Response) -> bool:

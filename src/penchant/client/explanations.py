@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 from penchant.client.batches import batches
 from penchant.client.content import BasisOptions, ExplainedOptions, SimilarOptions
 from penchant.client.people import PersonalOptions, RecommendOptions
-from penchant.client.requests import Answered, Flow, Request, encode, headers_of, query_of, reading, several
+from penchant.client.requests import Flow, Request, asking, encode, reading, several
 from penchant.wire import SettingsPreview
 from penchant.wire.explained import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
 from penchant.wire.records import Likings, Piece, Settings
@@ -44,14 +44,14 @@ def preview_similar(
     source: str, piece: Piece | Mapping[str, object], **options: Unpack[SimilarOptions]
 ) -> Request[DraftNeighbours]:
     """Read the neighbours that a piece would have, with reasons; a mapping needs no id."""
-    return _asking("/{source}/preview/similar", DraftNeighbours, source, encode(piece), options)
+    return asking("/{source}/preview/similar", DraftNeighbours, source, encode(piece), options)
 
 
 def preview_recommendation(
     source: str, likings: Likings | Mapping[str, object], **options: Unpack[RecommendOptions]
 ) -> Request[AnonymousPieces]:
     """Read what a person may like of whom nothing is stored."""
-    return _asking("/{source}/preview/recommendation", AnonymousPieces, source, encode(likings), options)
+    return asking("/{source}/preview/recommendation", AnonymousPieces, source, encode(likings), options)
 
 
 def preview_settings(source: str, **wanted: Unpack[PreviewOptions]) -> Request[SettingsPreview]:
@@ -62,7 +62,7 @@ def preview_settings(source: str, **wanted: Unpack[PreviewOptions]) -> Request[S
         for name, value in given.items()
         if value is not None
     }
-    return _asking("/{source}/preview/settings", SettingsPreview, source, encode(body))
+    return asking("/{source}/preview/settings", SettingsPreview, source, encode(body))
 
 
 def similar_to_each(
@@ -71,22 +71,5 @@ def similar_to_each(
     """Read the nearest pieces of each of several pieces, 100 of them at a time, in the order of their ids."""
     found: list[NeighboursOfOne] = []
     for batch in batches(several(ids), MAX_ASKED):
-        found += yield _asking("/{source}/similar", list[NeighboursOfOne], source, batch.body(), options)
+        found += yield asking("/{source}/similar", list[NeighboursOfOne], source, batch.body(), options)
     return found
-
-
-def _asking(
-    template: str, answer: type[Answered], source: str, body: bytes, options: Mapping[str, Any] | None = None
-) -> Request[Answered]:
-    """Return a request that reads, with a body that says what."""
-    return Request(
-        method="POST",
-        template=template,
-        places={"source": source},
-        query=query_of(options or {}),
-        headers=headers_of(options or {}),
-        body=body,
-        answer=answer,
-        reads=True,
-        repeatable=True,
-    )

@@ -25,6 +25,8 @@ _SPECIAL = {".": "%2E", "..": "%2E%2E", "-": "%2D"}
 """What would pass for a step in a path, or for the service's own addresses, unless it is written so."""
 _HEADERS = {"min_audience_version": "x-penchant-min-audience-version"}
 """The options that a request carries in a header instead of its query."""
+_NAMES = {"half_life_days": "halfLifeDays"}
+"""The parameters that the interface does not spell with hyphens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,23 @@ def reading(
     )
 
 
+def asking(
+    template: str, answer: type[Answered], source: str, body: bytes, options: Mapping[str, Any] | None = None
+) -> Request[Answered]:
+    """Return a request that reads, with a body that says what."""
+    return Request(
+        method="POST",
+        template=template,
+        places={"source": source},
+        query=query_of(options or {}),
+        headers=headers_of(options or {}),
+        body=body,
+        answer=answer,
+        reads=True,
+        repeatable=True,
+    )
+
+
 Flow = Generator[Request[Any], Any, Answered]
 """Several requests, each sent with what was answered to the one before, and what comes of them."""
 
@@ -154,7 +173,7 @@ def query_of(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         (name, text)
         for option, value in options.items()
         if value is not None and option not in _HEADERS
-        for name, text in _parameter(option.replace("_", "-"), value)
+        for name, text in _parameter(_NAMES.get(option) or option.replace("_", "-"), value)
     )
 
 

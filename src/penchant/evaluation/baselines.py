@@ -18,7 +18,7 @@ Score = Callable[[IntArray], Scores]
 """Gives scores (n_people, n_pieces) of the pieces for these people."""
 
 NEIGHBOURS = 200
-"""Neighbours of a piece that item-kNN goes by."""
+"""Neighbours of a piece that item-kNN and RP3beta go by."""
 MATRICES = 4
 """Matrices of all pieces by all pieces that EASE holds at once, in double precision."""
 _ROWS = 512
@@ -60,16 +60,19 @@ def by_popularity(knowledge: Knowledge) -> Score:
     return lambda people: np.tile(counts, (len(people), 1))
 
 
-def shared_likes(knowledge: Knowledge, pieces: IntArray) -> Scores:
-    """Return how many people like both of two pieces, for all pairs of some pieces: X'X."""
+def shared_likes(knowledge: Knowledge, pieces: IntArray, *, by_person: bool = False) -> Scores:
+    """Return how many people like both of two pieces, for all pairs of some pieces: X'X.
+
+    ``by_person`` counts each person as one over the number of these pieces that the person likes.
+    """
     places = np.full(knowledge.piece_count, -1, dtype=np.int64)
     places[pieces] = np.arange(len(pieces))
     gram = np.zeros((len(pieces), len(pieces)), dtype=np.float32)
-    for person in range(knowledge.history.person_count):
+    for person in knowledge.others.tolist():
         own = places[knowledge.likes[person]]
         own = own[own >= 0]
         if len(own):
-            gram[own[:, None], own] += 1
+            gram[own[:, None], own] += np.float32(1 / len(own) if by_person else 1)
     return gram
 
 
@@ -82,14 +85,19 @@ def by_neighbours(knowledge: Knowledge, pieces: IntArray, gram: Scores, damping:
     # Each of these pieces is liked by somebody, so that no divisor is 0.
     norms: Scores = np.sqrt(np.diag(gram))
     weights: Scores = gram / (norms[:, None] * norms + np.float32(damping))
-    np.fill_diagonal(weights, 0)
-    if len(pieces) > NEIGHBOURS:
-        for begin in range(0, len(pieces), _ROWS):
-            rows = weights[begin : begin + _ROWS]
-            # In strips: a partition copies what it is given. Neighbours as similar as the last one stay, too.
-            least = np.partition(rows, len(pieces) - NEIGHBOURS, axis=1)[:, len(pieces) - NEIGHBOURS]
-            rows[rows < least[:, None]] = 0
-    return _linear(knowledge, pieces, weights)
+    return _linear(knowledge, pieces, _thinned(weights))
+
+
+def by_walks(knowledge: Knowledge, pieces: IntArray, gram: Scores, beta: float) -> Score:
+    """Return RP3beta (Paudel et al. 2017): walks of three steps from a person over likes, popular ends counting less.
+
+    The chance to come from a piece to another over a person who likes both is divided by the other's number of likes,
+    to the power of ``beta``; the `NEIGHBOURS` greatest of a piece count. ``gram`` is `shared_likes` ``by_person``.
+    """
+    # Each row of a gram by person adds up to how many people like the piece.
+    counts = gram.sum(axis=1)
+    weights: Scores = gram / counts[:, None] / counts ** np.float32(beta)
+    return _linear(knowledge, pieces, _thinned(weights))
 
 
 def by_ease(knowledge: Knowledge, pieces: IntArray, gram: Scores, penalty: float) -> Score:
@@ -114,16 +122,28 @@ def dense_bytes(piece_count: int) -> int:
 
 
 def or_popular(score: Score, knowledge: Knowledge) -> Score:
-    """Return the method that gives people without likes what most people like, and others what it did."""
+    """Return the method that gives what most people like to those for whom it knows nothing, and others what it did."""
     popular = by_popularity(knowledge)
-    counts = np.diff(knowledge.likes.starts)
 
     def mixed(people: IntArray) -> Scores:
-        scores, unknown = score(people), counts[people] == 0
+        scores = score(people)
+        unknown = ~scores.any(axis=1)
         scores[unknown] = popular(people[unknown])
         return scores
 
     return mixed
+
+
+def _thinned(weights: Scores) -> Scores:
+    """Return weights, changed in place, in whose rows only the `NEIGHBOURS` greatest are left, and none of itself."""
+    np.fill_diagonal(weights, 0)
+    if len(weights) > NEIGHBOURS:
+        for begin in range(0, len(weights), _ROWS):
+            rows = weights[begin : begin + _ROWS]
+            # In strips: a partition copies what it is given. Neighbours as similar as the last one stay, too.
+            least = np.partition(rows, len(weights) - NEIGHBOURS, axis=1)[:, len(weights) - NEIGHBOURS]
+            rows[rows < least[:, None]] = 0
+    return weights
 
 
 def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:

@@ -11,6 +11,7 @@ from penchant.evaluation import baselines, intervals, metrics
 from penchant.evaluation.baselines import Score, best_unseen
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
+from penchant.evaluation.newcomers import KnowledgeLimits, draw_newcomers, known_within
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
@@ -26,10 +27,10 @@ BATCH = 64
 """People whose scores are held at once."""
 VALIDATION_PEOPLE = 300
 VALIDATION_PIECES = 2_000
-"""Pieces, those liked most, among which the parameters of EASE and item-kNN are chosen: dense matrices of them."""
-FITTED = {"item-kNN": (0.0, 5.0, 50.0), "EASE": (50.0, 200.0, 800.0)}
+"""Pieces, those liked most, among which the parameters of fitted methods are chosen: dense matrices of them."""
+FITTED = {"item-kNN": (0.0, 5.0, 50.0), "RP3beta": (0.2, 0.4, 0.6), "EASE": (50.0, 200.0, 800.0)}
 """Methods with a parameter, and the values that are tried."""
-PARAMETERS = {"item-kNN": "damping", "EASE": "penalty"}
+PARAMETERS = {"item-kNN": "damping", "RP3beta": "beta", "EASE": "penalty"}
 
 Lists = Callable[[IntArray], IntArray]
 """Gives the lists (n_people, 20) of these people."""
@@ -39,9 +40,13 @@ Tell = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRequest:
-    """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all."""
+    """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
+
+    With ``limits`` only newcomers are asked for.
+    """
 
     split: SplitRule
+    limits: KnowledgeLimits | None = None
     relevant: Sequence[InteractionType] = RELEVANT
     people: int = PEOPLE
     memory_bytes: int = MEMORY_BYTES
@@ -92,13 +97,15 @@ def evaluate(history: SourceHistory, request: EvaluationRequest, tell: Tell) -> 
     Raises:
         InvalidInput: no person has both known interactions and relevant ones that are held out.
     """
-    parts = split(history.events, request.split)
-    knowledge = Knowledge.of(history, parts.known, history.settings)
-    warm, cold = asked_people(knowledge, parts.held_out, request)
+    knowledge, held_out = known_part(history, request)
+    warm, cold = asked_people(knowledge, held_out, request)
     if not len(warm.people) and not len(cold.people):
         raise InvalidInput(nothing_to_judge(history, request))
     trial = _Trial(knowledge=knowledge, warm=warm, cold=cold, seed=request.split.seed)
+    limits = request.limits or KnowledgeLimits()
     notes: list[str] = []
+    if len(knowledge.shared) < (limits.history or 0):
+        notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
     found = [_judged(trial, contender, tell) for contender in _contenders(trial, request, tell, notes)]
     return Evaluation(
         name=history.name,
@@ -109,13 +116,28 @@ def evaluate(history: SourceHistory, request: EvaluationRequest, tell: Tell) -> 
         pieces=history.piece_count,
         people=history.person_count,
         interactions=len(history.events),
-        held_out=int(np.count_nonzero(parts.held_out)),
+        held_out=int(np.count_nonzero(held_out)),
+        history=limits.history,
+        known_likes=limits.likes,
+        shared=len(knowledge.shared),
         cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
         warm_people_asked=len(warm.people),
         cold_people_asked=len(cold.people),
         methods=_beside_penchant(found, request.split.seed),
         notes=notes,
     )
+
+
+def known_part(history: SourceHistory, request: EvaluationRequest) -> tuple[Knowledge, BoolArray]:
+    """Return what is known of a history, and which of its events methods are judged by."""
+    parts = split(history.events, request.split)
+    knowledge = Knowledge.of(history, parts.known, history.settings)
+    if request.limits is None:
+        return knowledge, parts.held_out
+    people, _ = relevant_pieces(knowledge, parts.held_out, request.relevant)
+    able = people[np.diff(knowledge.likes.starts)[people] >= max(1, request.limits.likes or 0)]
+    newcomers = draw_newcomers(able, request.people, history.person_count, request.split.seed)
+    return known_within(knowledge, parts, request.limits, request.split, newcomers)
 
 
 def asked_people(
@@ -134,6 +156,12 @@ def nothing_to_judge(history: SourceHistory, request: EvaluationRequest) -> str:
     if not len(history.events):
         return f"{history.name} has no interactions; recommendations are judged by what people did."
     types = ", ".join(kind.value for kind in request.relevant)
+    if request.limits is not None:
+        likes = max(1, request.limits.likes or 0)
+        return (
+            f"Of people with {likes:,} known likes and more, and {types} among the interactions that are held out, "
+            f"{history.name} has less than two: one to ask for, and one who makes the source."
+        )
     return (
         f"Nobody in {history.name} has {types} among the interactions that are held out; name other types with "
         "--relevant, or another --split."
@@ -208,7 +236,7 @@ def _fitted(trial: _Trial, request: EvaluationRequest, tell: Tell, method: tuple
 def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str, values: Sequence[float]) -> tuple[float, bool]:
     """Return the parameter that does best on a part of what is known, and whether only relevant types are likes."""
     # Within what is known, as in tuning: what is held out from everybody must not choose a parameter either.
-    inner = replace(knowledge.history, events=knowledge.events)
+    inner = replace(knowledge.history, events=knowledge.shared)
     parts = split(inner.events, replace(request.split, cold=0.0))
     part = Knowledge.of(inner, parts.known, knowledge.settings)
     asked, _ = asked_people(part, parts.held_out, replace(request, people=VALIDATION_PEOPLE))
@@ -232,9 +260,9 @@ def _mean_of(lists: Lists, asked: JudgedPeople) -> float:
 
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
-    gram = baselines.shared_likes(knowledge, pieces)
-    fit = baselines.by_ease if name == "EASE" else baselines.by_neighbours
-    return baselines.or_popular(fit(knowledge, pieces, gram, value), knowledge)
+    fits = {"item-kNN": baselines.by_neighbours, "RP3beta": baselines.by_walks, "EASE": baselines.by_ease}
+    gram = baselines.shared_likes(knowledge, pieces, by_person=name == "RP3beta")
+    return baselines.or_popular(fits[name](knowledge, pieces, gram, value), knowledge)
 
 
 def _narrowed(knowledge: Knowledge, kinds: Sequence[InteractionType]) -> Knowledge:

@@ -13,11 +13,15 @@ from penchant.model import SEEN_TYPES, InteractionType, SourceSettings
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Knowledge:
-    """The known events of a history, under settings."""
+    """The known events of a history, under settings.
+
+    Events of ``newcomers``, a mask of people, count for themselves alone, those of others (``shared``) for everybody.
+    """
 
     history: SourceHistory
     events: Events
     settings: SourceSettings
+    newcomers: BoolArray | None = None
 
     @classmethod
     def of(cls, history: SourceHistory, known: BoolArray, settings: SourceSettings) -> "Knowledge":
@@ -30,32 +34,43 @@ class Knowledge:
         return self.history.piece_count
 
     @cached_property
+    def shared(self) -> Events:
+        """The known events that count for everybody."""
+        return self.events if self.newcomers is None else self.events.take(~self.newcomers[self.events.people])
+
+    @cached_property
     def moment(self) -> int:
-        """The moment that ages are counted to: that of the latest known event."""
-        return int(self.events.times.max(initial=0))
+        """The moment that ages are counted to: that of the latest shared event, or of any where there is none."""
+        return int((self.shared if len(self.shared) else self.events).times.max(initial=0))
 
     @cached_property
     def likes(self) -> "Runs":
         """The pieces that each person likes: a positive interaction, unless the latest rating is a dislike."""
         events = self.events
         positive = events.are(self.settings.positive_types)
-        return runs_of(self._distinct(positive & ~self._disliked()), self.history.person_count)
+        return runs_of(self._distinct(events.take(positive & ~self._disliked())), self.history.person_count)
 
     @cached_property
     def seen(self) -> "Runs":
         """The pieces that each person knows, by the types of interaction that tell so."""
-        return runs_of(self._distinct(self.events.are(SEEN_TYPES)), self.history.person_count)
+        return runs_of(self._distinct(self.events.take(self.events.are(SEEN_TYPES))), self.history.person_count)
 
     @cached_property
     def met(self) -> IntArray:
-        """How many people have any known interaction with each piece; shape (n_pieces,)."""
-        pairs = self._distinct(np.ones(len(self.events), dtype=np.bool_))
-        return np.bincount(pairs[1], minlength=self.piece_count)
+        """How many people but newcomers have any known interaction with each piece; shape (n_pieces,)."""
+        return np.bincount(self._distinct(self.shared)[1], minlength=self.piece_count)
 
     @cached_property
     def liked_counts(self) -> IntArray:
-        """How many people like each piece; shape (n_pieces,)."""
-        return np.bincount(self.likes.values, minlength=self.piece_count)
+        """How many people but newcomers like each piece; shape (n_pieces,)."""
+        return np.bincount(self.likes.pairs(self.others)[1], minlength=self.piece_count)
+
+    @property
+    def others(self) -> IntArray:
+        """The people who are no newcomers, ascending."""
+        if self.newcomers is None:
+            return np.arange(self.history.person_count)
+        return np.flatnonzero(~self.newcomers)
 
     @cached_property
     def active(self) -> BoolArray:
@@ -73,11 +88,11 @@ class Knowledge:
         found: BoolArray = np.isin(pairs, pairs[last[events.are((InteractionType.RATE_DISLIKE,))[last]]])
         return found
 
-    def _distinct(self, which: BoolArray) -> tuple[IntArray, IntArray]:
+    def _distinct(self, events: Events) -> tuple[IntArray, IntArray]:
         """Return the distinct pairs of people and recommendable pieces among some events, ascending."""
         # Pieces that are gone have the numbers after those that can be recommended.
-        which = which & (self.events.pieces < self.piece_count)
-        pairs = np.unique(self.events.people[which] * self.piece_count + self.events.pieces[which])
+        which = events.pieces < self.piece_count
+        pairs = np.unique(events.people[which] * self.piece_count + events.pieces[which])
         return pairs // max(1, self.piece_count), pairs % max(1, self.piece_count)
 
 

@@ -1,5 +1,7 @@
 """Reports of evaluations: figures of methods with their intervals, for people and for machines."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from penchant.evaluation.intervals import Estimate
@@ -52,7 +54,11 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An evaluation: of what, how it was split, and what each method made of it."""
+    """An evaluation: of what, how it was split, and what each method made of it.
+
+    ``history`` and ``known_likes`` are what little was known of the source and of people, if so; ``shared`` counts the
+    known interactions that count for everybody.
+    """
 
     name: str
     split: str
@@ -63,6 +69,9 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     people: int
     interactions: int
     held_out: int
+    history: int | None
+    known_likes: int | None
+    shared: int
     cold_pieces: int
     warm_people_asked: int
     cold_people_asked: int
@@ -74,6 +83,6 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return next((each for each in self.methods if each.name == name), None)
 
 
-def as_json(report: msgspec.Struct) -> bytes:
-    """Return a report for machines, on lines for people."""
+def as_json(report: msgspec.Struct | Sequence[msgspec.Struct]) -> bytes:
+    """Return a report, or several as an array, for machines, on lines for people."""
     return msgspec.json.format(encode(msgspec.to_builtins(report))) + b"\n"

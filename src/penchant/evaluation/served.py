@@ -116,7 +116,7 @@ def snapshot_of(knowledge: Knowledge) -> Snapshot:
 
     A piece is available since its own time, but no later than its first known interaction, or else the moment.
     """
-    events = knowledge.events
+    events = knowledge.shared
     first = np.full(len(knowledge.history.ids), knowledge.moment, dtype=np.int64)
     # Unbuffered: a piece may come many times in one call, and an indexed assignment would keep the last.
     np.minimum.at(first, events.pieces, events.times)
@@ -129,7 +129,7 @@ def snapshot_of(knowledge: Knowledge) -> Snapshot:
 
 def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
     """Return what people like, counted and weighed as the service does it; nothing is too old."""
-    events, ids, settings = knowledge.events, knowledge.history.ids, knowledge.settings
+    events, ids, settings = knowledge.shared, knowledge.history.ids, knowledge.settings
     today = knowledge.moment // DAY_MS
     oldest_day = int(events.times.min(initial=knowledge.moment)) // DAY_MS
     # A history may be years old: with the source's own retention most of it would not count.

@@ -43,6 +43,7 @@ BLENDS = (
 )  # fmt: skip
 """Content, audience and popularity: a coarse net over what sources of all kinds may want."""
 HALF_LIVES = (0.0, 30.0, 90.0, 365.0)
+NEW_PIECE_HALF_LIVES = (0.0, 7.0, 30.0, 120.0)
 CATEGORY_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 MAX_CATEGORIES = 6
 """Categories that are tried: those with the most keywords in pieces."""
@@ -230,6 +231,8 @@ def _changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterato
             yield f"weight of {kind.value}", _weighing(kind, factor)
     for days in HALF_LIVES:
         yield "half-life", _forgetting(days)
+    for days in NEW_PIECE_HALF_LIVES:
+        yield "half-life of new pieces", _ageing(days)
     for category in _categories(history):
         for weight in CATEGORY_WEIGHTS:
             yield f"weight of {category}", _categorising(category, weight)
@@ -245,6 +248,10 @@ def _blended(blend: Blend) -> Change:
 
 def _forgetting(days: float) -> Change:
     return lambda settings: replace(settings, half_life_days=days)
+
+
+def _ageing(days: float) -> Change:
+    return lambda settings: replace(settings, new_piece_half_life_days=days)
 
 
 def _nearby(steps: Sequence[float]) -> Change:

@@ -70,7 +70,9 @@ def figures_of(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rariti
     by term.
     """
     counts = np.diff(likes.piece_starts)
-    telling = _telling(likes, catalogue, values, rarities)
+    units = unit_vectors(catalogue, values, rarities)
+    squares = engine.likeness_squares(likes, catalogue.starts, catalogue.piece_terms, units, len(catalogue.terms))
+    telling = telling_of(likes, catalogue, units, squares)
     square = min(GREATEST_KAPPA, max(LEAST_KAPPA, telling**2 - 1))
     return SourceFigures(
         likes=len(likes.pieces),
@@ -81,7 +83,7 @@ def figures_of(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rariti
     )
 
 
-def _telling(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rarities: FloatArray) -> Fraction:
+def telling_of(likes: LikeMatrix, catalogue: Segment, units: IntArray, together: IntArray) -> Fraction:
     """Return lambda: how much more alike two pieces are that one person likes than those of two people.
 
     No pair is looked at: with the sums of unit vectors, of all likes and of each person's,
@@ -89,13 +91,12 @@ def _telling(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rarities
         |sum of all|^2 - sum over people |own sum|^2     is z_i z_j over all pairs of likes of two people,
         |own sum|^2 - sum of own |z_i|^2                 the same over the pairs of likes of one person,
 
-    each pair counted in both directions, as in ``pairs``.
+    each pair counted in both directions, as in ``pairs``. ``units`` (z,) are those vectors, by entry of the catalogue;
+    ``together`` (u,) is |own sum|^2 by person.
     """
-    units = _unit_vectors(catalogue, values, rarities)
-    together = engine.likeness_squares(likes, catalogue.starts, catalogue.piece_terms, units, len(catalogue.terms))
     own = np.diff(likes.person_starts)
     # Differences of running sums, which hold for pieces without terms as well; 2^32 a like fits for 2 billion likes.
-    squares = np.zeros(len(values) + 1, dtype=np.int64)
+    squares = np.zeros(len(units) + 1, dtype=np.int64)
     np.cumsum(units * units, out=squares[1:])
     by_piece = squares[catalogue.starts[1:]] - squares[catalogue.starts[:-1]]
     running = np.zeros(len(likes.pieces) + 1, dtype=np.int64)
@@ -121,7 +122,7 @@ def _telling(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rarities
     return (within * pairs / between + PRIOR_TELLING * PRIOR_LIKES) / (count + PRIOR_LIKES)
 
 
-def _unit_vectors(catalogue: Segment, values: FloatArray, rarities: FloatArray) -> IntArray:
+def unit_vectors(catalogue: Segment, values: FloatArray, rarities: FloatArray) -> IntArray:
     """Return the pieces' vectors of the roots of f times value, of length 1, in `SHARE_SCALE`; shape (z,)."""
     # Doubles up to here, in the order of the arrays; from the rounding on all is of integers.
     entries = np.sqrt(rarities)[catalogue.piece_terms] * values

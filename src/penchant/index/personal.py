@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
-from penchant.index.building import term_key
+from penchant.index.building import term_table
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
@@ -21,7 +22,7 @@ _ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
 """What a keyword's weight counts in a taste, by weight."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PersonVector:
     """A person's taste as the ranking takes it: values by term, ascending by term, and the norm of f x P.
 
@@ -30,6 +31,16 @@ class PersonVector:
 
     values: Mapping[Term, float]
     norm: float
+
+    @cached_property
+    def keys(self) -> Strings:
+        """The terms as they are written in the table of a segment, ascending."""
+        return term_table(self.values)
+
+    @cached_property
+    def array(self) -> FloatArray:
+        """The values in the order of ``keys``."""
+        return np.fromiter(self.values.values(), np.float64, len(self.values))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -93,12 +104,10 @@ def scan_of(
 
 def place_taste(snapshot: Snapshot, person: PersonVector) -> PlacedTaste:
     """Return a person's taste against the parts of a snapshot; terms that one lacks add nothing to its pieces."""
-    keys = Strings.of(map(term_key, person.values))
-    values = np.fromiter(person.values.values(), np.float64, len(person.values))
     # Both ascend, so the terms found do too, and additions run in the same order in each segment.
-    placed = [part.segment.terms.find_all(keys) for part in snapshot.parts]
+    placed = [part.segment.terms.find_all(person.keys) for part in snapshot.parts]
     return PlacedTaste(
-        by_part=tuple((terms[terms >= 0], values[terms >= 0]) for terms in placed),
+        by_part=tuple((terms[terms >= 0], person.array[terms >= 0]) for terms in placed),
         norm=person.norm,
     )
 

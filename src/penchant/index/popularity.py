@@ -70,31 +70,37 @@ class PieceCounts:
         return numbers
 
 
-def faint_people(facts: PairFacts, today: int, size: int) -> tuple[IntArray, int]:
+def faint_people(
+    facts: PairFacts, today: int, size: int, *, half_life_days: int = HALF_LIFE_DAYS
+) -> tuple[IntArray, int]:
     """Return `counted_people` in a unit that fits the latest positive interaction, and how often that is halved."""
     happened = facts.positive[facts.positive != NEVER]
-    if not len(happened):
-        return np.zeros(size, dtype=np.int64), 0
-    halvings = max(0, today - int(happened.max()) // DAY_MS) // HALF_LIFE_DAYS
-    return counted_people(facts, today, size, halvings), halvings
+    if not len(happened) or not half_life_days:
+        return counted_people(facts, today, size, half_life_days=half_life_days), 0
+    halvings = max(0, today - int(happened.max()) // DAY_MS) // half_life_days
+    return counted_people(facts, today, size, halvings, half_life_days=half_life_days), halvings
 
 
-def counted_people(facts: PairFacts, today: int, size: int, halvings: int = 0) -> IntArray:
-    """Return by piece the people with a positive interaction, each counting less by age.
+def counted_people(
+    facts: PairFacts, today: int, size: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS
+) -> IntArray:
+    """Return by piece the people with a positive interaction, each counting less by age; with no half-life all alike.
 
     In a `PEOPLE_SCALE`-th, halved ``halvings`` times: all of them must be at least so many half-lives old.
     """
     happened = facts.positive != NEVER
     ages = np.maximum(0, today - facts.positive[happened] // DAY_MS)
-    table = decays(int(ages.max(initial=0)), halvings)
+    table = decays(int(ages.max(initial=0)), halvings, half_life_days=half_life_days)
     people = np.zeros(size, dtype=np.int64)
     np.add.at(people, facts.pieces[happened], table[ages])
     return people
 
 
-def decays(ages: int, halvings: int = 0) -> IntArray:
+def decays(ages: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS) -> IntArray:
     """Return what a person counts towards popularity by age in days, from 0 to ``ages``, at most one unit's whole."""
-    exponents = np.minimum(0.0, halvings - np.arange(ages + 1) / HALF_LIFE_DAYS)
+    if not half_life_days:
+        return np.full(ages + 1, PEOPLE_SCALE, dtype=np.int64)
+    exponents = np.minimum(0.0, halvings - np.arange(ages + 1) / half_life_days)
     return np.rint(2.0**exponents * PEOPLE_SCALE).astype(np.int64)
 
 

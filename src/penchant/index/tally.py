@@ -28,12 +28,15 @@ from penchant.index.likes import (
     pair_facts,
     words_of,
 )
-from penchant.index.popularity import FAINT_PEOPLE, PieceCounts, counted_people, faint_people
+from penchant.index.popularity import FAINT_PEOPLE, HALF_LIFE_DAYS, PieceCounts, counted_people, faint_people
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
 LEAST_MORE = 20_000
 MORE_SHARE = 32
 """A new base is made after as many events as one in so many of its own, and at least `LEAST_MORE`."""
+
+MAX_HALF_LIVES = 4
+"""Half-lives under which the base's people are remembered: that of popularity, and of what a site asks for."""
 
 _Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
 
@@ -53,7 +56,7 @@ class Tally:
         self._next_person = base.person_count
         self._gone: set[int] = set()
         self._more = LatestEvents.none()
-        self._base_counts: tuple[object, IntArray] | None = None
+        self._base_counts: dict[tuple[object, ...], IntArray] = {}
 
     @classmethod
     def empty(cls, oldest_day: int) -> "Tally":
@@ -102,20 +105,29 @@ class Tally:
             self._gone.add(person)
         self._more = self._more.take(self._more.people != person)
 
-    def popularity(self, settings: SourceSettings, today: int, *, room: int = 1) -> PieceCounts:
+    def popularity(
+        self, settings: SourceSettings, today: int, *, room: int | None = 1, half_life_days: int = HALF_LIFE_DAYS
+    ) -> PieceCounts:
         """Return how many people like each piece, untouched by what is recorded later.
 
-        There may be so many times as many events beside the base as usual before it makes a new one.
+        There may be so many times (``room``) as many events beside the base as usual before it makes a new one; any
+        number where it is ``None``. A person counts half after the half-life; 0 is for ever.
         """
-        if self.is_full(room=room):
+        self._settle()
+        if room is not None and self.is_full(room=room):
             self.compacted(today - settings.retention_days)
         oldest_day = today - settings.retention_days
         size = len(self._base.ids) + len(self._pieces)
         people = np.zeros(size, dtype=np.int64)
-        people[: len(self._base.ids)] = self._counted_base(settings, today, oldest_day)
+        people[: len(self._base.ids)] = self._counted_base(settings, today, oldest_day, half_life_days)
+
+        def counted(events: LatestEvents) -> IntArray:
+            facts = pair_facts(events, settings, oldest_day)
+            return counted_people(facts, today, size, half_life_days=half_life_days)
+
         # The base is counted once a day; what is not in it, or no longer, is added and taken off: all of integers.
         for person in sorted(self._gone):
-            people -= counted_people(pair_facts(self._base.events_of(person), settings, oldest_day), today, size)
+            people -= counted(self._base.events_of(person))
         if len(self._more.numbers):
             pairs = np.unique(self._more.numbers >> PAIR_SHIFT)
             # A pair may have events in both, and counts by all of them: so off with the old count, on with the new.
@@ -123,12 +135,13 @@ class Tally:
             if self._gone:
                 before = before.take(~np.isin(before.people, sorted(self._gone)))
             now = latest_of([before, self._more])
-            people += counted_people(pair_facts(now, settings, oldest_day), today, size)
-            people -= counted_people(pair_facts(before, settings, oldest_day), today, size)
+            people += counted(now)
+            people -= counted(before)
         if people.max(initial=0) < FAINT_PEOPLE:
             # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
             facts = pair_facts(self._events_now(), settings, oldest_day)
-            return PieceCounts(self._base, tuple(self._pieces), *faint_people(facts, today, size))
+            faint = faint_people(facts, today, size, half_life_days=half_life_days)
+            return PieceCounts(self._base, tuple(self._pieces), *faint)
         return PieceCounts(self._base, tuple(self._pieces), people)
 
     def is_full(self, *, room: int = 1) -> bool:
@@ -164,13 +177,18 @@ class Tally:
         kept = events.take(events.moments >= self._kept_from * DAY_MS)
         self._begin(build_likes(words, ids, kept, kept_from=self._kept_from))
 
-    def _counted_base(self, settings: SourceSettings, today: int, oldest_day: int) -> IntArray:
+    def _counted_base(self, settings: SourceSettings, today: int, oldest_day: int, half_life_days: int) -> IntArray:
         """Return the people of the base's pieces, counted once a day."""
-        key = (settings.positive_types, today, oldest_day)
-        if self._base_counts is None or self._base_counts[0] != key:
+        key = (settings.positive_types, today, oldest_day, half_life_days)
+        counts = self._base_counts.get(key)
+        if counts is None:
             facts = pair_facts(self._base.events, settings, oldest_day)
-            self._base_counts = key, counted_people(facts, today, len(self._base.ids))
-        return self._base_counts[1]
+            counts = counted_people(facts, today, len(self._base.ids), half_life_days=half_life_days)
+            # Those of yesterday and of other settings go when there are too many.
+            if len(self._base_counts) >= MAX_HALF_LIVES:
+                self._base_counts.clear()
+            self._base_counts[key] = counts
+        return counts
 
     def _person(self, key: bytes) -> int:
         number = self._people.get(key)

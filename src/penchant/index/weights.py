@@ -118,8 +118,8 @@ def build_weights(
     if k is None:
         k = NEIGHBOURS_OF_LARGE if count >= LARGE_SOURCE else NEIGHBOURS
     near, weights, people = _solved(likes, count, k)
-    values = _values(catalogue, category_weights)
-    rarities = _rarities(np.diff(catalogue.posting_starts), count)
+    values = values_of(catalogue, category_weights)
+    rarities = rarities_of(np.diff(catalogue.posting_starts), count)
     liked_by = np.diff(likes.piece_starts)
     numbers = figures_of(likes, catalogue, values, rarities)
     return AudienceWeights(
@@ -202,7 +202,7 @@ def _rows(starts: IntArray, numbers: NDArray[np.uint32], values: FloatArray) -> 
     return SparseRows(starts_of(np.bincount(owners[kept], minlength=len(starts) - 1)), numbers[kept], values[kept])
 
 
-def _values(catalogue: Segment, category_weights: Mapping[str, float]) -> FloatArray:
+def values_of(catalogue: Segment, category_weights: Mapping[str, float]) -> FloatArray:
     """Return the root of each entry's weight, times category weight; shape (z,)."""
     roots = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))[catalogue.piece_weights]
     if not category_weights:
@@ -212,7 +212,7 @@ def _values(catalogue: Segment, category_weights: Mapping[str, float]) -> FloatA
     return values
 
 
-def _rarities(frequencies: IntArray, count: int) -> FloatArray:
+def rarities_of(frequencies: IntArray, count: int) -> FloatArray:
     """Return f = ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
     # Millions of terms have some thousands of frequencies: one logarithm for each of these.
     kinds, places = np.unique(np.maximum(frequencies, 1), return_inverse=True)

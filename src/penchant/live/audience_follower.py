@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from penchant.errors import StorageUnavailable, UnknownSource
-from penchant.index import Audience, AudienceWeights, PieceCounts
+from penchant.index import Audience, AudienceWeights, Likes, PieceCounts
 from penchant.live.audiences import AudienceCount, AudienceRequest, Audiences
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
@@ -26,7 +26,7 @@ from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 
 MAX_COUNTED = 1_000_000
-"""Interactions that a preview counts: some seconds of a thread."""
+"""Interactions that a preview or a page counts: some seconds of a thread."""
 REFRESHED_S = 120.0
 """How long after the last request for its audience a source is followed on."""
 
@@ -75,9 +75,53 @@ class AudienceFollower:
             await self._weights.reach(state, min_version, deadline, again)
         return _remembered(cached, None if count is None else count.counts, state)
 
+    async def trend(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
+        """Return how many people like each piece where one counts half after so many days, 0 for always.
+
+        ``None`` while the builder has yet to make the first file of likes.
+
+        Raises:
+            UnknownSource, StorageUnavailable: as `audience`.
+        """
+        cached = self._cache.enter((view.head.account_id, view.head.name))
+        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        count = await self._counted(cached, request, is_stale=view.stale)
+        if count is None:
+            return None
+        # The tally remembers what it has counted, and is for one thread at a time.
+        async with cached.counting:
+            # A new base would be none of the count's own doing: only what counts anew may make one.
+            counting = functools.partial(count.tally.popularity, room=None, half_life_days=half_life_days)
+            return await self._database.in_thread(counting, view.settings, today)
+
     def is_followed(self, source: CachedSource) -> bool:
         """Return whether the audience of a source was asked for lately."""
         return self._monotonic() - source.weights.requested_at <= REFRESHED_S
+
+    async def likes(self, view: View, oldest_day: int) -> Likes | None:
+        """Return what people like for figures that need not be of now; ``None`` where the audience was not asked for.
+
+        Of sources with more than `MAX_COUNTED` interactions without what came since the builder's file.
+        """
+        cached = self._cache.find((view.head.account_id, view.head.name))
+        if cached is None:
+            return None
+        async with cached.counting:
+            count = cached.count
+            if count is None or not count.is_of(view.head):
+                return None
+            if count.tally.event_count > MAX_COUNTED:
+                return count.tally.base
+            return await self._database.in_thread(count.tally.compacted, oldest_day)
+
+    def age_s(self, view: View, today: int) -> float | None:
+        """Return how many seconds ago a source's weights were current last, 0 if they are; ``None`` without any."""
+        cached = self._cache.find((view.head.account_id, view.head.name))
+        if cached is None or cached.weights.made is None:
+            return None
+        if cached.weights.is_current(AudienceRequest(head=view.head, settings=view.settings, today=today)):
+            return 0.0
+        return max(0.0, self._monotonic() - cached.weights.confirmed_at)
 
     async def refresh(self, view: View, today: int) -> None:
         """Begin to follow what has changed in a source; waits only where requests would."""

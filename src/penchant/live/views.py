@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penchant.errors import IndexNotReady, NotYetVisible, PenchantError, StorageUnavailable, UnknownSource
-from penchant.index import Audience
+from penchant.index import Audience, Likes, PieceCounts
 from penchant.live.audience_follower import AudienceFollower
 from penchant.live.database import AsyncStorage
 from penchant.live.following import Follower, View
@@ -286,6 +286,18 @@ class Views:
                 break
             await asyncio.sleep(WAIT_STEP_S)
         return await self._audiences.audience(view, today, min_version=min_version, deadline=deadline)
+
+    async def trend(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
+        """Return how many people like each piece under another half-life, as `AudienceFollower.trend`."""
+        return await self._audiences.trend(view, today, half_life_days)
+
+    async def likes(self, view: View, today: int) -> Likes | None:
+        """Return what people like on a UTC day, as `AudienceFollower.likes`."""
+        return await self._audiences.likes(view, today - view.settings.retention_days)
+
+    def audience_age_s(self, view: View, today: int) -> float | None:
+        """Return how old the audience of a source is, as `AudienceFollower.age_s`."""
+        return self._audiences.age_s(view, today)
 
     async def audience_under(self, view: View, settings: SourceSettings, today: int) -> Audience:
         """Return what people like under settings that are not in force, as `AudienceFollower.under`."""

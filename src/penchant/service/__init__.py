@@ -7,6 +7,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
+from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
@@ -16,6 +17,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
 from penchant.service.similar_answers import SimilarAnswers
@@ -44,10 +46,14 @@ class Services:
     similar_answers: SimilarAnswers
     explanations: Explanations
     previews: Previews
+    plain_lists: PlainLists
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser
     health: CatalogueHealth
+    audience_health: AudienceHealth
+    tag_secret: bytes
+    """The database's secret by which ETags are keyed."""
 
     @property
     def settings(self) -> NodeSettings:

@@ -18,7 +18,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from penchant.index import Filter, Reach, VocabularyFindings, vocabulary
+from penchant.index import (
+    Filter,
+    Likes,
+    Reach,
+    TellingFindings,
+    VocabularyFindings,
+    telling_by_category,
+    vocabulary,
+)
 from penchant.live.views import View
 from penchant.telemetry import Metrics, logger
 
@@ -34,6 +42,10 @@ LEAST_S = 10.0
 """How long it may take where another account waits for its turn."""
 CHUNK = 10
 """Lists between two looks at the clock."""
+GROWTH = 0.05
+"""Categories are judged again once likes are more or fewer by this share."""
+MAX_JUDGED_PIECES = 200_000
+"""Pieces of a source up to which its categories are judged: all of them are put into one segment for it."""
 PAUSE_SHARE = 1.0
 """How long it pauses for the time that it worked, so that requests go before it."""
 
@@ -54,12 +66,40 @@ class UnreachedPieces:
         return self.lists >= self.of
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class KnownLikes:
+    """The likes by which categories are judged, ``count`` of them, from this day on.
+
+    ``version`` is that of the interactions, ``erased_at`` that of the latest erasure.
+    """
+
+    likes: Likes
+    count: int
+    version: int
+    erased_at: int
+    oldest_day: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCategories:
+    """What was found about categories from ``count`` likes, of ``version`` of the interactions."""
+
+    found: TellingFindings
+    version: int
+    count: int
+
+    def serve(self, likes: KnownLikes) -> bool:
+        """Return whether other likes would hardly find anything else, and are of the same people."""
+        return abs(likes.count - self.count) <= GROWTH * self.count and likes.erased_at <= self.version
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """Findings about a catalogue's health at a version; ``None`` for those that are still being made."""
 
     version: int
     vocabulary: VocabularyFindings | None = None
+    categories: JudgedCategories | None = None
     unreached: UnreachedPieces | None = None
     failed: bool = False
 
@@ -82,7 +122,7 @@ class CatalogueHealth:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-health")
         self._stopping = threading.Event()
         self._kept: OrderedDict[_Place, Findings] = OrderedDict()
-        self._waiting: OrderedDict[int, OrderedDict[_Place, View]] = OrderedDict()
+        self._waiting: OrderedDict[int, OrderedDict[_Place, tuple[View, KnownLikes | None]]] = OrderedDict()
         self._turn = 0
         self._lock = threading.Lock()
 
@@ -91,8 +131,11 @@ class CatalogueHealth:
         self._stopping.set()
         self._thread.shutdown(cancel_futures=True)
 
-    def findings(self, view: View) -> Findings:
-        """Return the findings so far about a source at its version; the first call for a version begins the work."""
+    def findings(self, view: View, likes: KnownLikes | None = None) -> Findings:
+        """Return the findings so far about a source at its version; the first call for a version begins the work.
+
+        Likes that are far more or fewer than those known begin it, too, for what follows from likes.
+        """
         head = view.head
         place = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
         known = self._kept.get(place)
@@ -105,11 +148,16 @@ class CatalogueHealth:
             # Oldest first. An account with too many loses its own before others lose theirs.
             for other in own[:-KEPT_OF_ACCOUNT] or list(self._kept)[:-MAX_KEPT]:
                 self._forget(other)
-            with self._lock:
-                self._waiting.setdefault(head.account_id, OrderedDict())[place] = view
-            # One call for each view; after some were forgotten, the last calls find none.
-            self._thread.submit(self._find_out_next)
+            self._wait(place, view, likes)
+        elif known.done and not known.failed and _lacks_likes(known, view, likes):
+            self._wait(place, view, likes)
         return known
+
+    def _wait(self, place: _Place, view: View, likes: KnownLikes | None) -> None:
+        with self._lock:
+            self._waiting.setdefault(place[0], OrderedDict())[place] = (view, likes)
+        # One call for each view; after some were forgotten, the last calls find none.
+        self._thread.submit(self._find_out_next)
 
     def _forget(self, place: _Place) -> None:
         del self._kept[place]
@@ -124,19 +172,26 @@ class CatalogueHealth:
                 return
             # Another account than the last time, if one waits; the accounts themselves go round.
             self._turn = next((account for account in accounts if account != self._turn), accounts[0])
-            place, view = self._waiting[self._turn].popitem(last=False)
+            place, (view, likes) = self._waiting[self._turn].popitem(last=False)
             self._waiting.move_to_end(self._turn)
             if not self._waiting[self._turn]:
                 del self._waiting[self._turn]
-        self._find_out(view, place)
+        self._find_out(view, likes, place)
 
     def _others_wait(self, account: int) -> bool:
         with self._lock:
             return any(views and other != account for other, views in self._waiting.items())
 
-    def _find_out(self, view: View, place: _Place) -> None:
+    def _find_out(self, view: View, likes: KnownLikes | None, place: _Place) -> None:
         try:
-            if self._keep(place, Findings(version=view.head.version, vocabulary=vocabulary(view.snapshot))):
+            known = self._kept.get(place)
+            if known is not None and known.vocabulary is None:
+                self._keep(place, replace(known, vocabulary=vocabulary(view.snapshot)))
+            known = self._kept.get(place)
+            if known is not None and likes is not None and _lacks_likes(known, view, likes):
+                self._keep(place, replace(known, categories=_judged(view, likes)))
+            known = self._kept.get(place)
+            if known is not None and not known.done:
                 self._look(view, place)
         except Exception:  # noqa: BLE001  # nobody waits for it who could be told
             self._metrics.failures.labels("health").inc()
@@ -173,6 +228,20 @@ class CatalogueHealth:
             return False
         self._kept[place] = findings
         return True
+
+
+def _lacks_likes(known: Findings, view: View, likes: KnownLikes | None) -> bool:
+    """Return whether categories have yet to be judged, or to be judged anew, by likes."""
+    if likes is None or view.head.piece_count > MAX_JUDGED_PIECES:
+        return False
+    return known.categories is None or not known.categories.serve(likes)
+
+
+def _judged(view: View, likes: KnownLikes) -> JudgedCategories:
+    """Return how much each category of a view tells of likes."""
+    catalogue = view.snapshot.merged()
+    matrix = likes.likes.matrix(catalogue.ids, view.settings, likes.oldest_day)
+    return JudgedCategories(found=telling_by_category(matrix, catalogue), version=likes.version, count=likes.count)
 
 
 def _unreached(reach: Reach, *, done: bool) -> UnreachedPieces:

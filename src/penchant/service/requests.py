@@ -23,6 +23,21 @@ class SimilarRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlainRequest:
+    """A request for a list that is the same for everybody; ``at`` is as in `SimilarRequest`.
+
+    ``half_life_days`` of ``None`` leaves it to the list.
+    """
+
+    take: int = MAX_TAKE
+    catalogs: frozenset[str] | None = None
+    at: int | None = None
+    exclude: frozenset[str] = frozenset()
+    half_life_days: int | None = None
+    min_audience_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalRequest:
     """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Update, delete, insert, select, update
+from sqlalchemy import Connection, Update, insert, select, update
 
 from penchant.storage import statements
 from penchant.storage.accounts import ensure_account
@@ -58,15 +58,13 @@ class KeyStore:
             return _find(connection, key_id)
 
     def list_all(self) -> list[KeyRecord]:
-        """Return every key, oldest first; revoked ones stay listed."""
+        """Return every key, oldest first; revoked ones stay listed until housekeeping removes them."""
         with self._transactions.read() as connection:
             return [_record(row) for row in connection.execute(_KEY.order_by(keys.c.created_at, keys.c.key_id))]
 
     def end_session(self, session_id: str, ends_at: int) -> None:
         """End a session at the dashboard, which ends by itself at a moment in milliseconds; again is no error."""
         with self._transactions.write() as connection:
-            # Sessions that are over by themselves by now need no row any more.
-            connection.execute(delete(ended_sessions).where(ended_sessions.c.ends_at < now_ms()))
             row = {"session_id": session_id, "ends_at": ends_at}
             connection.execute(statements.insert_missing(self._transactions.insert, ended_sessions), row)
 

@@ -1,4 +1,4 @@
-"""Maintenance: what housekeeping removes of a source, and where stored rows disagree with each other."""
+"""Maintenance: what housekeeping removes, and where stored rows disagree with each other."""
 
 from collections.abc import Callable
 
@@ -13,10 +13,13 @@ from penchant.storage.schema import (
     ERASURE_CODE,
     INTERACTIONS,
     accounts,
+    audit,
     counters,
     dictionaries,
+    ended_sessions,
     event_ids,
     interactions,
+    keys,
     lists,
     pieces,
     sources,
@@ -36,6 +39,26 @@ def purge_source(connection: Connection, source: int, *, now: int, chunk: int, r
     removed += _purge_erasures(connection, source, now, chunk)
     # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
     return removed or _purge_deleted_source(connection, source, now)
+
+
+def purge_administration(connection: Connection, *, now: int, chunk: int, audit_days: int) -> int:
+    """Remove up to ``chunk`` rows of each kind that belong to no source; return how many went.
+
+    Sessions that would be over by now; and what lies further back than ``audit_days`` (0: nothing): entries of the
+    audit log, and keys that were revoked or have expired, which so are listed as long as the log may name them.
+    """
+    over = select(ended_sessions.c.session_id).where(ended_sessions.c.ends_at < now).limit(chunk)
+    removed = connection.execute(delete(ended_sessions).where(ended_sessions.c.session_id.in_(over))).rowcount
+    if not audit_days:
+        return removed
+    oldest = now - audit_days * DAY_MS
+    # The first entries by their number, which ascends with time: found without reading those that stay.
+    first = select(audit.c.audit_id, audit.c.recorded_at).order_by(audit.c.audit_id).limit(chunk).subquery()
+    old = select(first.c.audit_id).where(first.c.recorded_at < oldest)
+    removed += connection.execute(delete(audit).where(audit.c.audit_id.in_(old))).rowcount
+    ended_at = func.coalesce(keys.c.revoked_at, keys.c.expires_at)
+    ended = select(keys.c.key_id).where(ended_at < oldest).limit(chunk)
+    return removed + connection.execute(delete(keys).where(keys.c.key_id.in_(ended))).rowcount
 
 
 def source_numbers(connection: Connection) -> list[int]:

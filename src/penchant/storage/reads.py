@@ -36,7 +36,7 @@ from penchant.storage.schema import (
     pieces,
     sources,
 )
-from penchant.storage.secrets import read_secret, reveal_key
+from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 from penchant.storage.translation import driver_errors
 
 BATCH_ROWS = 1000
@@ -70,6 +70,11 @@ class SourceReader:
         self._connection = connection
         self._row = row
         self._bodies = BodyReader(connection, head.source_id, dictionaries)
+        self._streams = contextlib.ExitStack()
+
+    def close(self) -> None:
+        """End what is still being read: a stream that nobody reads to its end would outlive its connection."""
+        self._streams.close()
 
     def body(self, piece_id: str) -> bytes | None:
         """Return the body of a live piece."""
@@ -170,7 +175,7 @@ class SourceReader:
         )
         # What is complete begins above what is cleared: rows below may still be there.
         after = cleared_at if complete or cursor is None else cursor.version
-        secret = read_secret(self._connection)
+        secret = read_secret(self._connection, ERASURES)
         statement = (
             select(
                 interactions.c.version,
@@ -244,10 +249,8 @@ class SourceReader:
         # Its reader is often outside of what translates the errors of this transaction.
         with driver_errors():
             result = self._connection.execution_options(yield_per=rows).execute(statement)
-            try:
-                yield from result.partitions()
-            finally:
-                result.close()
+            self._streams.callback(result.close)
+            yield from result.partitions()
 
 
 def _interaction_change(row: Sequence[Any], secret: bytes) -> InteractionChange | Erasure:

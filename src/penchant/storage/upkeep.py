@@ -11,7 +11,7 @@ from penchant.storage.transactions import Transactions
 from penchant.storage.translation import driver_errors
 
 PURGE_CHUNK = 1_000
-"""Rows of a kind and source that one step of housekeeping removes."""
+"""Rows of a kind, and of a source, that one step of housekeeping removes."""
 
 
 class Upkeep:
@@ -44,12 +44,23 @@ class Upkeep:
             return self._database.durability_warnings()
 
     def purge(
-        self, retention_days: maintenance.RetentionDays, *, now: int | None = None, chunk: int = PURGE_CHUNK
+        self,
+        retention_days: maintenance.RetentionDays,
+        *,
+        audit_days: int = 0,
+        now: int | None = None,
+        chunk: int = PURGE_CHUNK,
     ) -> int:
-        """Remove a chunk of what no answer needs any more, a transaction per source; return the rows removed."""
+        """Remove a chunk of what no answer needs any more, a transaction per source; return the rows removed.
+
+        ``audit_days`` is how long the audit log and keys that have ended are kept; 0: for good.
+        """
+        with self._transactions.write() as connection:
+            removed = maintenance.purge_administration(
+                connection, now=now or now_ms(), chunk=chunk, audit_days=audit_days
+            )
         with self._transactions.read() as connection:
             numbers = maintenance.source_numbers(connection)
-        removed = 0
         for number in numbers:
             # A transaction for each source and chunk: in between writers get their turn.
             with self._transactions.write() as connection:

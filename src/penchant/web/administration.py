@@ -2,7 +2,7 @@
 
 from penchant.service.administration import MAX_AUDIT_ENTRIES, current_month
 from penchant.web.operations import Answer, Call
-from penchant.web.parameters import Parameter, integer
+from penchant.web.query import Parameter, integer
 from penchant.wire import AuditLog, KeyList, UsageReport, decode_key_wish, decode_plan_wish, encode, parse_month
 
 DEFAULT_AUDIT_ENTRIES = 100

@@ -8,8 +8,9 @@ from penchant import __version__
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, InteractionType
 from penchant.web.bodies import JSON, NDJSON
 from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Operation
-from penchant.web.parameters import BY, INCLUDE_SEEN, MIN_VERSION, Parameter
+from penchant.web.parameters import BY, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
+from penchant.web.query import Parameter
 from penchant.wire import SAMPLES, components
 
 Json: TypeAlias = dict[str, Any]
@@ -268,7 +269,7 @@ def _answer_headers(operation: Operation) -> list[str]:
 
 def _knows_audience(operation: Operation) -> bool:
     """Return whether an operation's lists can go by what people like."""
-    return INCLUDE_SEEN in operation.parameters or BY in operation.parameters
+    return any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
 
 
 def _error_headers(status: int) -> list[str]:

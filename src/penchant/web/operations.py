@@ -14,7 +14,8 @@ from penchant.service.access import Access
 from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
-from penchant.web.parameters import MIN_VERSION, Parameter, Values, ignored_names, integer, read_parameters
+from penchant.web.parameters import MIN_VERSION
+from penchant.web.query import Parameter, Values, ignored_names, integer, read_parameters
 from penchant.web.raw import QueryParameters
 from penchant.wire import id_problem, source_problem
 
@@ -96,6 +97,11 @@ class Call:
     def source(self) -> str:
         """The source's name."""
         return self.path["source"]
+
+    @property
+    def tag_key(self) -> bytes:
+        """What keys the ETags of the account, so that they tell others nothing and are another account's never."""
+        return self.services.tag_secret + self.access.account_id.to_bytes(8, "big", signed=True)
 
     async def decode_body(self, decode: Callable[[bytes], Decoded]) -> Decoded:
         """Return what the body holds, and raise what ``decode`` raises; large ones are decoded in a thread.

@@ -8,7 +8,7 @@ from penchant.model import Basis
 from penchant.service.recommend import PersonalResult
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
-from penchant.web.parameters import Values
+from penchant.web.query import Values
 from penchant.web.tags import body_tag
 from penchant.wire import encode
 
@@ -76,7 +76,7 @@ async def similar(call: Call) -> Answer:
     return Answer(
         body=body,
         version=view.head.version,
-        etag=body_tag(body, call.access.account_id),
+        etag=body_tag(body, call.tag_key),
         headers=audience_headers(audience),
     )
 

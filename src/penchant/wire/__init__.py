@@ -58,7 +58,7 @@ from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decod
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
-from penchant.wire.settings import decode_settings, encode_settings, stored_retention_days
+from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
 from penchant.wire.signing import sign_user, signed_user
 from penchant.wire.stored import decode_stored_label, decode_stored_piece
 from penchant.wire.text import id_problem, name_problem, source_problem
@@ -66,6 +66,7 @@ from penchant.wire.times import format_timestamp, parse_date, parse_interaction_
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "MAX_DAYS",
     "MAX_KEY_DAYS",
     "MAX_PREVIEWED",
     "SAMPLES",

@@ -114,6 +114,7 @@ SAMPLES: Mapping[str, Any] = {
         "ignored": ["/0/colour"],
     },
     "RecommendationResult": {"id": "alien", "content": _ENTRIES},
+    "RecommendationResults": [{"id": "kim", "content": _ENTRIES}],
     "Settings": {"categoryWeights": {"people/director": 2}, "halfLifeDays": 60, "excludeSeen": True},
     "SettingsPreview": {
         "pieces": [
@@ -142,6 +143,7 @@ SAMPLES: Mapping[str, Any] = {
         "month": "2026-11",
         "accounts": [{"account": "press", "answers": 1200, "sources": 1, "pieces": 4730}],
     },
+    "UserIds": ["kim", "robin"],
     "UserExport": {"source": "films", "userId": "kim", "interactions": [_INTERACTION | {"eventId": "e-1"}]},
 }
 """A sample of each body and answer, by the name of its schema."""

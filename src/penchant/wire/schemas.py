@@ -120,6 +120,8 @@ def _arrays() -> dict[str, Any]:
         "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
         "IdArray": {"type": "array", "items": text},
         "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
+        "UserIds": {"type": "array", "maxItems": 1000, "items": _ID},
+        "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
         "InteractionArray": {

@@ -59,7 +59,8 @@ def ids_of(answer: Any) -> list[str]:
     ids = dict.fromkeys(each["id"] for each in listed)
     for each in listed:
         for part in (each.get("why") or {}).get("parts", ()):
-            ids |= dict.fromkeys(piece["id"] for piece in part.get("pieces", ())[:SHOWN_CAUSES])
+            for piece in part.get("pieces", ())[:SHOWN_CAUSES]:
+                ids |= dict.fromkeys((piece["id"], piece.get("through", piece["id"])))
     return list(ids)
 
 
@@ -122,11 +123,20 @@ def _term(term: Mapping[str, Any]) -> str:
 def _part(part: Mapping[str, Any], labels: Mapping[str, str]) -> Share:
     name = _PARTS.get(part["part"], part["part"])
     because = [_term(term) for term in part.get("terms", ())[:SHOWN_CAUSES]]
-    because += [
-        f"who liked {short(labels.get(piece['id'], piece['id']), 40)}"
-        for piece in part.get("pieces", ())[:SHOWN_CAUSES]
-    ]
+    because += [_cause(piece, labels) for piece in part.get("pieces", ())[:SHOWN_CAUSES]]
     return Share(kind=part["part"], text=f"{name} ({', '.join(because)})" if because else name, share=part["share"])
+
+
+def _cause(told: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    """Return a liked piece that an audience part comes from in words, with the stand-in through which it does."""
+    through = told.get("through")
+    liked = short(labels.get(told["id"], told["id"]), 40)
+    if through is None:
+        return f"who liked {liked}"
+    # A like of the stand-in itself tells of nobody else.
+    if through == told["id"]:
+        return f"{liked}, its nearest, is liked"
+    return f"who liked {liked} and {short(labels.get(through, through), 40)}, its nearest"
 
 
 def _rule(rule: Mapping[str, Any]) -> str:

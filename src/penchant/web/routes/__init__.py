@@ -15,9 +15,18 @@ from penchant.web.routes.content import CONTENT
 from penchant.web.routes.curation import CURATION
 from penchant.web.routes.explanations import EXPLANATIONS
 from penchant.web.routes.people import PEOPLE
+from penchant.web.routes.plain_lists import PLAIN_LISTS
 from penchant.web.routes.system import SYSTEM
 
-OPERATIONS: tuple[Operation, ...] = (*SYSTEM, *ADMINISTRATION, *CONTENT, *PEOPLE, *EXPLANATIONS, *CURATION)
+OPERATIONS: tuple[Operation, ...] = (
+    *SYSTEM,
+    *ADMINISTRATION,
+    *CONTENT,
+    *PEOPLE,
+    *PLAIN_LISTS,
+    *EXPLANATIONS,
+    *CURATION,
+)
 """The operations that the interface describes; the OpenAPI document adds itself and the documents."""
 
 

@@ -13,7 +13,7 @@ from penchant import __version__
 from penchant.errors import UnknownRoute
 from penchant.service.shares import AccountShares
 from penchant.web.operations import Answer, Call, Operation
-from penchant.web.parameters import Parameter
+from penchant.web.query import Parameter
 from penchant.web.site.library import KINDS, Document, Library
 from penchant.web.site.reference import TAG_TITLES, Json, OperationSection, described
 from penchant.web.site.rendering import RenderedPage, code_block, plain_file, rendered

@@ -1,0 +1,39 @@
+"""Plain lists: what many people like, and what is new, whoever asks. Each is a scan, as that of similar pieces is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from penchant.index.best import Hits, smallest
+from penchant.index.exact import allowed_rows
+from penchant.index.layout import DISTANCE_SCALE, Choice, FloatArray
+from penchant.index.part import Part
+from penchant.index.snapshot import Scan
+from penchant.model import DAY_MS
+
+
+def popularity_scan(parts: Sequence[Part], shares: Sequence[FloatArray]) -> Scan:
+    """Return the scan of what somebody likes, by 1 - p; ``shares`` are p of all pieces, an array for each part."""
+    share_of = dict(zip(parts, shares, strict=True))
+
+    def scan(part: Part, choice: Choice) -> Hits:
+        share = share_of[part]
+        rows = allowed_rows(choice, share > 0)
+        return smallest(np.rint((1.0 - share[rows]) * DISTANCE_SCALE).astype(np.int64), rows, choice)
+
+    return scan
+
+
+def newness_scan(moment: int, half_life_days: float) -> Scan:
+    """Return the scan of all pieces by age at a moment (ms since 1970 UTC), as age / (age + half-life).
+
+    A quotient rather than a power of 2: it is the same double on every machine, and never reaches 1.
+    """
+    half_life = half_life_days * DAY_MS
+
+    def scan(part: Part, choice: Choice) -> Hits:
+        rows = allowed_rows(choice)
+        ages = np.maximum(0, moment - part.segment.available_from[rows]).astype(np.float64)
+        return smallest(np.rint(ages / (ages + half_life) * DISTANCE_SCALE).astype(np.int64), rows, choice)
+
+    return scan

@@ -1,0 +1,102 @@
+"""Plain lists: what many people like and what is new, the same for everybody; and lists for many people at once."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from penchant import ranking
+from penchant.index import HALF_LIFE_DAYS, Filter, Scan, nearest_by, newness_scan, popularity_scan, shares_of
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View, Views
+from penchant.model import DAY_MS, MAX_TAKE
+from penchant.service.list_inputs import moment_of
+from penchant.service.recommend import PersonalResult, Recommender
+from penchant.service.requests import PersonalRequest, PlainRequest
+from penchant.service.shares import AccountShares
+from penchant.wire import AnonymousResult, RecommendationResult, RecommendedPiece
+
+MAX_LONG_LISTS = 2
+"""Requests for lists of many people, or under a half-life of their own, that a process serves at once, of an account
+one: each may hold a thread for seconds."""
+LONG_LIST_WAIT_S = 5.0
+"""How long one more waits for its turn."""
+DEFAULT_NEWNESS_DAYS = 30
+"""The half-life of what is new where the source's settings turn that off."""
+
+
+class PlainLists:
+    """Lists of a source that are about no person, and those of many people in one answer."""
+
+    def __init__(self, database: AsyncStorage, views: Views, recommender: Recommender) -> None:
+        self._database = database
+        self._views = views
+        self._recommender = recommender
+        self._shares = AccountShares(
+            "long lists are being made", turns=MAX_LONG_LISTS, of_account=1, wait_s=LONG_LIST_WAIT_S, pause=1.0
+        )
+
+    async def popular(self, view: View, query: PlainRequest) -> PersonalResult[AnonymousResult]:
+        """Return what most people like of what may be shown, each of them counting half after the half-life.
+
+        Raises:
+            NotYetVisible: the audience version that is asked for was not reached in time.
+            Overloaded: too many lists under half-lives of their own are being made.
+        """
+        now = self._recommender.now(view)
+        today = now // DAY_MS
+        audience = await self._views.audience(view, today, min_version=query.min_audience_version)
+        counts = audience.counts
+        if query.half_life_days not in {None, HALF_LIFE_DAYS}:
+            async with self._shares.turn(view.head.account_id):
+                counts = await self._views.trend(view, today, query.half_life_days or 0)
+        if counts is None:
+            return PersonalResult(AnonymousResult(id=None, content=[]), audience.version)
+
+        def find() -> AnonymousResult:
+            parts = view.snapshot.parts
+            shares, _median = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
+            return _listed(view, query, now, popularity_scan(parts, shares))
+
+        return PersonalResult(await self._database.in_thread(find), audience.version)
+
+    async def newest(self, view: View, query: PlainRequest) -> AnonymousResult:
+        """Return what became available last of what may be shown."""
+        now = self._recommender.now(view)
+        days = query.half_life_days or view.settings.new_piece_half_life_days or DEFAULT_NEWNESS_DAYS
+        scan = newness_scan(moment_of(query.at, now), days)
+        return await self._database.in_thread(_listed, view, query, now, scan)
+
+    async def for_people(
+        self, view: View, query: PersonalRequest, user_ids: Sequence[str]
+    ) -> PersonalResult[list[RecommendationResult]]:
+        """Return the recommendations of several people, in their order, from one view.
+
+        The version is the least that the audience had for any of them.
+
+        Raises:
+            Overloaded: too many such requests are being served.
+        """
+        async with self._shares.turn(view.head.account_id):
+            found = []
+            for each in user_ids:
+                # A remembered person's list is made without waiting for anything: let others in between.
+                await asyncio.sleep(0)
+                found.append(await self._recommender.recommend(view, replace(query, user_id=each)))
+        results = [
+            RecommendationResult(id=user_id, content=each.result.content)
+            for user_id, each in zip(user_ids, found, strict=True)
+        ]
+        return PersonalResult(results, min((each.audience_version for each in found), default=0))
+
+
+def _listed(view: View, query: PlainRequest, now: int, scan: Scan) -> AnonymousResult:
+    """Return what a scan finds, whitelisted pieces among the best first; to be called in a thread."""
+    shown = Filter(
+        moment=moment_of(query.at, now),
+        catalogs=query.catalogs,
+        blacklisted=view.blacklisted,
+        omitted=query.exclude,
+    )
+    distances = {each.id: each.distance for each in nearest_by(view.snapshot, scan, shown, MAX_TAKE)}
+    ids = ranking.promoted(list(distances), view.whitelist)[: query.take]
+    return AnonymousResult(id=None, content=[RecommendedPiece(id=each, score=distances[each]) for each in ids])

@@ -1,0 +1,60 @@
+"""Handlers of lists that are about no person, and of those for many people."""
+
+from penchant.service.requests import PlainRequest
+from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.web.query import Values
+from penchant.web.recommendations import personal_answer, personal_query
+from penchant.web.tags import body_tag
+from penchant.wire import decode_asked, encode
+
+MAX_PEOPLE = 1_000
+"""People whose lists one request asks for (interface, section 9)."""
+
+
+def _plain_query(call: Call, values: Values) -> PlainRequest:
+    return PlainRequest(
+        take=values["limit"] or values["take"],
+        catalogs=values["catalogs"],
+        at=values["at"],
+        exclude=values["exclude"],
+        half_life_days=values["halfLifeDays"],
+        min_audience_version=call.min_audience_version(),
+    )
+
+
+async def popular(call: Call) -> Answer:
+    """Answer what most people like."""
+    query = _plain_query(call, call.values())
+    view = await call.view()
+    found = await call.services.plain_lists.popular(view, query)
+    body = encode(found.result)
+    return Answer(
+        body=body,
+        version=view.head.version,
+        etag=body_tag(body, call.tag_key),
+        headers={AUDIENCE_VERSION_HEADER: str(found.audience_version)},
+    )
+
+
+async def newest(call: Call) -> Answer:
+    """Answer what became available last."""
+    query = _plain_query(call, call.values())
+    view = await call.view()
+    body = encode(await call.services.plain_lists.newest(view, query))
+    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key))
+
+
+async def recommend_to_each(call: Call) -> Answer:
+    """Answer what each of several people may like, in the order of their ids."""
+    values = call.values()
+    user_ids = await call.decode_body(lambda body: decode_asked(body, MAX_PEOPLE))
+    call.require_people(user_ids)
+    view = await call.view()
+    # The first is counted already.
+    uncount = await call.count_more(len(user_ids) - 1)
+    try:
+        found = await call.services.plain_lists.for_people(view, personal_query(call, "", values), user_ids)
+    except BaseException:
+        uncount()
+        raise
+    return personal_answer(found, view.head.version)

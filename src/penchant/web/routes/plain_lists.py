@@ -1,0 +1,64 @@
+"""Routes of lists that are about no person, and of those for many people."""
+
+from penchant.model import Feature, Scope
+from penchant.web import plain_lists
+from penchant.web.bodies import JSON
+from penchant.web.operations import BODY_ERRORS, Operation
+from penchant.web.parameters import (
+    AT,
+    CATALOGS,
+    EXCLUDE,
+    HALF_LIFE,
+    LIMIT,
+    MIN_VERSION,
+    NEWNESS,
+    OLD_TAKE,
+    PERSONAL,
+)
+
+_PLAIN = (LIMIT, OLD_TAKE, CATALOGS, AT, EXCLUDE)
+
+PLAIN_LISTS = (
+    Operation(
+        method="GET",
+        path="/{source}/popular",
+        name="popularContent",
+        summary="What most people like, the most popular first; whoever asks.",
+        handler=plain_lists.popular,
+        has_etag=True,
+        tag="recommendations",
+        scope=Scope.READ,
+        parameters=(*_PLAIN, HALF_LIFE, MIN_VERSION),
+        answer="AnonymousResult",
+        errors=("overloaded",),
+    ),
+    Operation(
+        method="GET",
+        path="/{source}/new",
+        name="newContent",
+        summary="What became available last, the newest first.",
+        handler=plain_lists.newest,
+        has_etag=True,
+        tag="recommendations",
+        scope=Scope.READ,
+        parameters=(*_PLAIN, NEWNESS, MIN_VERSION),
+        answer="AnonymousResult",
+    ),
+    Operation(
+        method="POST",
+        path="/{source}/recommendations",
+        name="recommendToEach",
+        summary="What each of up to 1,000 people may like, in one request.",
+        handler=plain_lists.recommend_to_each,
+        tag="recommendations",
+        scope=Scope.PERSONAL,
+        feature=Feature.PERSONALIZED,
+        parameters=(*PERSONAL, MIN_VERSION),
+        counted=True,
+        personal=True,
+        media_types=(JSON,),
+        body="UserIds",
+        answer="RecommendationResults",
+        errors=("quota-exceeded", "too-many-entries", "overloaded", *BODY_ERRORS),
+    ),
+)

@@ -1,0 +1,224 @@
+"""Lists that are about no person, and those of many people in one request (interface, section 9)."""
+
+import math
+from collections import Counter
+from datetime import timedelta
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clocks import DAY_CLOCK, DayClock
+from factories import piece
+from serving import Service
+
+NUMBERS = count()
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(0, 6),
+        st.integers(0, 8),
+        st.sampled_from(["Click", "Watch", "RateLike", "RateDislike"]),
+        st.integers(0, 90),
+    ),
+    max_size=40,
+)
+
+
+@pytest.fixture
+def clock() -> DayClock:
+    return DAY_CLOCK
+
+
+def listed(service: Service, path: str, **options: Any) -> list[tuple[str, float]]:
+    answer = service.get(path, **options)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["id"] is None
+    return [(entry["id"], entry["score"]) for entry in answer.json()["content"]]
+
+
+def ids(service: Service, path: str) -> list[str]:
+    return [piece_id for piece_id, _ in listed(service, path)]
+
+
+def click(service: Service, user: str, piece_id: str, **options: Any) -> str:
+    answer = service.post(f"/s/users/{user}/interactions/Click/content/{piece_id}", **options)
+    assert answer.status_code == 200
+    version: str = answer.headers["x-penchant-interactions-version"]
+    return version
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(events=EVENTS, half_life=st.sampled_from([None, 0, 3, 7, 30, 365]))
+def test_popular_pieces_are_those_of_the_words(
+    service: Service, clock: DayClock, events: list[tuple[int, int, str, int]], half_life: int | None
+) -> None:
+    source = f"s{next(NUMBERS)}"
+    service.submit(source, *[piece(f"p{number}", "x") for number in range(7)])
+    body = [
+        {
+            "userId": f"u{user}",
+            "contentId": f"p{number}",
+            "type": kind,
+            "timestamp": (clock.now() - timedelta(days=days)).isoformat(),
+        }
+        for user, number, kind, days in events
+    ]
+    version = service.post(f"/{source}/interactions", json=body).headers["x-penchant-interactions-version"]
+    found = listed(
+        service,
+        f"/{source}/popular" + ("" if half_life is None else f"?halfLifeDays={half_life}"),
+        headers={"x-penchant-min-audience-version": version},
+    )
+
+    days_of: dict[tuple[int, int], int] = {}
+    for user, number, kind, days in events:
+        if kind != "RateDislike" and number < 7:
+            days_of[user, number] = min(days, days_of.get((user, number), days))
+    life = 30 if half_life is None else half_life
+    people: Counter[str] = Counter()
+    for (_, number), days in days_of.items():
+        people[f"p{number}"] += 2 ** (-days / life) if life else 1  # type: ignore[assignment]
+    assert {each[0] for each in found} == set(people)
+    assert [each[1] for each in found] == sorted(each[1] for each in found)
+    for one, other in pairwise(found):
+        assert people[one[0]] > people[other[0]] - 1e-9
+        assert one[1] < other[1] or one[0] < other[0]
+    # The evenness of section 6 scales them all; what is in proportion to the greatest is that of the words.
+    if found:
+        greatest = math.log1p(max(people.values()))
+        evenness = math.expm1((1 - found[0][1]) * greatest) / max(people.values())
+        assert 1 / 64 - 1e-6 <= evenness <= 1 + 1e-6
+        for piece_id, score in found:
+            assert 1 - score == pytest.approx(math.log1p(evenness * people[piece_id]) / greatest, abs=1e-7)
+
+
+def test_lists_windows_and_parameters_hold_for_popular_pieces(service: Service) -> None:
+    service.submit(
+        "s",
+        piece("a", "x", filters={"catalogs": ["c"]}),
+        piece("b", "x", filters={"catalogs": ["c"]}),
+        piece("c", "x"),
+        piece("d", "x", filters={"availableFrom": "2999-01-01T00:00:00Z"}),
+        piece("e", "x"),
+    )
+    for user, liked in (("1", "a"), ("2", "a"), ("3", "a"), ("1", "b"), ("2", "b"), ("1", "c"), ("1", "d")):
+        click(service, user, liked)
+
+    assert ids(service, "/s/popular") == ["a", "b", "c"]
+    assert ids(service, "/s/popular?catalogs=c&limit=1") == ["a"]
+    assert ids(service, "/s/popular?at=2999-01-01") == ["a", "b", "c", "d"]
+    assert ids(service, "/s/popular?exclude=a") == ["b", "c"]
+    service.put("/s/whitelist", json=["c", "e"])
+    service.put("/s/blacklist", json=["b"])
+    # Nobody likes e, so the whitelist does not lift it.
+    assert ids(service, "/s/popular") == ["c", "a"]
+
+
+def test_a_person_s_act_counts_for_what_is_popular(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    assert ids(service, "/s/popular") == []
+    click(service, "u", "b")
+    for half_life in ("", "?halfLifeDays=3"):
+        assert ids(service, f"/s/popular{half_life}") == ["b"]
+    version = click(service, "u", "a")
+    answer = service.get("/s/popular", headers={"x-penchant-min-audience-version": version})
+    assert {entry["id"] for entry in answer.json()["content"]} == {"a", "b"}
+    assert int(answer.headers["x-penchant-audience-version"]) >= int(version)
+
+
+def test_new_pieces_come_by_the_moment_at_which_they_became_available(service: Service, clock: DayClock) -> None:
+    def born(days_ago: float) -> dict[str, str]:
+        return {"availableFrom": (clock.now() - timedelta(days=days_ago)).isoformat()}
+
+    service.submit(
+        "s",
+        piece("old", filters=born(60)),
+        piece("b", filters=born(10)),
+        piece("a", filters=born(10)),
+        piece("young", filters=born(1 / 24)),
+        piece("unborn", filters=born(-2)),
+    )
+    found = listed(service, "/s/new")
+    assert [each[0] for each in found] == ["young", "a", "b", "old"]
+    # The setting is 30 days; the service's clock may have gone on by a moment since.
+    assert found[1][1] == pytest.approx(10 / 40, abs=1e-4)
+    assert found[3][1] == pytest.approx(60 / 90, abs=1e-4)
+    assert listed(service, "/s/new?halfLifeDays=10")[1][1] == pytest.approx(0.5, abs=1e-4)
+    later = (clock.today() + timedelta(days=3)).isoformat()
+    assert ids(service, f"/s/new?at={later}&limit=2") == ["unborn", "young"]
+    service.put("/s/whitelist", json=["old"])
+    service.put("/s/blacklist", json=["young"])
+    assert ids(service, "/s/new") == ["old", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    (
+        ("/s/popular?halfLifeDays=-1", 422),
+        ("/s/popular?halfLifeDays=x", 422),
+        ("/s/popular?limit=0", 422),
+        ("/s/popular?at=tomorrow", 422),
+        ("/s/new?halfLifeDays=0", 422),
+        ("/s/new?catalogs=", 422),
+        ("/none/new", 404),
+        ("/none/popular", 404),
+    ),
+)
+def test_what_is_not_accepted_is_an_error(service: Service, path: str, status: int) -> None:
+    service.submit("s", piece("a"))
+    assert service.get(path).status_code == status
+
+
+def test_a_list_that_stayed_the_same_is_not_sent_again(service: Service) -> None:
+    service.submit("s", piece("a"), piece("b"))
+    click(service, "u", "a")
+    first = service.get("/s/popular")
+    again = service.get("/s/popular", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert first.headers["cache-control"] == "private, no-cache"
+
+
+def test_an_empty_source_has_empty_lists(service: Service) -> None:
+    service.submit("s")
+    assert ids(service, "/s/popular") == ids(service, "/s/popular?halfLifeDays=2") == ids(service, "/s/new") == []
+
+
+def test_many_people_get_the_lists_that_each_of_them_gets(service: Service) -> None:
+    service.submit("s", *[piece(f"p{number}", f"w{number % 5}") for number in range(40)])
+    for number in range(30):
+        click(service, f"u{number % 6}", f"p{number}")
+    people = [*(f"u{number}" for number in range(6)), "nobody", "u0"]
+    query = "?limit=7&exclude=p3&diversity=0.2"
+
+    answer = service.post(f"/s/recommendations{query}", json=people)
+    assert answer.status_code == 200
+    assert "etag" not in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.json() == [service.get(f"/s/users/{user}/recommendation{query}").json() for user in people]
+    assert service.post("/s/recommendations", json=[]).json() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    (
+        ({"users": ["u"]}, 422, "invalid-input"),
+        (["u", 7], 422, "invalid-input"),
+        ([""], 422, "invalid-input"),
+        (["u"] * 1_001, 413, "too-many-entries"),
+    ),
+)
+def test_a_body_that_names_no_people_is_refused(service: Service, body: Any, status: int, code: str) -> None:
+    service.submit("s", piece("a"))
+    answer = service.post("/s/recommendations", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_a_plan_without_recommendations_has_the_plain_lists(service: Service) -> None:
+    key = service.new_key(account="basic", plan="basic")
+    service.submit("s", piece("a"), key=key)
+    assert service.get("/s/new", key=key).status_code == 200
+    assert service.get("/s/popular", key=key).status_code == 200
+    assert service.get("/s/new?catalogs=c", key=key).status_code == 403
+    assert service.post("/s/recommendations", json=["u"], key=key).status_code == 403
