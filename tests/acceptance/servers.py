@@ -37,10 +37,10 @@ def command(*words: str, timeout_s: float = 400) -> subprocess.CompletedProcess[
     )
 
 
-def new_key(data: Path, database: str | None = None, *, admin: bool = False) -> str:
+def new_key(data: Path, database: str | None = None, *, account: str = "default", admin: bool = False) -> str:
     """Make a key as the command line does, also while a server runs on the same data; it spares a process."""
     with closing(storage_of(NodeSettings(data=str(data), database=database))) as storage:
-        return make_key(storage, account="default", plan="full", admin=admin)[1]
+        return make_key(storage, account=account, plan="full", admin=admin)[1]
 
 
 class Server:

@@ -1,12 +1,12 @@
 """Attacks by one tenant, each cheap for who makes it, and what they cost the service in CPU and memory.
 
-``python -m hostile.attacks URL ATTACKER-KEY VICTIM-KEY`` (from ``tests``) measures what another tenant sees of each.
+``python -m hostile.attacks URL KEY NAME...`` (from ``tests``) makes those attacks until its input ends;
+`hostile.neighbour` measures what another tenant sees of them.
 """
 
 import contextlib
 import functools
 import gzip
-import json
 import random
 import socket
 import sys
@@ -24,9 +24,8 @@ MIB = 1024 * 1024
 GZIPPED = {"content-type": "application/json", "content-encoding": "gzip"}
 SOURCE = "attacks"
 ATTACK_S = 12.0
-PATIENCE_S = 20.0
-"""How long another tenant waits for an answer."""
 THREADS = 4
+"""Connections that make the same attack at once."""
 
 
 _of_thread = threading.local()
@@ -75,7 +74,7 @@ def long_piece(piece_id: str, keywords: int) -> dict[str, Any]:
 def prepare(target: Target) -> None:
     """Make what the attacks are made on: a source of large pieces, with some interactions."""
     chance = random.Random(7)
-    with target.client() as client:
+    with httpx.Client(base_url=target.url, headers={"x-api-key": target.key}, timeout=120) as client:
         for part in range(2):
             large = [
                 {
@@ -195,63 +194,32 @@ def resident_bytes(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
 
 
-@contextlib.contextmanager
-def under(attack: Callable[[Target], None], target: Target) -> Iterator[None]:
-    """Repeat an attack in some threads meanwhile."""
-    stopping = threading.Event()
+def make(attacks: Sequence[Callable[[Target], None]], target: Target, stopping: threading.Event) -> None:
+    """Repeat each of these attacks in some threads until it is time to stop."""
 
-    def repeat() -> None:
+    def repeat(attack: Callable[[Target], None]) -> None:
         while not stopping.is_set():
             with contextlib.suppress(httpx.TransportError):
                 attack(target)
 
-    threads = [threading.Thread(target=repeat, daemon=True) for _ in range(THREADS)]
+    threads = [
+        threading.Thread(target=repeat, args=(attack,), daemon=True) for attack in attacks for _ in range(THREADS)
+    ]
     for thread in threads:
         thread.start()
-    try:
-        yield
-    finally:
+    stopping.wait()
+
+
+def main(url: str, key: str, *names: str) -> None:
+    """Make the attacks of these names until the input ends; what is under way then is cut."""
+    stopping = threading.Event()
+
+    def listen() -> None:
+        sys.stdin.read()
         stopping.set()
-        for thread in threads:
-            thread.join(timeout=60)
 
-
-def latencies(url: str, key: str, seconds: float) -> tuple[list[float], int]:
-    """Return how long another tenant waits for its lists, ascending, in ms, and how many were refused."""
-    found: list[float] = []
-    refused = 0
-    with httpx.Client(base_url=url, headers={"x-api-key": key}, timeout=PATIENCE_S) as client:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            for path in ("/own/content/a/similar", "/own/content/a", "/own/ids"):
-                began = time.monotonic()
-                try:
-                    refused += client.get(path).status_code != 200
-                except httpx.TimeoutException:
-                    refused += 1
-                found.append((time.monotonic() - began) * 1000)
-            time.sleep(0.005)
-    return sorted(found), refused
-
-
-def main(url: str, attacker: str, victim: str) -> None:
-    """Print a line for each attack: what another tenant waits meanwhile."""
-    target = Target(url, attacker)
-    prepare(target)
-    pieces = [long_piece(name, 5) for name in "abcdef"]
-    httpx.post(f"{url}/own/content", json=pieces, headers={"x-api-key": victim}).raise_for_status()
-    for name, attack in (("quiet", lambda _target: time.sleep(1)), *((each.__name__, each) for each in ATTACKS)):
-        with under(attack, target):
-            time.sleep(1)
-            found, refused = latencies(url, victim, ATTACK_S)
-        row = {
-            "p50": found[len(found) // 2],
-            "p99": found[len(found) * 99 // 100],
-            "refused": refused,
-            "of": len(found),
-        }
-        sys.stdout.write(f"{name} {json.dumps(row)}\n")
-        sys.stdout.flush()
+    threading.Thread(target=listen, daemon=True).start()
+    make([attack for attack in ATTACKS if attack.__name__ in names], Target(url, key), stopping)
 
 
 if __name__ == "__main__":

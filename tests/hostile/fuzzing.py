@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,12 +104,19 @@ class Findings:
 
 
 class Fuzzer:
-    """Sends requests, one at a time, and measures what each costs the worker."""
+    """Sends requests, one at a time, and measures what each costs the worker.
 
-    def __init__(self, server: Server, number: int) -> None:
+    Of all operations, or those of these names, and from forms of these pages; ``number`` is the seed.
+    """
+
+    def __init__(
+        self, server: Server, number: int, *, operations: Collection[str] = (), pages: Sequence[str] = PAGES
+    ) -> None:
         self.findings = Findings()
         self._server = server
         self._number = number
+        self._operations = operations
+        self._pages = pages
         self._chance = random.Random(number)
         self._admin_key = new_key(server.data, admin=True)
         (self._worker,) = workers_of(server.process.pid)
@@ -122,6 +129,8 @@ class Fuzzer:
         document = self._server.client.get("/-/openapi.json").json()
         schema = schemathesis.openapi.from_dict(document)
         operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
+        if self._operations:
+            operations = [each for each in operations if each.definition.raw["operationId"] in self._operations]
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._chance.shuffle(operations)
@@ -200,7 +209,7 @@ class Fuzzer:
 
     def _fuzz_form(self) -> None:
         """Open a page of the dashboard as somebody signed in, and send a form of it with other values."""
-        page = self._chance.choice(PAGES)
+        page = self._chance.choice(self._pages)
         is_admin = page in {"keys", "usage", "audit"}
         visitor = Visitor(self._server, self._admin_key if is_admin else self._server.key)
         query = {"source": "s", "id": "a"}

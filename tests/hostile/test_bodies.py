@@ -126,6 +126,22 @@ def test_public_pages_cost_no_more_than_a_share(node: Server) -> None:
     assert cost.cpu_s() < 1
 
 
+def test_long_headers_are_not_remembered(node: Server) -> None:
+    def send_many(first: int, last: int) -> None:
+        for number in range(first, last):
+            coding = f"gzip, {number}-{'x' * 60_000}"
+            answer = node.client.get("/-/health/live", headers={"accept-encoding": coding})
+            assert answer.status_code == 200
+
+    # What the first ones take is taken once.
+    send_many(0, 100)
+    cost = Cost(node)
+
+    send_many(100, 700)
+
+    assert cost.grown_bytes() < 16 * MIB
+
+
 def test_the_log_tells_of_no_failure(node: Server) -> None:
     assert "Traceback" not in node.log()
 

@@ -82,6 +82,24 @@ def test_a_body_with_broken_framing_is_a_counted_problem(
     assert syntax_problems(server) == before + 1
 
 
+@pytest.mark.parametrize("hosts", ("", "Host:\r\n", "Host: a\r\nHost: b\r\n", "Host: a\r\nHost: a\r\n"))
+def test_a_request_names_its_host_once(connect: Connect, hosts: str) -> None:
+    connection = connect()
+    connection.sendall(f"GET /-/health/live HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
+
+    head_received, _, problem = received(connection).partition(b"\r\n\r\n")
+
+    assert head_received.startswith(b"HTTP/1.1 400")
+    assert json.loads(problem)["code"] == "malformed-request"
+
+
+def test_the_older_protocol_needs_no_host(connect: Connect) -> None:
+    connection = connect()
+    connection.sendall(b"GET /-/health/live HTTP/1.0\r\n\r\n")
+
+    assert b" 200" in received(connection).partition(b"\r\n")[0]
+
+
 def syntax_problems(server: Server) -> float:
     time.sleep(METRICS_LIFE_S)
     lines = server.client.get("/-/metrics").text.splitlines()

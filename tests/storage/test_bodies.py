@@ -1,8 +1,10 @@
 """Compressed bodies, the same on both databases: what is read is what was stored, and no source sees another's text."""
 
+import gc
 import json
-from contextlib import closing
+from contextlib import ExitStack, closing
 
+import pytest
 from sqlalchemy import delete, func, select
 
 from penchant.model import EncodedPiece
@@ -13,6 +15,10 @@ from storage.conftest import Opening
 from storage.test_conformance import done, head
 
 WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
+
+
+MANY = 12
+"""Connections of which some are closed when they are given back, not kept."""
 
 
 def bodies(count: int, first: int = 0) -> dict[str, bytes]:
@@ -33,6 +39,21 @@ def submit(storage: Storage, account: int, new: dict[str, bytes], source: str = 
 def read(storage: Storage, account: int, source: str = "s") -> dict[str, bytes]:
     with storage.pieces.open_page(account, source) as listing:
         return {piece.id: piece.body for batch in listing.batches for piece in batch}
+
+
+def test_listings_may_be_left_in_their_midst(opening: Opening, caplog: pytest.LogCaptureFixture) -> None:
+    with closing(opening()) as storage:
+        account = storage.accounts.ensure("a")
+        submit(storage, account, bodies(500))
+
+        with ExitStack() as opened:
+            pages = [opened.enter_context(storage.pieces.open_page(account, "s")) for _ in range(MANY)]
+            begun = [iter(page.batches) for page in pages]
+            assert all(map(next, begun))
+        del pages, begun
+        gc.collect()
+
+    assert caplog.text == ""
 
 
 def codecs(storage: Storage) -> dict[int, int]:

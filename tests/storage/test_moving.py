@@ -378,6 +378,19 @@ def test_a_side_that_stays_different_is_not_released(sides: Sides) -> None:
         opened(sides[1])
 
 
+def test_a_new_side_on_which_a_server_has_only_run_is_empty(sides: Sides) -> None:
+    old, new = sides
+    with closing(opened(old)) as storage:
+        fill(storage)
+        secret = storage.tag_secret()
+    with closing(opened(new)) as storage:
+        assert storage.tag_secret() != secret
+    moved(old, new)
+
+    with closing(opened(new)) as storage:
+        assert storage.tag_secret() == secret
+
+
 def test_a_side_that_holds_something_is_no_target(sides: Sides) -> None:
     for side in sides:
         with closing(opened(side)) as storage:

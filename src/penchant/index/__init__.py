@@ -2,13 +2,14 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.index.building import merge_segments
+from penchant.index.building import merge_segments, term_table
 from penchant.index.engine import makes_weights
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
     ScoreParts,
     TermShare,
+    TermShares,
     blended_parts,
     overlap_parts,
     similarity_shares,
@@ -20,6 +21,7 @@ from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, Float
 from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.person import InteractionArrays, PersonFigures, PlacedTaste, figures_of_person
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
@@ -27,6 +29,7 @@ from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
+from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 from penchant.index.weights import AudienceWeights, build_weights
@@ -47,6 +50,7 @@ __all__ = [
     "FlatCategory",
     "FloatArray",
     "IntArray",
+    "InteractionArrays",
     "LikeShare",
     "Likes",
     "ListSpec",
@@ -54,8 +58,10 @@ __all__ = [
     "Merge",
     "Neighbour",
     "Part",
+    "PersonFigures",
     "PersonVector",
     "PieceCounts",
+    "PlacedTaste",
     "Popularity",
     "Reach",
     "Scan",
@@ -66,15 +72,18 @@ __all__ = [
     "SimilarityQuery",
     "Snapshot",
     "SourceFigures",
+    "Strings",
     "Tally",
     "TellingFindings",
     "TermCount",
     "TermShare",
+    "TermShares",
     "VocabularyFindings",
     "blended_parts",
     "build_weights",
     "categories",
     "count_ahead",
+    "figures_of_person",
     "key_of",
     "makes_weights",
     "merge_segments",
@@ -90,6 +99,7 @@ __all__ = [
     "similarity_shares",
     "tellable",
     "telling_by_category",
+    "term_table",
     "terms_beginning",
     "vocabulary",
 ]

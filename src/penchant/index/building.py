@@ -50,6 +50,11 @@ def term_key(term: Term) -> str:
     return term.category + SEPARATOR + term.keyword
 
 
+def term_table(terms: Iterable[Term]) -> Strings:
+    """Return these terms, in their order, as the table of a segment has them."""
+    return Strings.of(map(term_key, terms))
+
+
 def term_of(key: str) -> Term:
     """Return the term of a key that `term_key` has made."""
     category, _, keyword = key.partition(SEPARATOR)

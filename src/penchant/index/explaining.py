@@ -4,20 +4,29 @@ Nothing here decides what is shown, and no search comes through here: it explain
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from penchant.index.audience import LikeShare
-from penchant.index.layout import BlendFactors
+from penchant.index.building import term_of
+from penchant.index.layout import FloatArray, IntArray
 from penchant.index.part import Part
 from penchant.index.personal import ListSpec, PersonVector
 from penchant.index.popularity import Popularity
-from penchant.index.snapshot import FACTOR_SCALE, Snapshot, root_norms
+from penchant.index.segment import Segment
+from penchant.index.snapshot import SimilarityQuery, Snapshot, root_norms
+from penchant.index.strings import Strings
 from penchant.model import Algorithm, Term
 
 LEAST_PEOPLE = 3
 """An audience share from fewer people is given without its piece, since it would tell of them."""
+
+
+MAX_NAMED_TERMS = 1_000
+"""Terms that an explanation names; the rest is summed up. What is not named is never made a string."""
 
 
 class TermShare(NamedTuple):
@@ -28,6 +37,18 @@ class TermShare(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TermShares:
+    """What terms add to a score: by name those `MAX_NAMED_TERMS` that say most, and what ``others`` add together.
+
+    Greatest first, ties by category and keyword; zeros are left out.
+    """
+
+    named: tuple[TermShare, ...] = ()
+    others: int = 0
+    rest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreParts:
     """What each part of a recommendation adds to its s; ``terms`` add up to ``content``.
 
@@ -35,40 +56,33 @@ class ScoreParts:
     """
 
     content: float
-    terms: tuple[TermShare, ...]
+    terms: TermShares
     audience: float = 0.0
     likes: tuple[LikeShare, ...] = ()
     popularity: float = 0.0
     new: float = 0.0
 
 
-def similarity_shares(
-    first: Mapping[Term, int],
-    second: Mapping[Term, int],
-    algorithm: Algorithm,
-    category_weights: Mapping[str, float],
-) -> tuple[TermShare, ...]:
-    """Return what each shared term adds to the similarity of two pieces, given by their effective weights.
+def similarity_shares(asked: SimilarityQuery, snapshot: Snapshot, piece_id: str, factor: float = 1.0) -> TermShares:
+    """Return what each shared term adds to the similarity of a piece, of which ``factor`` counts.
 
-    Greatest first, ties by category and keyword, zeros left out. Sums of integers, each divided once.
+    Sums of integers, each divided once, as the search divides.
+
+    Raises:
+        KeyError: no live piece has this id.
     """
-    factors = {
-        category: round(category_weights.get(category, 1) * FACTOR_SCALE)
-        for category in {term.category for weights in (first, second) for term in weights}
-    }
-    shared = first.keys() & second.keys()
-    if algorithm is Algorithm.JACCARD:
-        total: float = sum(factors[term.category] for term in first.keys() | second.keys())
-        shares = {term: factors[term.category] / total for term in shared if total}
+    part, row = _found(snapshot, piece_id)
+    terms, values = asked.terms_in(part)
+    own, weights = part.segment.piece(row)
+    shared, of_query, of_piece = np.intersect1d(terms, own, assume_unique=True, return_indices=True)
+    added = values[of_query].astype(np.float64)
+    norm = float(asked.norms_in(part.segment).exact[row])
+    if asked.algorithm is Algorithm.COSINE:
+        added *= weights[of_piece]
+        total = math.sqrt(asked.norm * norm)
     else:
-        squares = [
-            sum((weight * factors[term.category]) ** 2 for term, weight in weights.items())
-            for weights in (first, second)
-        ]
-        # As the search divides: one root of the product of integers.
-        total = math.sqrt(squares[0] * squares[1])
-        shares = {term: first[term] * second[term] * factors[term.category] ** 2 / total for term in shared if total}
-    return ordered(shares)
+        total = asked.norm + norm - float(added.sum())
+    return _named(part.segment, shared, added * factor / total) if len(shared) else TermShares()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,54 +107,54 @@ def blended_parts(
     Raises:
         KeyError: no live piece has this id.
     """
-    part, place = _found(snapshot, piece_id)
-    blending = wanted.blending
-    root = float(root_norms(part.segment, wanted.category_weights)[place])
-    mean = snapshot.mean_norm(wanted.category_weights)
-    terms = content_terms(person, snapshot.terms_of(piece_id) or {}, person.norm * (root + mean / 2))
+    part, row = _found(snapshot, piece_id)
+    by_content, by_audience, by_popularity = (
+        each / wanted.blending.total
+        for each in (wanted.blending.content, wanted.blending.audience, wanted.blending.popularity)
+    )
+    terms, shares = _content_shares(snapshot, person, wanted, (part, row))
     # Popularity lies by part, in the order of the snapshot that it was asked for.
     number = snapshot.parts.index(part)
-    popularity = (float(popular.shares[number][place]), float(popular.lifted[number][place]))
-    return mixed(terms, liked, popularity, blending)
-
-
-def content_terms(person: PersonVector, weights: Mapping[Term, int], divisor: float) -> dict[Term, float]:
-    """Return what each term of a piece adds to part c."""
-    if not divisor:
-        return {}
-    return {
-        term: person.values[term] * math.sqrt(weight) / divisor
-        for term, weight in weights.items()
-        if term in person.values
-    }
-
-
-def mixed(
-    terms: Mapping[Term, float], liked: AudienceShares, popularity: tuple[float, float], blending: BlendFactors
-) -> ScoreParts:
-    """Return what the parts c (by term), a and p of a piece add to its s; p is given as it is and as it is lifted."""
-    by_content, by_audience, by_popularity = (
-        part / blending.total for part in (blending.content, blending.audience, blending.popularity)
-    )
-    popular, lifted = popularity
+    popular_share, lifted = float(popular.shares[number][row]), float(popular.lifted[number][row])
     return ScoreParts(
-        content=_plain(math.fsum(terms.values()) * by_content),
-        terms=ordered({term: share * by_content for term, share in terms.items()}),
+        content=_plain(math.fsum(shares.tolist()) * by_content),
+        terms=_named(part.segment, terms, shares * by_content),
         audience=_plain(liked.value * by_audience),
         likes=tuple(like._replace(share=like.share * by_audience) for like in liked.likes),
-        popularity=_plain(popular * by_popularity),
-        new=_plain((lifted - popular) * by_popularity),
+        popularity=_plain(popular_share * by_popularity),
+        new=_plain((lifted - popular_share) * by_popularity),
     )
 
 
-def overlap_parts(liked: Iterable[Term], weights: Mapping[Term, int]) -> ScoreParts:
-    """Return what each shared term adds to the overlap of a piece with the terms that a person likes."""
-    wanted = set(liked)
-    union = len(wanted | weights.keys())
+def _content_shares(
+    snapshot: Snapshot, person: PersonVector, wanted: ListSpec, found: tuple[Part, int]
+) -> tuple[IntArray, FloatArray]:
+    """Return the terms of a piece that a person's taste has, ascending, and what each adds to part c."""
+    part, row = found
+    terms, weights = part.segment.piece(row)
+    root = float(root_norms(part.segment, wanted.category_weights)[row])
+    divisor = person.norm * (root + snapshot.mean_norm(wanted.category_weights) / 2)
+    places = person.keys.find_all(part.segment.terms, terms.astype(np.int64))
+    known = places >= 0
+    values = person.array[places[known]] * np.sqrt(weights[known].astype(np.float64))
+    return terms[known], values / divisor if divisor else np.zeros(len(values))
+
+
+def overlap_parts(liked: Strings, snapshot: Snapshot, piece_id: str) -> ScoreParts:
+    """Return what each shared term adds to the overlap of a piece with the terms that a person likes.
+
+    ``liked`` are written as in the table of a segment, ascending.
+
+    Raises:
+        KeyError: no live piece has this id.
+    """
+    part, row = _found(snapshot, piece_id)
+    terms, _ = part.segment.piece(row)
+    shared = terms[liked.find_all(part.segment.terms, terms.astype(np.int64)) >= 0]
+    union = len(liked) + len(terms) - len(shared)
     if not union:
-        return ScoreParts(content=0.0, terms=())
-    terms = ordered(dict.fromkeys(wanted & weights.keys(), 1 / union))
-    return ScoreParts(content=len(terms) / union, terms=terms)
+        return ScoreParts(content=0.0, terms=TermShares())
+    return ScoreParts(content=len(shared) / union, terms=_named(part.segment, shared, np.full(len(shared), 1 / union)))
 
 
 def tellable(likes: Sequence[LikeShare]) -> tuple[LikeShare, ...]:
@@ -153,10 +167,23 @@ def tellable(likes: Sequence[LikeShare]) -> tuple[LikeShare, ...]:
     return tuple(sorted(named, key=lambda like: (-like.share, like.id, like.through or "")))
 
 
-def ordered(shares: Mapping[Term, float]) -> tuple[TermShare, ...]:
-    """Return shares, greatest first, ties by category and keyword; zeros are left out."""
-    found = [TermShare(term, share) for term, share in shares.items() if share]
-    return tuple(sorted(found, key=lambda each: (-each.share, each.term)))
+def _named(segment: Segment, terms: IntArray, shares: FloatArray) -> TermShares:
+    """Return what terms of a segment, ascending, add: those that say most by name."""
+    order = np.argsort(-shares, kind="stable")
+    order = order[shares[order] != 0]
+    kept = order
+    if len(order) > MAX_NAMED_TERMS:
+        # The shares stay in their order: cut by size, not sorted. More than that many may be as large as the least.
+        sizes = np.abs(shares[order])
+        least = np.partition(sizes, -MAX_NAMED_TERMS)[-MAX_NAMED_TERMS]
+        kept = order[sizes >= least][:MAX_NAMED_TERMS]
+    keys, named = segment.terms.take(terms[kept].tolist()), shares[kept].tolist()
+    return TermShares(
+        named=tuple(TermShare(term_of(key), share) for key, share in zip(keys, named, strict=True)),
+        others=len(order) - len(kept),
+        # Named ones subtracted within the sum, which rounds once: it adds up to the whole with them.
+        rest=math.fsum([*shares.tolist(), *(-share for share in named)]),
+    )
 
 
 def _plain(share: float) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
-from penchant.index.building import build_segment, merge_segments, term_key, term_of
+from penchant.index.building import build_segment, merge_segments, term_of, term_table
 from penchant.index.layout import (
     COUNT,
     DISTANCE_SCALE,
@@ -194,7 +194,7 @@ class Snapshot:
 
     def document_frequencies(self, terms: Sequence[Term]) -> IntArray:
         """Return how many live pieces have each term; shape (len(terms),)."""
-        keys = Strings.of(map(term_key, terms))
+        keys = term_table(terms)
         counts = np.zeros(len(terms), dtype=np.int64)
         for part in self.parts:
             counts += part.frequencies(part.segment.terms.find_all(keys))
@@ -236,7 +236,7 @@ class Snapshot:
     @staticmethod
     def overlap_scan(terms: Sequence[Term]) -> Scan:
         """Return a scan of a part by how much its pieces overlap with these terms."""
-        keys = Strings.of(map(term_key, terms))
+        keys = term_table(terms)
 
         def scan(part: Part, choice: Choice) -> Hits:
             known = part.segment.terms.find_all(keys)
@@ -301,27 +301,32 @@ class SimilarityQuery:
         excluded = part.excluded(shown, self.row if part is self.own else None)
         segment = part.segment
         choice = Choice(part.allowed(shown), excluded, take, limit)
-        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self._norms(segment), choice))
+        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self.norms_in(segment), choice))
 
     def scan(self, part: Part, choice: Choice) -> Hits:
         """Return any number of one segment's pieces with distances, by numpy; the queried one may be among them."""
         query = self._query(part)
         if query is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return exact.nearest(query, part.segment.postings, self._norms(part.segment), choice)
+        return exact.nearest(query, part.segment.postings, self.norms_in(part.segment), choice)
 
     def _query(self, part: Part) -> KernelQuery | None:
         """Return the query against one segment, or ``None`` where that has none of its terms."""
-        terms, values = self.terms, self.values
-        # Terms have a number in each segment; those that this one lacks add nothing to any of its pieces.
-        if part is not self.own:
-            terms = part.segment.terms.find_all(self.own.segment.terms, terms)
-            terms, values = terms[terms >= 0], values[terms >= 0]
-            if not len(terms):
-                return None
+        terms, values = self.terms_in(part)
+        if part is not self.own and not len(terms):
+            return None
         return KernelQuery(self.mode, terms, self._typed(values, part.segment), self.norm)
 
-    def _norms(self, segment: Segment) -> Norms:
+    def terms_in(self, part: Part) -> tuple[IntArray, NDArray[Any]]:
+        """Return the query's terms as numbers in one segment, ascending, and what each adds to an overlap there."""
+        if part is self.own:
+            return self.terms, self.values
+        # Terms have a number in each segment; those that this one lacks add nothing to any of its pieces.
+        terms = part.segment.terms.find_all(self.own.segment.terms, self.terms)
+        return terms[terms >= 0], self.values[terms >= 0]
+
+    def norms_in(self, segment: Segment) -> Norms:
+        """Return the norms that a segment's pieces have by the query's measure."""
         norms = segment.norms(factors_of(segment, self.weights))
         return norms.dot if self.mode == DOT else norms.count if self.mode == COUNT else norms.size
 

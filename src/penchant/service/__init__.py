@@ -52,6 +52,8 @@ class Services:
     browsing: SourceBrowser
     health: CatalogueHealth
     audience_health: AudienceHealth
+    tag_secret: bytes
+    """The database's secret by which ETags are keyed."""
 
     @property
     def settings(self) -> NodeSettings:

@@ -7,7 +7,6 @@ A scan orders pieces by a whole number, its key, the least one first: a distance
 "how many are ahead" is one comparison of keys, with the tie rule of the search itself.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,8 @@ from penchant.index import (
     Scan,
     ScoreParts,
     SimilarityQuery,
-    TermShare,
+    Strings,
+    TermShares,
     blended_parts,
     count_ahead,
     key_of,
@@ -33,12 +33,14 @@ from penchant.index import (
     scan_of,
     similarity_shares,
     tellable,
+    term_table,
 )
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
-from penchant.service.recommend import RecommendationInputs, Recommender, scan_near
+from penchant.service.list_inputs import RecommendationInputs
+from penchant.service.recommend import Recommender, scan_near
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
     KeywordShare,
@@ -49,9 +51,6 @@ from penchant.wire import (
     SimilarWhy,
     TermRest,
 )
-
-MAX_NAMED_TERMS = 1_000
-"""Terms that an explanation names; the rest is summed up."""
 
 Entry = tuple[str, float]
 """A piece and its score."""
@@ -131,12 +130,9 @@ class Neighbourhood:
 
     def why(self, piece_id: str, *, shown: bool) -> SimilarWhy:
         """Return what makes a piece similar, and, of one that is shown, what moved it."""
-        own = self._draft.weights if self._draft is not None else self.view.snapshot.terms_of(self.query.piece_id)
-        other = self.view.snapshot.terms_of(piece_id)
-        weights = self.view.settings.category_weights
-        shares = similarity_shares(own or {}, other or {}, self._asked.algorithm, weights)
         part = _CONTENT_PART[self.query.by]
-        terms, rest = _named([each._replace(share=each.share * part) for each in shares] if part else [])
+        shares = similarity_shares(self._asked, self.view.snapshot, piece_id, part) if part else TermShares()
+        terms, rest = _named(shares)
         return SimilarWhy(
             terms=terms,
             rest=rest,
@@ -257,7 +253,7 @@ class Suggestions:
     def _parts(self, piece_id: str) -> ScoreParts:
         snapshot, blended = self.view.snapshot, self._gathered.blended
         if blended is None:
-            return overlap_parts(self._gathered.liked, snapshot.terms_of(piece_id) or {})
+            return overlap_parts(self._liked_keys, snapshot, piece_id)
         return blended_parts(
             snapshot, blended.person, blended.popular, blended.wanted, piece_id, liked=self._liked(piece_id)
         )
@@ -269,6 +265,10 @@ class Suggestions:
             return AudienceShares()
         value = float(blended.alike[self.view.snapshot.parts.index(found[0])][found[1]])
         return AudienceShares(value=value, likes=tuple(self._owed(piece_id)) if value else ())
+
+    @cached_property
+    def _liked_keys(self) -> Strings:
+        return term_table(self._gathered.liked)
 
     @cached_property
     def _owed(self) -> Callable[[str], Sequence[LikeShare]] | None:
@@ -305,18 +305,10 @@ def _raised(view: View, piece_id: str) -> list[MovingRule]:
     return [MovingRule(rule="whitelist", position=view.whitelist.index(piece_id))]
 
 
-def _named(shares: Sequence[TermShare]) -> tuple[list[KeywordShare], TermRest | UnsetType]:
-    """Return the `MAX_NAMED_TERMS` shares that say most, in their order, and what the others add together."""
-    named = shares
-    rest: TermRest | UnsetType = UNSET
-    if len(shares) > MAX_NAMED_TERMS:
-        # The shares stay in their order: cut by size, not sorted. More than that many may be as large as the least.
-        least = sorted((abs(share) for _, share in shares), reverse=True)[MAX_NAMED_TERMS - 1]
-        named = [each for each in shares if abs(each.share) >= least][:MAX_NAMED_TERMS]
-        # Named ones subtracted within the sum, which rounds once: it adds up to the whole with them.
-        others = math.fsum([*(each.share for each in shares), *(-each.share for each in named)])
-        rest = TermRest(count=len(shares) - len(named), share=others)
-    return [KeywordShare(category=term.category, keyword=term.keyword, share=share) for term, share in named], rest
+def _named(shares: TermShares) -> tuple[list[KeywordShare], TermRest | UnsetType]:
+    """Return the terms that an explanation names, and what the others add together."""
+    named = [KeywordShare(category=term.category, keyword=term.keyword, share=share) for term, share in shares.named]
+    return named, TermRest(count=shares.others, share=shares.rest) if shares.others else UNSET
 
 
 def _part_shares(parts: ScoreParts) -> list[PartShare]:

@@ -29,7 +29,7 @@ from penchant.storage.schema import (
     unfinished_move,
     usage,
 )
-from penchant.storage.secrets import read_secret, reveal_key
+from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 
 CHUNK_ROWS = 500
 """Rows held at a time, and keys in one statement: bodies may be large."""
@@ -143,7 +143,7 @@ class _SourceCopy:
         self._writing = writing
         self._new = new
         self._source = source
-        self._secret = read_secret(reading)
+        self._secret = read_secret(reading, ERASURES)
 
     def nothing(self) -> None:
         """Delete every row of the new side."""

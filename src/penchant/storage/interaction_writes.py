@@ -19,7 +19,7 @@ from penchant.storage.schema import (
     event_ids,
     interactions,
 )
-from penchant.storage.secrets import ensure_secret, hide_key
+from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
 
 LOOKUP_KEYS = 5_000
 """Event ids in one look-up: both databases bound the parameters of a statement."""
@@ -116,7 +116,7 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
         return None
     now = max(now, _clock(connection, row.source_id))
     version = int(row.interactions_version) + 1
-    hidden, number = hide_key(ensure_secret(connection, insert_into), key)
+    hidden, number = hide_key(ensure_secret(connection, insert_into, ERASURES), key)
     erasure = {
         "source_id": row.source_id,
         "version": version,

@@ -1,8 +1,8 @@
-"""The database's own secret, and what it hides: whom an erasure in the feed is about.
+"""The database's own secrets, each made when it is first needed; they go with it into backups and moves.
 
-An erasure must name a person to those who follow the feed, and to nobody who finds the row alone, in an old file for
-one: a plain hash of an id can be tried out. So the row holds the person's key masked by a keyed hash of a random
-number beside it. The secret is made at the first erasure, and goes with the database into backups and moves.
+One hides whom an erasure in the feed is about. An erasure must name a person to those who follow the feed, and to
+nobody who finds the row alone, in an old file for one: a plain hash of an id can be tried out. So the row holds the
+person's key masked by a keyed hash of a random number beside it. The other one keys ETags (`penchant.web.tags`).
 """
 
 import secrets as randomness
@@ -14,20 +14,21 @@ from penchant.storage.hashing import KEY_BYTES, keyed_mask
 from penchant.storage.schema import secrets
 
 ERASURES = "erasures"
-"""The name of the secret."""
+TAGS = "tags"
+"""The names of the secrets."""
 SECRET_BYTES = 32
 
 
-def ensure_secret(connection: Connection, insert: statements.Insert) -> bytes:
-    """Return the secret, which is made if it is missing; of two processes that make it one wins."""
-    made = {"name": ERASURES, "secret": randomness.token_bytes(SECRET_BYTES)}
+def ensure_secret(connection: Connection, insert: statements.Insert, name: str) -> bytes:
+    """Return a secret, which is made if it is missing; of two processes that make it one wins."""
+    made = {"name": name, "secret": randomness.token_bytes(SECRET_BYTES)}
     connection.execute(statements.insert_missing(insert, secrets), made)
-    return bytes(connection.execute(select(secrets.c.secret).where(secrets.c.name == ERASURES)).scalar_one())
+    return read_secret(connection, name)
 
 
-def read_secret(connection: Connection) -> bytes:
-    """Return the secret; nothing where no erasure has needed it yet."""
-    found = connection.execute(select(secrets.c.secret).where(secrets.c.name == ERASURES)).scalar_one_or_none()
+def read_secret(connection: Connection, name: str) -> bytes:
+    """Return a secret; nothing where it was not needed yet."""
+    found = connection.execute(select(secrets.c.secret).where(secrets.c.name == name)).scalar_one_or_none()
     return b"" if found is None else bytes(found)
 
 

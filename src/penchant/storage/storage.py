@@ -15,6 +15,7 @@ from penchant.storage.people import PeopleStore
 from penchant.storage.pieces import PieceStore
 from penchant.storage.postgresql import ServerOptions
 from penchant.storage.records import Command, Outcome
+from penchant.storage.secrets import TAGS, ensure_secret, read_secret
 from penchant.storage.sources import SourceStore
 from penchant.storage.transactions import Transactions
 from penchant.storage.upkeep import Upkeep
@@ -26,7 +27,7 @@ class Storage:
 
     def __init__(self, database: AnyDatabase, metrics: Metrics | None = None) -> None:
         self._database = database
-        transactions = Transactions(database)
+        self._transactions = transactions = Transactions(database)
         grouping = GroupCommit(GroupTransaction(transactions).run)
         self._content = Lane("content", grouping.carry_out, metrics)
         self._interactions = Lane("interactions", grouping.carry_out, metrics)
@@ -41,6 +42,15 @@ class Storage:
     def quick_reads(self) -> bool:
         """Whether a read takes microseconds, so that an event loop may do it itself."""
         return self._database.quick_reads
+
+    def tag_secret(self) -> bytes:
+        """Return the database's secret for ETags, equal on all nodes; it is made if it is missing."""
+        with self._transactions.read() as connection:
+            secret = read_secret(connection, TAGS)
+        if secret:
+            return secret
+        with self._transactions.write() as connection:
+            return ensure_secret(connection, self._transactions.insert, TAGS)
 
     def submit(self, command: Command) -> Future[Outcome]:
         """Queue a command; its future is done once its group is committed and synced to disk.

@@ -37,8 +37,11 @@ class Transactions:
         Raises:
             UnknownSource: the account has no such source.
         """
-        with self.read() as connection:
-            yield SourceReader(connection, account_id, source, self.dictionaries)
+        with (
+            self.read() as connection,
+            contextlib.closing(SourceReader(connection, account_id, source, self.dictionaries)) as reader,
+        ):
+            yield reader
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:

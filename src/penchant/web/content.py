@@ -80,7 +80,7 @@ def _listing(call: Call, page: ListingPage[EncodedPiece], start: bytes, entries:
         body=_lines(page, entries) if as_lines else _document(page, start, entries),
         media_type=NDJSON if as_lines else JSON,
         version=page.head.version,
-        etag=version_tag(page.head, kind, values["skip"], values["limit"] or ""),
+        etag=version_tag(page.head, call.tag_key, kind, values["skip"], values["limit"] or ""),
         headers={"vary": "accept"},
         close=page.close,
     )
@@ -108,7 +108,7 @@ async def read_piece(call: Call) -> Answer:
     head, body = await call.services.content.piece(
         call.access, call.source, call.path["contentID"], min_version=call.min_version()
     )
-    return Answer(body=body, version=head.version, etag=body_tag(body, call.access.account_id))
+    return Answer(body=body, version=head.version, etag=body_tag(body, call.tag_key))
 
 
 async def delete_piece(call: Call) -> Answer:

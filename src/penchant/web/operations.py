@@ -98,6 +98,11 @@ class Call:
         """The source's name."""
         return self.path["source"]
 
+    @property
+    def tag_key(self) -> bytes:
+        """What keys the ETags of the account, so that they tell others nothing and are another account's never."""
+        return self.services.tag_secret + self.access.account_id.to_bytes(8, "big", signed=True)
+
     async def decode_body(self, decode: Callable[[bytes], Decoded]) -> Decoded:
         """Return what the body holds, and raise what ``decode`` raises; large ones are decoded in a thread.
 

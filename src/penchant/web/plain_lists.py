@@ -31,7 +31,7 @@ async def popular(call: Call) -> Answer:
     return Answer(
         body=body,
         version=view.head.version,
-        etag=body_tag(body, call.access.account_id),
+        etag=body_tag(body, call.tag_key),
         headers={AUDIENCE_VERSION_HEADER: str(found.audience_version)},
     )
 
@@ -41,7 +41,7 @@ async def newest(call: Call) -> Answer:
     query = _plain_query(call, call.values())
     view = await call.view()
     body = encode(await call.services.plain_lists.newest(view, query))
-    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.access.account_id))
+    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key))
 
 
 async def recommend_to_each(call: Call) -> Answer:

@@ -76,7 +76,7 @@ async def similar(call: Call) -> Answer:
     return Answer(
         body=body,
         version=view.head.version,
-        etag=body_tag(body, call.access.account_id),
+        etag=body_tag(body, call.tag_key),
         headers=audience_headers(audience),
     )
 

@@ -1,0 +1,128 @@
+"""A foreign source is answered as one that does not exist, byte for byte: by every operation, to every kind of key."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from factories import piece
+from penchant.model import Scope
+from penchant.web.operations import Operation
+from penchant.web.routes import OPERATIONS
+from penchant.wire import encode, sign_user
+from penchant.wire.samples import SAMPLES
+from serving import Service
+
+TENANT = [operation for operation in OPERATIONS if "{source}" in operation.path]
+SHOP = "https://shop.example"
+PATH = {"contentID": "alien", "other": "gravity", "userID": "kim", "type": "Click"}
+OF_THE_REQUEST = frozenset({"x-request-id", "date"})
+"""Headers that differ between any two answers."""
+
+Headers = dict[str, str]
+
+
+def full_key(service: Service, account: str) -> Headers:
+    return {"x-api-key": service.new_key(account=account)}
+
+
+def admin_key(service: Service, account: str) -> Headers:
+    return {"x-api-key": service.new_key(account=account, admin=True)}
+
+
+def browser_key(service: Service, account: str) -> Headers:
+    """Return a browser key as its page sends it, for the person whom its server has signed."""
+    signed = sign_user("kim", service.new_secret(account=account), int(time.time()) + 60)
+    return {"x-api-key": service.new_key(account=account, origins=[SHOP]), "origin": SHOP, "x-penchant-user": signed}
+
+
+def unsigned_browser_key(service: Service, account: str) -> Headers:
+    return {"x-api-key": service.new_key(account=account, origins=[SHOP]), "origin": SHOP}
+
+
+def no_key(service: Service, account: str) -> Headers:
+    del service, account
+    return {}
+
+
+def wrong_key(service: Service, account: str) -> Headers:
+    return {"x-api-key": service.new_key(account=account)[:-1] + "!"}
+
+
+def key_of_scope(scope: Scope) -> Callable[[Service, str], Headers]:
+    def make(service: Service, account: str) -> Headers:
+        return {"x-api-key": service.new_key(account=account, scopes=[scope])}
+
+    return make
+
+
+KINDS = {
+    "full": full_key,
+    "admin": admin_key,
+    "browser": browser_key,
+    "unsigned": unsigned_browser_key,
+    "none": no_key,
+    "wrong": wrong_key,
+} | {f"scope {scope.value}": key_of_scope(scope) for scope in Scope}
+
+
+@pytest.fixture
+def foreign(service: Service) -> Service:
+    """The service with a source "mine" of which there is something to tell, and nothing called "none"."""
+    service.submit("mine", piece("alien", "x", "y"), piece("gravity", "x", "z"), piece("solaris", "y", "z"))
+    assert service.post("/mine/users/kim/interactions/Click/content/alien").status_code == 200
+    assert service.put("/mine/whitelist", json=["gravity"]).status_code == 200
+    assert service.put("/mine/settings", json={"halfLifeDays": 7}).status_code == 200
+    return service
+
+
+def requests_of(operation: Operation) -> Iterator[dict[str, Any]]:
+    """Yield what an operation is asked with: nothing, and the body of its documentation."""
+    yield {}
+    if operation.body is not None:
+        yield {"content": encode(SAMPLES[operation.body]), "headers": {"content-type": "application/json"}}
+
+
+def told(service: Service, operation: Operation, source: str, headers: Headers, asked: dict[str, Any]) -> Any:
+    """Return all that an answer tells: status, headers and body."""
+    path = operation.path.format_map(PATH | {"source": source})
+    if not asked:
+        path += f"?confirm={source}"
+    options = asked | {"headers": headers | asked.get("headers", {})}
+    answer = service.client.request(operation.method, path, **options)
+    shown = sorted((name, value) for name, value in answer.headers.items() if name not in OF_THE_REQUEST)
+    return answer.status_code, shown, answer.content.replace(source.encode(), b"SOURCE")
+
+
+def owned(service: Service) -> list[bytes]:
+    """Return what the owner reads of the source."""
+    paths = ("content", "ids", "whitelist", "blacklist", "settings", "users/kim/export", "content/alien/similar")
+    return [service.get(f"/mine/{path}").content for path in paths] + [service.get("/mine").content]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_foreign_source_is_answered_as_a_missing_one(foreign: Service, kind: str) -> None:
+    before = owned(foreign)
+    numbers = itertools.count()
+
+    for operation in TENANT:
+        for asked in requests_of(operation):
+            # Accounts of their own: what one request creates is not there for another.
+            found, missing = (
+                told(foreign, operation, source, KINDS[kind](foreign, f"other-{kind}-{next(numbers)}"), asked)
+                for source in ("mine", "none")
+            )
+            assert found == missing, operation.name
+            assert found[0] < 500, operation.name
+
+    assert owned(foreign) == before
+
+
+def test_its_owner_is_answered_by_every_operation(foreign: Service) -> None:
+    key = {"x-api-key": foreign.key}
+
+    for operation in sorted(TENANT, key=lambda operation: operation.method == "DELETE"):
+        *_, asked = requests_of(operation)
+        assert told(foreign, operation, "mine", key, asked)[0] < 300, operation.name
