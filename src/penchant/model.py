@@ -184,6 +184,7 @@ class GradedLike(NamedTuple):
 
 
 @functools.cache
+@functools.lru_cache(maxsize=1_024)
 def grade_of(weight: float) -> int:
     """Return the grade of a like from the highest weight of its interactions: 16 min(1, (w / 4)^2), at least 1."""
     # In fractions of the decimal text: the grade must not hang on how a float rounds. Halves round up.

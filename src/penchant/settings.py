@@ -113,6 +113,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What the bodies of requests under way may take together in each worker; beyond it 503."""
     answer_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 8 * 1024 * 1024
     """Memory of each worker for lists of similar pieces that are asked for again; 0: none."""
+    person_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 32 * 1024 * 1024
+    """Memory of each worker for what people did who asked for recommendations lately; 0: none."""
     longest_delay_s: Seconds = 0.025
     """How long a request may have to wait for its turn in a worker while 32 others wait, before it is turned away with
     503; 0: any."""

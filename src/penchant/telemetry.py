@@ -150,6 +150,16 @@ class Metrics:
             "penchant_similar_answers", "Similar lists, remembered or searched.", ["cache"], registry=self.registry
         )
 
+        self.remembered_people = Counter(
+            "penchant_remembered_people",
+            "People who asked for recommendations, remembered or read.",
+            ["cache"],
+            registry=self.registry,
+        )
+        self.remembered_people_bytes = self._gauge(
+            "penchant_remembered_people_bytes", "Memory of what people did who asked for recommendations lately."
+        )
+
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """Return a gauge whose values of all live processes are added up."""
         return Gauge(name, text, labels, registry=self.registry, multiprocess_mode="livesum")

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
+from penchant.live import database as database_module
 from penchant.live.database import AsyncStorage
 from penchant.model import Plan
 from penchant.service import usage as module
@@ -52,9 +54,9 @@ class Slow(AsyncStorage):
         self.before: Callable[[], Awaitable[object]] = nothing
         self.after: Callable[[], Awaitable[object]] = nothing
 
-    async def change(self, command: object) -> Outcome:
+    async def change_at_last(self, command: object) -> Outcome:
         await self.before()
-        outcome = await super().change(command)  # type: ignore[arg-type]
+        outcome = await super().change_at_last(command)  # type: ignore[arg-type]
         await self.after()
         return outcome
 
@@ -199,6 +201,32 @@ def test_what_fails_to_be_counted_is_kept(tmp_path: Path) -> None:
             database.before = nothing
             await second.flush()
             assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
+
+    asyncio.run(scene())
+
+
+def test_what_is_counted_late_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "CHANGE_TIMEOUT_S", 0.05)
+    held, released = threading.Event(), threading.Event()
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, database):
+            await given(first, 4)
+
+            def hold() -> None:
+                with database.storage._transactions.write():
+                    held.set()
+                    released.wait()
+
+            holding = asyncio.create_task(asyncio.to_thread(hold))
+            await asyncio.to_thread(held.wait)
+            flushing = asyncio.create_task(first.flush())
+            # Other changes are given up by then; this one is under way, and cannot be taken back.
+            await asyncio.sleep(0.3)
+            released.set()
+            await asyncio.gather(holding, flushing)
+            await second.flush()
+            assert database.storage.accounts.count_answers(7, MONTH) == 4
 
     asyncio.run(scene())
 

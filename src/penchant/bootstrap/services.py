@@ -15,6 +15,7 @@ from penchant.live.connections import limit_connections
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.likes_files import LikesFiles
+from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
 from penchant.live.stored_likes import StoredLikes
@@ -141,7 +142,8 @@ def wire(
 
     # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
     current.on_change(adopt)
-    recommender = Recommender(database, views, clock=clock)
+    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes)
+    recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     content = Content(database, views, metrics, current)
@@ -156,7 +158,7 @@ def wire(
         usage=Usage(database, data_folder(settings), clock=clock),
         content=content,
         changes=Changes(database, views, content),
-        people=People(database, views, metrics, clock=clock),
+        people=People(database, views, metrics, cache=people_cache, clock=clock),
         curation=Curation(database),
         recommender=recommender,
         similar_answers=similar_answers,
@@ -164,7 +166,9 @@ def wire(
         previews=Previews(database, views, recommender),
         plain_lists=PlainLists(database, views, recommender),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(database.storage, views, access, similar_answers, metrics),
+        measuring=GaugeUpdater(
+            database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
+        ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),

@@ -19,8 +19,9 @@ from penchant.model import (
     SourceSettings,
     StoredInteraction,
 )
+from penchant.service.list_inputs import gathered_at, history_of
 from penchant.service.previews import WEIGHED_BY
-from penchant.service.recommend import Recommender, gathered_at, history_of
+from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest
 from penchant.storage import SourceHead
 

@@ -21,6 +21,7 @@ from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, Float
 from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.person import InteractionArrays, PersonFigures, PlacedTaste, figures_of_person
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
@@ -49,6 +50,7 @@ __all__ = [
     "FlatCategory",
     "FloatArray",
     "IntArray",
+    "InteractionArrays",
     "LikeShare",
     "Likes",
     "ListSpec",
@@ -56,8 +58,10 @@ __all__ = [
     "Merge",
     "Neighbour",
     "Part",
+    "PersonFigures",
     "PersonVector",
     "PieceCounts",
+    "PlacedTaste",
     "Popularity",
     "Reach",
     "Scan",
@@ -79,6 +83,7 @@ __all__ = [
     "build_weights",
     "categories",
     "count_ahead",
+    "figures_of_person",
     "key_of",
     "makes_weights",
     "merge_segments",

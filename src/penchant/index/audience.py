@@ -75,7 +75,11 @@ class Audience:
 
     def liked_alike(self, parts: Sequence[Part], likes: Sequence[GradedLike]) -> tuple[FloatArray, ...]:
         """Return part a of all pieces for the parts of a snapshot, given a person's likes."""
-        rows, grades = self._rows_of(likes)
+        return self.alike(parts, Strings.of(each.id for each in likes), _grades_of(likes))
+
+    def alike(self, parts: Sequence[Part], liked: Strings, grades: IntArray) -> tuple[FloatArray, ...]:
+        """Return `liked_alike` for the ids and grades of likes."""
+        rows, grades = self._rows_of(liked, grades)
         if not len(rows):
             return tuple(np.zeros(len(part.segment)) for part in parts)
         # The last entry, 0, is that of pieces without a row, -1.
@@ -95,7 +99,7 @@ class Audience:
     def owing(self, likes: Sequence[GradedLike]) -> Callable[[str], list[LikeShare]]:
         """Return a function that gives, by piece id, the shares of likes in its part a: greatest first, none of 0."""
         weights = self._weights
-        rows, grades = self._rows_of(likes)
+        rows, grades = self._rows_of(Strings.of(each.id for each in likes), _grades_of(likes))
         # The runs of all liked rows, one after the other, as indexes into ``targets``, ``values`` and ``people``; the
         # owner of an entry is the like that it belongs to.
         counts = weights.starts[rows + 1] - weights.starts[rows]
@@ -136,8 +140,11 @@ class Audience:
 
         return owed
 
-    def _rows_of(self, likes: Sequence[GradedLike]) -> tuple[IntArray, IntArray]:
+    def _rows_of(self, liked: Strings, grades: IntArray) -> tuple[IntArray, IntArray]:
         """Return the rows and grades of those likes whose pieces have weights."""
-        rows = self._weights.ids.find_all(Strings.of(each.id for each in likes))
-        grades = np.asarray([each.grade for each in likes], dtype=np.int64)
+        rows = self._weights.ids.find_all(liked)
         return rows[rows >= 0], grades[rows >= 0]
+
+
+def _grades_of(likes: Sequence[GradedLike]) -> IntArray:
+    return np.asarray([each.grade for each in likes], dtype=np.int64)

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from penchant.index import Availability
 from penchant.live.views import View
 from penchant.model import DAY_MS
-from penchant.service.recommend import moment_of
+from penchant.service.list_inputs import moment_of
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import format_timestamp
 

@@ -39,7 +39,8 @@ from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
-from penchant.service.recommend import RecommendationInputs, Recommender, scan_near
+from penchant.service.list_inputs import RecommendationInputs
+from penchant.service.recommend import Recommender, scan_near
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
     KeywordShare,

@@ -8,6 +8,7 @@ import time
 
 from prometheus_client import Counter
 
+from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.similar_answers import SimilarAnswers
@@ -23,15 +24,24 @@ class GaugeUpdater:
     """Keeps the gauges of a process up to date."""
 
     def __init__(
-        self, storage: Storage, views: Views, access: AccessControl, answers: SimilarAnswers, metrics: Metrics
+        self,
+        storage: Storage,
+        views: Views,
+        metrics: Metrics,
+        *,
+        access: AccessControl,
+        answers: SimilarAnswers,
+        people: PeopleCache,
     ) -> None:
         self._storage = storage
         self._views = views
         self._metrics = metrics
-        self._caches: list[tuple[AccessControl | SimilarAnswers, Counter]] = [
+        self._caches: list[tuple[AccessControl | SimilarAnswers | PeopleCache, Counter]] = [
             (access, metrics.key_checks),
             (answers, metrics.similar_answers),
+            (people, metrics.remembered_people),
         ]
+        self._people = people
         self._counted = [(0, 0) for _ in self._caches]
         self._text: asyncio.Future[bytes] | None = None
         self._text_began = 0.0
@@ -61,6 +71,7 @@ class GaugeUpdater:
             metrics.queued_bytes.labels(lane).set(size_bytes)
         metrics.connections.set(self._storage.upkeep.connections)
         metrics.index_lag.set(self._views.lag)
+        metrics.remembered_people_bytes.set(self._people.nbytes)
         for number, (cache, counter) in enumerate(self._caches):
             # Caches count in plain numbers, which costs requests less; here only what came since is added.
             hits, misses = self._counted[number]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penchant.live.database import AsyncStorage
+from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
 from penchant.service.access import Access
@@ -41,11 +42,13 @@ class People:
         views: Views,
         metrics: Metrics,
         *,
+        cache: PeopleCache | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._database = database
         self._views = views
         self._metrics = metrics
+        self._cache = cache
         self._clock = clock
 
     def now(self) -> int:
@@ -79,6 +82,8 @@ class People:
         outcome = await self._database.change(
             EraseUser(account_id=access.account_id, source=source, actor=access.key_id, user_id=user_id)
         )
+        if self._cache is not None:
+            self._cache.forget_person(access.account_id, source, user_id)
         self._views.refresh_soon(access.account_id, source)
         return outcome
 

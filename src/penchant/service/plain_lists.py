@@ -1,5 +1,6 @@
 """Plain lists: what many people like and what is new, the same for everybody; and lists for many people at once."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,7 +9,8 @@ from penchant.index import HALF_LIFE_DAYS, Filter, Scan, nearest_by, newness_sca
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, MAX_TAKE
-from penchant.service.recommend import PersonalResult, Recommender, moment_of
+from penchant.service.list_inputs import moment_of
+from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, PlainRequest
 from penchant.service.shares import AccountShares
 from penchant.wire import AnonymousResult, RecommendationResult, RecommendedPiece
@@ -75,7 +77,11 @@ class PlainLists:
             Overloaded: too many such requests are being served.
         """
         async with self._shares.turn(view.head.account_id):
-            found = [await self._recommender.recommend(view, replace(query, user_id=each)) for each in user_ids]
+            found = []
+            for each in user_ids:
+                # A remembered person's list is made without waiting for anything: let others in between.
+                await asyncio.sleep(0)
+                found.append(await self._recommender.recommend(view, replace(query, user_id=each)))
         results = [
             RecommendationResult(id=user_id, content=each.result.content)
             for user_id, each in zip(user_ids, found, strict=True)

@@ -1,28 +1,24 @@
 """Recommendation: what is similar to a piece, what a person may like, and what that person's taste is."""
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import (
     Audience,
-    BlendFactors,
     Filter,
-    FloatArray,
-    ListSpec,
     Neighbour,
-    PersonVector,
-    Popularity,
+    PersonFigures,
     Scan,
     SimilarityQuery,
     nearest_by,
     recommended,
 )
 from penchant.live.database import AsyncStorage
+from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View, Views
 from penchant.model import (
     DAY_MS,
@@ -30,16 +26,21 @@ from penchant.model import (
     MAX_TAKE,
     Algorithm,
     Basis,
-    GradedLike,
     IndexedPiece,
     InteractionType,
-    SourceSettings,
     StoredInteraction,
-    Term,
-    most_likes,
 )
-from penchant.profiles import own_likes, seen, taste
+from penchant.profiles import taste
 from penchant.ranking import RankedPiece
+from penchant.service.list_inputs import (
+    BlendSearch,
+    PersonHistory,
+    RecommendationInputs,
+    gathered_at,
+    history_of,
+    moment_of,
+    searched_by,
+)
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.storage import InteractionQuery
@@ -53,6 +54,8 @@ MORE_CANDIDATES = 4
 """How many of the best a varied list is chosen from, and by what this grows while too few of them may be listed."""
 MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
+QUICK_PIECES = 20_000
+"""Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long."""
 
 
 class PersonalResult(NamedTuple, Generic[Result]):
@@ -62,47 +65,20 @@ class PersonalResult(NamedTuple, Generic[Result]):
     audience_version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonHistory:
-    """What is known of a person at a moment: the interactions that count, and the taste they make.
-
-    ``now`` is the present of the request: whatever else its list is made from is of the same one, so that no list is
-    half of one UTC day and half of the next.
-    """
-
-    interactions: Sequence[StoredInteraction]
-    profile: Mapping[Term, int]
-    now: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlendInputs:
-    """What the blend of all parts is made from; ``alike`` is part a, owed to what ``audience`` has of the ``likes``."""
-
-    person: PersonVector
-    popular: Popularity
-    alike: Sequence[FloatArray]
-    audience: Audience
-    likes: Sequence[GradedLike]
-    wanted: ListSpec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecommendationInputs:
-    """What a person's list is made from; ``blended`` is ``None`` where only overlap with ``liked`` counts."""
-
-    history: PersonHistory
-    shown: Filter
-    liked: tuple[Term, ...] = ()
-    blended: BlendInputs | None = None
-
-
 class Recommender:
     """Lists for pieces and for people, each from one view of a source."""
 
-    def __init__(self, database: AsyncStorage, views: Views, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: AsyncStorage,
+        views: Views,
+        *,
+        people: PeopleCache | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._database = database
         self._views = views
+        self._people = people or PeopleCache(database, limit_bytes=0)
         self._clock = clock
 
     def similar(self, view: View, query: SimilarRequest, audience: Audience | None = None) -> RecommendationResult:
@@ -183,11 +159,28 @@ class Recommender:
 
         With ``likings``, what somebody may like of whom nothing else is known.
         """
+        now = self.now(view)
+        # What people are remembered by is of the present, and by numbers of which overlap alone knows nothing.
+        is_present = moment_of(query.at, now) == now and not view.stale
+        if likings is None and is_present and query.algorithm is not Algorithm.JACCARD:
+            return await self._recommend_remembered(view, query, now)
         history = await self.known(view, query, likings)
         audience = await self.audience(view, history, query.min_audience_version)
         result = await self._database.promptly(self.recommended, view, query, history, audience)
         found = result if likings is None else AnonymousResult(id=None, content=result.content)
         return PersonalResult(found, audience.version)
+
+    async def _recommend_remembered(
+        self, view: View, query: PersonalRequest, now: int
+    ) -> PersonalResult[RecommendationResult | AnonymousResult]:
+        """Return the same list as `recommended` makes of the history of now, from what is remembered of the person."""
+        today = now // DAY_MS
+        person = await self._people.figures(view, query.user_id, today)
+        audience = await self._views.audience(view, today, min_version=query.min_audience_version)
+        if view.snapshot.piece_count <= QUICK_PIECES:
+            return PersonalResult(suited(view, query, person, audience, now), audience.version)
+        result = await self._database.in_thread(suited, view, query, person, audience, now)
+        return PersonalResult(result, audience.version)
 
     async def known(self, view: View, query: PersonalRequest, likings: StatedLikings | None) -> PersonHistory:
         """Return the history of a person, or the one that stated likings make."""
@@ -214,9 +207,7 @@ class Recommender:
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
     ) -> RecommendationResult:
         """Return a person's list from what is known of them; to be called in a thread."""
-        ranked = self.search(view, query, self.gather(view, query, history, audience))
-        content = [RecommendedPiece(id=each.id, score=each.score) for each in ranked[: query.take]]
-        return RecommendationResult(id=query.user_id, content=content)
+        return _result(query, self.search(view, query, self.gather(view, query, history, audience)))
 
     def gather(
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
@@ -227,21 +218,7 @@ class Recommender:
     @staticmethod
     def search(view: View, query: PersonalRequest, gathered: RecommendationInputs) -> list[RankedPiece]:
         """Return the best pieces for a person, whitelisted ones that something speaks for first."""
-        variety = ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
-        count = CANDIDATES if variety else MAX_TAKE
-        while True:
-            found = _best(view, query, gathered, count)
-            # The whitelist raises from the same pieces, however many candidates a varied list looks at.
-            raised = _raised(view, found[:MAX_TAKE])
-            if not variety:
-                return raised + [each for each in found if each not in raised]
-            others = [each for each in found if each not in raised]
-            terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in found}
-            listed = ranking.varied(raised, others, terms, variety, MAX_TAKE)
-            if len(listed) == MAX_TAKE or len(found) < count:
-                return listed
-            # Too many were left out: as many candidates more as it takes to fill the list.
-            count *= MORE_CANDIDATES
+        return _listed(view, query, lambda count: _best(view, query, gathered, count))
 
     def history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory:
         """Return the history of a person at the end of a day, or now, read from storage."""
@@ -290,65 +267,52 @@ def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience 
     return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
 
 
-def history_of(
-    view: View, interactions: Sequence[StoredInteraction], *, now: int, at: int | None = None
-) -> PersonHistory:
-    """Return the history that interactions, newest first, make at the end of a day, or now."""
-    today = moment_of(at, now) // DAY_MS
-    profile = taste(interactions, terms_of=view.snapshot.terms_of, settings=view.settings, today=today)
-    return PersonHistory(interactions=interactions, profile=profile, now=now)
+def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[RankedPiece]]) -> list[RankedPiece]:
+    """Return the list that the best pieces make: whitelisted ones that something speaks for first, varied if asked."""
+    variety = ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
+    count = CANDIDATES if variety else MAX_TAKE
+    while True:
+        found = best(count)
+        # The whitelist raises from the same pieces, however many candidates a varied list looks at.
+        raised = _raised(view, found[:MAX_TAKE])
+        if not variety:
+            return raised + [each for each in found if each not in raised]
+        others = [each for each in found if each not in raised]
+        terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in found}
+        listed = ranking.varied(raised, others, terms, variety, MAX_TAKE)
+        if len(listed) == MAX_TAKE or len(found) < count:
+            return listed
+        # Too many were left out: as many candidates more as it takes to fill the list.
+        count *= MORE_CANDIDATES
 
 
-def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audience: Audience) -> RecommendationInputs:
-    """Return what a person's list is made from at the moment of the history."""
-    shown = Filter(
-        moment=moment_of(query.at, history.now),
-        catalogs=query.catalogs,
-        blacklisted=view.blacklisted,
-        omitted=_known(view.settings, query, history) | query.exclude,
-    )
-    if query.algorithm is Algorithm.JACCARD:
-        terms = tuple(term for term, score in history.profile.items() if score > 0)
-        return RecommendationInputs(history=history, shown=shown, liked=terms)
-    day, half_life = shown.moment // DAY_MS, view.settings.new_piece_half_life_days
-    popular = audience.popular(
-        view.snapshot.parts,
-        (day, half_life),
-        lambda: ranking.start_credits(view.snapshot.day_counts(), day, half_life),
-    )
-    met = len({each.piece_id for each in history.interactions if each.piece_id in view.snapshot})
-    wanted = ListSpec(
-        shown=shown,
-        blending=_blending(view, query.algorithm, audience.figures.content_factor(met)),
-        category_weights=view.settings.category_weights,
-        take=MAX_TAKE,
-        fill=query.fill,
-    )
-    # Nothing of people where they do not count.
-    liked: list[GradedLike] = []
-    if wanted.blending.audience > 0:
-        exists, most = view.snapshot.__contains__, most_likes(view.snapshot.piece_count)
-        liked = own_likes(history.interactions, view.settings, exists, most)
-    blended = BlendInputs(
-        person=_weighted(view, history.profile),
-        popular=popular,
-        alike=audience.liked_alike(view.snapshot.parts, liked),
-        audience=audience,
-        likes=liked,
-        wanted=wanted,
-    )
-    return RecommendationInputs(history=history, shown=shown, blended=blended)
+def suited(
+    view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int
+) -> RecommendationResult:
+    """Return the list of a remembered person."""
+    search = searched_by(view, query, person, audience, now)
+    return _result(query, _listed(view, query, lambda count: _found(view, search, count)))
+
+
+def _result(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> RecommendationResult:
+    content = [RecommendedPiece(id=each.id, score=each.score) for each in ranked[: query.take]]
+    return RecommendationResult(id=query.user_id, content=content)
+
+
+def _found(view: View, search: BlendSearch, count: int) -> list[RankedPiece]:
+    """Return so many pieces by the blend of all parts, best first, whatever the lists say."""
+    with tracing.span("search"):
+        wanted = replace(search.wanted, take=count)
+        found = recommended(view.snapshot, search.person, search.popular, search.alike, wanted)
+    return [RankedPiece(piece_id, units) for units, piece_id in found]
 
 
 def _best(view: View, query: PersonalRequest, gathered: RecommendationInputs, count: int) -> list[RankedPiece]:
     """Return so many pieces, best first, whatever the lists say."""
-    blended = gathered.blended
+    if gathered.blended is not None:
+        return _found(view, gathered.blended.search, count)
     with tracing.span("search"):
-        if blended is None:
-            found = view.snapshot.overlapping(gathered.liked, gathered.shown, take=count, fill=query.fill)
-        else:
-            wanted = replace(blended.wanted, take=count)
-            found = recommended(view.snapshot, blended.person, blended.popular, blended.alike, wanted)
+        found = view.snapshot.overlapping(gathered.liked, gathered.shown, take=count, fill=query.fill)
     return [RankedPiece(piece_id, units) for units, piece_id in found]
 
 
@@ -358,43 +322,3 @@ def _raised(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:
         return []
     ranked = {each.id: each for each in found if each.units > 0}
     return [ranked[each] for each in view.whitelist if each in ranked]
-
-
-def moment_of(at: int | None, now: int) -> int:
-    """Return the moment that a day stands for: its end, but for today the present."""
-    return now if at is None or at // DAY_MS == now // DAY_MS else at
-
-
-def _weighted(view: View, profile: Mapping[Term, int]) -> PersonVector:
-    """Return f x P x category weight by term: f is ln(1 + pieces / pieces that have the term)."""
-    terms = sorted(profile)
-    frequencies = view.snapshot.document_frequencies(terms).tolist()
-    count = view.snapshot.piece_count
-    rare = {
-        term: math.log(1 + count / frequency) * profile[term]
-        for term, frequency in zip(terms, frequencies, strict=True)
-        if frequency
-    }
-    weights = view.settings.category_weights
-    return PersonVector(
-        values={term: value * weights.get(term.category, 1) for term, value in rare.items()},
-        # Category weights change what counts, not how long the taste is: the norm is without them.
-        norm=math.sqrt(math.fsum(value * value for value in rare.values())),
-    )
-
-
-def _blending(view: View, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
-    """Return what the parts are mixed with; the content alone where cosine is asked for."""
-    if algorithm is not None:
-        return BlendFactors(1.0, 0.0, 0.0, total=1.0)
-    blend = view.settings.blend
-    content = content_factor * float(blend.content)
-    total = content + float(blend.audience) + float(blend.popularity)
-    # ``or``: where content alone counts and nothing was met, no piece has a content part, and any divisor does.
-    return BlendFactors(content, float(blend.audience), float(blend.popularity), total=total or 1.0)
-
-
-def _known(settings: SourceSettings, query: PersonalRequest, history: PersonHistory) -> frozenset[str]:
-    """Return the pieces to leave out since the person knows them."""
-    include = query.include_seen if query.include_seen is not None else not settings.exclude_seen
-    return frozenset() if include else seen(history.interactions)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penchant.live.views import View
-from penchant.service.recommend import Recommender, moment_of
+from penchant.service.list_inputs import moment_of
+from penchant.service.recommend import Recommender
 from penchant.service.requests import SimilarRequest
 from penchant.wire import encode
 

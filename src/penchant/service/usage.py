@@ -183,6 +183,9 @@ class Usage:
             pending 5, moving 5   the lock is given up; the database has them or not
             pending 7, moving 5   requests go on
             pending 2, moving 0   settled; where the database failed: pending 7, moving 0
+
+        A connection to PostgreSQL that is lost within the commit counts as failed, though the database may have the
+        answers: then these are counted twice.
         """
         cells = self._table.cells
         with self._table:
@@ -190,7 +193,9 @@ class Usage:
             answers = cells[offset + _MOVING] = cells[offset + _PENDING]
         try:
             if answers:
-                await self._database.change(AddUsage(account_id=account_id, month=_text(month), answers=answers))
+                # However long it takes: what is given up while it is under way would be counted again, and twice.
+                command = AddUsage(account_id=account_id, month=_text(month), answers=answers)
+                await self._database.change_at_last(command)
         except Exception:  # noqa: BLE001  # the count must survive whatever the database does
             logger.exception("usage could not be counted yet")
             answers = 0

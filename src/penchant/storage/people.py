@@ -1,7 +1,7 @@
 """People as they are stored: nothing of them is, but their interactions."""
 
 from penchant.model import StoredInteraction
-from penchant.storage import reads
+from penchant.storage import interaction_reads
 from penchant.storage.records import InteractionQuery
 from penchant.storage.transactions import Transactions
 
@@ -15,9 +15,14 @@ class PeopleStore:
     def list_interactions(self, source_id: int, query: InteractionQuery) -> list[StoredInteraction]:
         """Return a person's interactions, newest first, of one millisecond the later recorded first."""
         with self._transactions.read() as connection:
-            return reads.user_interactions(connection, source_id, query)
+            return interaction_reads.user_interactions(connection, source_id, query)
+
+    def list_recorded(self, source_id: int, *, after: int, until: int) -> list[StoredInteraction]:
+        """Return the interactions with a version above one, up to another, ascending; erasures are left out."""
+        with self._transactions.read() as connection:
+            return interaction_reads.recorded_interactions(connection, source_id, after, until)
 
     def count_by_day(self, source_id: int, *, since: int, limit: int) -> list[tuple[int, int]]:
         """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most."""
         with self._transactions.read() as connection:
-            return reads.interactions_by_day(connection, source_id, since, limit)
+            return interaction_reads.interactions_by_day(connection, source_id, since, limit)

@@ -7,21 +7,20 @@ import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, literal_column, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
-from penchant.model import DAY_MS, EncodedPiece, ListKind, StoredInteraction
+from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
-from penchant.storage.hashing import source_id, user_key
+from penchant.storage.hashing import source_id
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
     Erasure,
     FeedCursor,
     InteractionChange,
-    InteractionQuery,
     InteractionsFeed,
     PieceChange,
     PieceListing,
@@ -31,10 +30,7 @@ from penchant.storage.records import (
 )
 from penchant.storage.schema import (
     ERASURE_CODE,
-    INTERACTIONS,
-    TYPE_CODES,
     TYPES,
-    counters,
     interactions,
     lists,
     pieces,
@@ -275,74 +271,6 @@ def _cut(connection: Connection) -> None:
             # A duplicate of the descriptor: closing it leaves the driver's open, while the shutdown reaches both.
             with socket.socket(fileno=os.dup(number())) as shared:
                 shared.shutdown(socket.SHUT_RDWR)
-
-
-def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
-    """Return a person's interactions newest first, of one millisecond the later recorded first."""
-    cleared_at = (
-        select(counters.c.cleared_at)
-        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .scalar_subquery()
-    )
-    statement = select(
-        interactions.c.piece_id,
-        interactions.c.type,
-        interactions.c.occurred_at,
-        interactions.c.version,
-        interactions.c.event_id,
-    ).where(
-        interactions.c.source_id == source,
-        interactions.c.user_key == user_key(source, query.user_id),
-        interactions.c.type != ERASURE_CODE,
-        interactions.c.occurred_at >= query.since,
-        interactions.c.version > cleared_at,
-    )
-    if query.until is not None:
-        statement = statement.where(interactions.c.occurred_at <= query.until)
-    if query.piece_id is not None:
-        statement = statement.where(interactions.c.piece_id == query.piece_id)
-    if query.type is not None:
-        statement = statement.where(interactions.c.type == TYPE_CODES[query.type])
-    statement = statement.order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
-    return [
-        StoredInteraction(
-            user_id=query.user_id,
-            piece_id=row[0],
-            type=TYPES[row[1]],
-            occurred_at=row[2],
-            version=row[3],
-            event_id=row[4],
-        )
-        for row in connection.execute(statement.offset(query.skip).limit(query.limit))
-    ]
-
-
-def interactions_by_day(connection: Connection, source: int, since: int, limit: int) -> list[tuple[int, int]]:
-    """Return UTC days with their numbers of interactions, ascending: of the newest ``limit`` from ``since`` on.
-
-    Along the index by age; what interactions of a source that was deleted left behind is not counted.
-    """
-    cleared_at = (
-        select(counters.c.cleared_at)
-        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .scalar_subquery()
-    )
-    newest = (
-        select(interactions.c.occurred_at, interactions.c.type, interactions.c.version)
-        .where(interactions.c.source_id == source, interactions.c.occurred_at >= since)
-        .order_by(interactions.c.occurred_at.desc())
-        .limit(limit)
-        .subquery()
-    )
-    # Written out, since two parameters of the same value would be two expressions to PostgreSQL.
-    day = newest.c.occurred_at.op("/")(literal_column(str(DAY_MS))).label("day")
-    statement = (
-        select(day, func.count())
-        .where(newest.c.type != ERASURE_CODE, newest.c.version > cleared_at)
-        .group_by(day)
-        .order_by(day)
-    )
-    return [(int(row[0]), int(row[1])) for row in connection.execute(statement)]
 
 
 def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:

@@ -1,0 +1,288 @@
+"""Person: what one did with the pieces of a source, as arrays, and what lists take from it, by number.
+
+The definition is `penchant.profiles`, in dictionaries by name; here is the same in a tenth of the time, bit by bit (a
+property test compares them). From interactions, newest first, to what a list is made from:
+
+    type, moment --> value of each piece --> terms of its row --> score by term --> taste, f x P
+                 |-> grade, latest rating --> likes
+                 '-> seen rows
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant.index.arrays import starts_of
+from penchant.index.building import term_of
+from penchant.index.layout import BoolArray, FloatArray, IntArray
+from penchant.index.snapshot import Snapshot
+from penchant.index.strings import Strings
+from penchant.model import DAY_MS, InteractionType, SourceSettings, StoredInteraction, most_likes
+
+GREATEST_SCORE = 1000
+"""What the greatest score of a profile is scaled to (interface, section 6)."""
+HALF = 0.4999999995
+"""A fraction from here on is a half once it is rounded to nine decimals; no double lies between this and its text."""
+_CODES = max(kind.code for kind in InteractionType) + 1
+
+
+def _by_code(values: dict[InteractionType, float]) -> FloatArray:
+    """Return a value for each code of an interaction type, 0 for those without."""
+    table = np.zeros(_CODES)
+    for kind, value in values.items():
+        table[kind.code] = value
+    return table
+
+
+_IS_RATING = _by_code({kind: kind.is_rating for kind in InteractionType}) > 0
+_MARKS_SEEN = _by_code({kind: kind.marks_seen for kind in InteractionType}) > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class InteractionArrays:
+    """A person's ``n`` interactions, newest first, of one moment the later recorded first.
+
+    ``pieces`` ascend, each once; ``numbers`` (n,) are places there. ``codes`` (n,) are those of types, ``moments``
+    (n,) in milliseconds since 1970 UTC, ``versions`` (n,) those of storage.
+    """
+
+    pieces: Strings
+    numbers: IntArray
+    codes: IntArray
+    moments: IntArray
+    versions: IntArray
+
+    @classmethod
+    def of(cls, interactions: Sequence[StoredInteraction]) -> "InteractionArrays":
+        """Return the arrays of interactions in this order."""
+        ids = sorted({each.piece_id for each in interactions})
+        places = {piece_id: place for place, piece_id in enumerate(ids)}
+        columns = [(places[each.piece_id], each.type.code, each.occurred_at, each.version) for each in interactions]
+        table = np.asarray(columns, dtype=np.int64).reshape(-1, 4)
+        return cls(pieces=Strings.of(ids), **dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        return self.pieces.nbytes + 4 * self.numbers.nbytes
+
+    def adding(self, interaction: StoredInteraction, most: int) -> "InteractionArrays":
+        """Return the arrays with one interaction more, so many at most; the same ones where they have it."""
+        if (self.versions == interaction.version).any():
+            return self
+        encoded, numbers, pieces = interaction.piece_id.encode(), self.numbers, self.pieces
+        place = pieces.position_of(encoded)
+        if place == len(pieces) or pieces.encoded(place) != encoded:
+            ids = pieces.all_encoded()
+            ids.insert(place, encoded)
+            pieces, numbers = Strings.of_encoded(ids), numbers + (numbers >= place)
+        # After all that are later; of its moment those with a greater version are.
+        later = (self.moments > interaction.occurred_at) | (
+            (self.moments == interaction.occurred_at) & (self.versions > interaction.version)
+        )
+        row = (place, interaction.type.code, interaction.occurred_at, interaction.version)
+        columns = (numbers, self.codes, self.moments, self.versions)
+        at = int(np.count_nonzero(later))
+        grown = [np.insert(column, at, value)[:most] for column, value in zip(columns, row, strict=True)]
+        if len(grown[0]) == len(self):
+            # The oldest went, and its piece as well where nothing else was done with it.
+            used, grown[0] = np.unique(grown[0], return_inverse=True)
+            pieces = Strings.of_encoded([pieces.encoded(number) for number in used.tolist()])
+        return InteractionArrays(pieces=pieces, **dict(zip(_COLUMNS, grown, strict=True)))
+
+
+_COLUMNS = ("numbers", "codes", "moments", "versions")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PlacedTaste:
+    """A person's taste against the parts of one snapshot: terms, ascending, with their values; and the norm of f x P.
+
+    The values are f x P x category weight (interface, section 6).
+    """
+
+    by_part: tuple[tuple[IntArray, FloatArray], ...]
+    norm: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PersonFigures:
+    """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
+
+    ``liked`` are ids, latest first, with ``grades``. ``seen`` are rows, ascending, for each part. ``met`` is how many
+    pieces of the snapshot the person has interacted with.
+    """
+
+    taste: PlacedTaste
+    liked: Strings
+    grades: IntArray
+    seen: tuple[IntArray, ...]
+    met: int
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
+        return placed + self.liked.nbytes + self.grades.nbytes + sum(rows.nbytes for rows in self.seen)
+
+
+def figures_of_person(
+    interactions: InteractionArrays, snapshot: Snapshot, settings: SourceSettings, today: int
+) -> PersonFigures:
+    """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
+    owners, rows = _rows_of(interactions.pieces, snapshot)
+    values = _piece_values(interactions, settings, today)
+    liked, grades = _likes(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    known = np.zeros(len(interactions.pieces), dtype=np.bool_)
+    known[interactions.numbers[_MARKS_SEEN[interactions.codes]]] = True
+    return PersonFigures(
+        taste=_taste(owners, rows, values, snapshot, settings),
+        liked=Strings.of_encoded([interactions.pieces.encoded(number) for number in liked.tolist()]),
+        grades=grades,
+        seen=tuple(np.sort(rows[known & (owners == number)]) for number in range(len(snapshot.parts))),
+        met=int(np.count_nonzero(owners >= 0)),
+    )
+
+
+def _rows_of(pieces: Strings, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
+    """Return for each piece the part that has it alive, -1 for none, and its row there."""
+    owners, rows = np.full(len(pieces), -1), np.full(len(pieces), -1)
+    for number, part in enumerate(snapshot.parts):
+        found = part.segment.ids.find_all(pieces)
+        # -1 looks at the last row for now.
+        lives = (found >= 0) & (part.live[found] > 0)
+        owners[lives], rows[lives] = number, found[lives]
+    return owners, rows
+
+
+def _first_of_each(numbers: IntArray, chosen: BoolArray) -> IntArray:
+    """Return where each number occurs first among those chosen."""
+    places = np.flatnonzero(chosen)
+    return places[np.unique(numbers[places], return_index=True)[1]]
+
+
+def _piece_values(interactions: InteractionArrays, settings: SourceSettings, today: int) -> FloatArray:
+    """Return `profiles.piece_values` by number."""
+    is_rating = _IS_RATING[interactions.codes]
+    counts = ~is_rating
+    counts[_first_of_each(interactions.numbers, is_rating)] = True
+    weights = _by_code(dict(settings.interaction_weights))[interactions.codes]
+    if settings.half_life_days:
+        ages = np.maximum(0, today - interactions.moments // DAY_MS)
+        distinct, places = np.unique(ages, return_inverse=True)
+        # By Python's power: numpy's differs in the last bit.
+        halved = [float(2.0 ** (-age / settings.half_life_days)) for age in distinct.tolist()]
+        weights = weights * np.asarray(halved, dtype=np.float64)[places]
+    # Every piece has an interaction that counts, so these are all of them.
+    return exact_sums(interactions.numbers[counts], weights[counts])[1]
+
+
+def _likes(
+    interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int
+) -> tuple[IntArray, IntArray]:
+    """Return `profiles.own_likes` as numbers of pieces, and their grades."""
+    count = len(interactions.pieces)
+    grades = np.zeros(count, dtype=np.int64)
+    graded = _by_code(dict(settings.grades)).astype(np.int64)[interactions.codes]
+    np.maximum.at(grades, interactions.numbers, graded)
+    latest = np.zeros(count, dtype=np.int64)
+    np.maximum.at(latest, interactions.numbers, interactions.moments)
+    ratings = _first_of_each(interactions.numbers, _IS_RATING[interactions.codes])
+    disliked = ratings[interactions.codes[ratings] == InteractionType.RATE_DISLIKE.code]
+    is_liked = (grades > 0) & exists
+    is_liked[interactions.numbers[disliked]] = False
+    numbers = np.flatnonzero(is_liked)
+    # Pieces ascend, so a stable sort leaves those of one moment by id.
+    numbers = numbers[np.argsort(-latest[numbers], kind="stable")][:most]
+    return numbers, grades[numbers]
+
+
+def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the distinct numbers, ascending, and the sum of the values of each, rounded once, whatever their order."""
+    order = np.argsort(numbers, kind="stable")
+    distinct, counts = np.unique(numbers, return_counts=True)
+    values, starts = values[order], starts_of(counts)
+    # Of one value or two a plain sum is rounded once anyway.
+    sums = np.add.reduceat(values, starts[:-1]) if len(values) else np.zeros(0)
+    longer = np.flatnonzero(counts > 2)
+    if len(longer):
+        listed = values.tolist()
+        cuts = zip(starts[longer].tolist(), starts[longer + 1].tolist(), strict=True)
+        sums[longer] = [math.fsum(listed[begin:end]) for begin, end in cuts]
+    return distinct, sums
+
+
+def _taste(
+    owners: IntArray, rows: IntArray, values: FloatArray, snapshot: Snapshot, settings: SourceSettings
+) -> PlacedTaste:
+    """Return the profile that values of pieces make, weighted by how rare terms are, for each part."""
+    table, numbers, amounts = _gather(owners, rows, values, snapshot)
+    numbers, scores = exact_sums(numbers, amounts)
+    weights = _category_weights(table, numbers, settings)
+    numbers, scores, weights = _scaled(numbers, scores * weights, weights)
+    placed = [part.segment.terms.find_all(table, numbers) for part in snapshot.parts]
+    frequencies = np.zeros(len(numbers), dtype=np.int64)
+    for part, terms in zip(snapshot.parts, placed, strict=True):
+        frequencies += part.frequencies(terms)
+    rarities = [math.log(1 + snapshot.piece_count / each) for each in frequencies.tolist()]
+    rare = np.asarray(rarities, dtype=np.float64) * scores
+    weighted = rare * weights
+    return PlacedTaste(
+        by_part=tuple((terms[terms >= 0], weighted[terms >= 0]) for terms in placed),
+        # Category weights change what counts, not how long the taste is: the norm is without them.
+        norm=math.sqrt(math.fsum((rare * rare).tolist())),
+    )
+
+
+def _gather(
+    owners: IntArray, rows: IntArray, values: FloatArray, snapshot: Snapshot
+) -> tuple[Strings, IntArray, FloatArray]:
+    """Return a table of terms, and for each term of each piece its place there and what the piece adds to it."""
+    gathered: list[tuple[Strings, IntArray, FloatArray]] = []
+    for number, part in enumerate(snapshot.parts):
+        own = np.flatnonzero(owners == number)
+        if not len(own):
+            continue
+        segment = part.segment
+        begins, ends = segment.starts[rows[own]], segment.starts[rows[own] + 1]
+        counts = ends - begins
+        entries = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        amounts = np.repeat(values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
+        gathered.append((segment.terms, segment.piece_terms[entries].astype(np.int64), amounts))
+    if len(gathered) == 1:
+        return gathered[0]
+    # Terms have a number in each segment: a table of those that are here has one for all.
+    keys = [[terms.encoded(term) for term in np.unique(numbers).tolist()] for terms, numbers, _ in gathered]
+    table = Strings.of_encoded(sorted(set(itertools.chain.from_iterable(keys))))
+    places = [table.find_all(terms, numbers) for terms, numbers, _ in gathered]
+    return (
+        table,
+        np.concatenate([np.zeros(0, dtype=np.int64), *places]),
+        np.concatenate([np.zeros(0), *(amounts for _, _, amounts in gathered)]),
+    )
+
+
+def _category_weights(table: Strings, numbers: IntArray, settings: SourceSettings) -> FloatArray:
+    """Return the weights of the categories of terms."""
+    if not settings.category_weights:
+        return np.ones(len(numbers))
+    categories = (term_of(table[number]).category for number in numbers.tolist())
+    return np.asarray([settings.category_weights.get(each, 1) for each in categories], dtype=np.float64)
+
+
+def _scaled(numbers: IntArray, scores: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return terms, whole scores from -1000 to 1000, and weights, without those of score 0; as `profiles` rounds."""
+    greatest = float(np.abs(scores).max(initial=0.0))
+    if not greatest:
+        return numbers[:0], scores[:0], weights[:0]
+    scaled = scores / greatest * GREATEST_SCORE
+    whole = np.floor(np.abs(scaled))
+    rounded = np.copysign(whole + (np.abs(scaled) - whole >= HALF), scaled)
+    kept = rounded != 0
+    return numbers[kept], rounded[kept], weights[kept]

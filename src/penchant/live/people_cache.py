@@ -1,0 +1,231 @@
+"""People cache: what those who asked lately did and what lists take of it, exact with every request.
+
+A source's interactions get versions in the order in which they become visible, and each request has read the version
+that is committed. So one small read of what was recorded since the last look brings all remembered people of a source
+up to date, whoever of them asks (D85 of docs/decisions.md). One person over time:
+
+    absent --`figures`, reads all that the person did--> remembered --an interaction in the feed--> grown by it
+       ^                                                     |
+       '-- the source's content changed, another UTC day, ---'
+           an erasure, too much at once, memory is short
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from weakref import ReferenceType, ref
+
+from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
+from penchant.live.database import AsyncStorage
+from penchant.live.following import View
+from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, StoredInteraction
+from penchant.storage import InteractionQuery, source_id, user_key
+
+ENTRY_BYTES = 3_000
+"""Memory of a person beside the arrays' contents: objects, keys and slots of tables."""
+MAX_FOLLOWED = 1_000
+"""Interactions that are read at a time to bring people up to date: some milliseconds. After more all are forgotten."""
+MAX_SOURCES = 10_000
+"""Sources whose versions are kept, as many as there may be views."""
+QUICK_INTERACTIONS = 1_000
+"""So many are turned into figures within the event loop, in less than a millisecond; more in a thread."""
+
+_Key = tuple[int, bytes]
+"""A person: the source's number, and the key under which storage keeps the person."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _RememberedPerson:
+    """A person's interactions, as of a source's version of content on a UTC day, and the figures once they are made.
+
+    Any change of the content ends it: it may be one of the settings, after which interactions can be gone for good.
+    Interactions count from ``since`` on.
+    """
+
+    version: int
+    today: int
+    since: int
+    interactions: InteractionArrays
+    figures: PersonFigures | None = None
+    snapshot: ReferenceType[Snapshot] | None = None
+    nbytes: int = 0
+
+    def grow(self, changes: Sequence[StoredInteraction]) -> None:
+        """Add interactions of the feed, unless they were read already."""
+        before = self.interactions
+        for change in changes:
+            if change.occurred_at >= self.since:
+                self.interactions = self.interactions.adding(change, MAX_PROFILE_INTERACTIONS)
+        if self.interactions is not before:
+            self.figures = self.snapshot = None
+
+    def put(self, figures: PersonFigures, snapshot: Snapshot) -> None:
+        self.figures, self.snapshot = figures, ref(snapshot)
+
+    def is_for(self, view: View, today: int) -> bool:
+        return (self.version, self.today) == (view.head.version, today)
+
+    def figures_for(self, snapshot: Snapshot) -> PersonFigures | None:
+        """Return the figures if they are of this snapshot: the same content may come to lie in other segments."""
+        is_same = self.snapshot is not None and self.snapshot() is snapshot
+        return self.figures if is_same else None
+
+
+@dataclass(slots=True, eq=False)
+class _SourceFollowing:
+    """How far the interactions of a source are followed: up to a version of one history of it."""
+
+    history: tuple[int, int]
+    version: int
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True, eq=False)
+class _PersonReading:
+    """A person who is being read; what the feed brings meanwhile, and whether an erasure or a jump makes it void."""
+
+    key: _Key
+    recorded: list[StoredInteraction] = field(default_factory=list)
+    is_void: bool = False
+
+
+class PeopleCache:
+    """What people did, remembered; beyond ``limit_bytes`` those who asked least recently go.
+
+    For the event loop only. What it remembers changes no answer. ``hits`` and ``misses`` count what was and what was
+    not remembered.
+    """
+
+    def __init__(self, database: AsyncStorage, *, limit_bytes: int) -> None:
+        self._database = database
+        self._limit_bytes = limit_bytes
+        self._people: OrderedDict[_Key, _RememberedPerson] = OrderedDict()
+        self._sources: dict[int, _SourceFollowing] = {}
+        self._readings: set[_PersonReading] = set()
+        self.nbytes = 0
+        self.hits = 0
+        self.misses = 0
+
+    async def figures(self, view: View, user_id: str, today: int) -> PersonFigures:
+        """Return what lists take of a person on a UTC day, with all that was committed before the view's head was read.
+
+        Raises:
+            StorageUnavailable: the database is away.
+        """
+        await self._follow(view)
+        key = (view.head.source_id, user_key(view.head.source_id, user_id))
+        person = self._people.get(key)
+        if person is None or not person.is_for(view, today):
+            self.misses += 1
+            return await self._read(view, key, user_id, today)
+        self.hits += 1
+        self._people.move_to_end(key)
+        figures = person.figures_for(view.snapshot)
+        if figures is not None:
+            return figures
+        taken = person.interactions
+        if len(taken) <= QUICK_INTERACTIONS:
+            figures = figures_of_person(taken, view.snapshot, view.settings, today)
+        else:
+            figures = await self._database.in_thread(figures_of_person, taken, view.snapshot, view.settings, today)
+        if person.interactions is taken and self._people.get(key) is person:
+            person.put(figures, view.snapshot)
+            self._charge(person)
+        return figures
+
+    def forget_person(self, account_id: int, source: str, user_id: str) -> None:
+        """Forget what was remembered of a person who is erased; the next request to the source forgets all of it."""
+        number = source_id(account_id, source)
+        key = (number, user_key(number, user_id))
+        for reading in self._readings:
+            reading.is_void |= reading.key == key
+        self._forget([key])
+
+    async def _follow(self, view: View) -> None:
+        """Bring all remembered people of a source up to the version of a view's head at least."""
+        head = view.head
+        history = (head.incarnation, head.epoch)
+        following = self._sources.get(head.source_id)
+        if following is None or following.history != history:
+            if len(self._sources) >= MAX_SOURCES:
+                for number in list(self._sources):
+                    self._forget_source(number)
+                self._sources.clear()
+            self._forget_source(head.source_id)
+            following = self._sources[head.source_id] = _SourceFollowing(history, head.interactions_version)
+        if following.version >= head.interactions_version:
+            return
+        async with following.lock:
+            after, until = following.version, head.interactions_version
+            if after >= until:
+                return
+            # Who was erased is told under a mask: rather all are forgotten.
+            if head.erased_at > after or until - after > MAX_FOLLOWED:
+                self._forget_source(head.source_id)
+            else:
+                listed = self._database.storage.people.list_recorded
+                recorded = await self._database.read(listed, head.source_id, after=after, until=until)
+                # Another history may have begun meanwhile, and these are none of its interactions.
+                if self._sources.get(head.source_id) is following:
+                    self._grow(head.source_id, recorded)
+            following.version = until
+
+    def _grow(self, number: int, recorded: Sequence[StoredInteraction]) -> None:
+        """Add what was recorded to the people who did it."""
+        for change in recorded:
+            key = (number, user_key(number, change.user_id))
+            for reading in self._readings:
+                if reading.key == key:
+                    reading.recorded.append(change)
+            person = self._people.get(key)
+            if person is not None:
+                person.grow([change])
+                self._charge(person)
+
+    async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
+        """Return the figures of a person from storage, and remember what was read."""
+        since = (today - view.settings.retention_days) * DAY_MS
+        query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
+
+        def read() -> tuple[InteractionArrays, PersonFigures]:
+            found = self._database.storage.people.list_interactions(view.head.source_id, query)
+            interactions = InteractionArrays.of(found)
+            return interactions, figures_of_person(interactions, view.snapshot, view.settings, today)
+
+        reading = _PersonReading(key)
+        self._readings.add(reading)
+        try:
+            interactions, figures = await self._database.promptly(read)
+        finally:
+            self._readings.discard(reading)
+        if not reading.is_void:
+            person = _RememberedPerson(version=view.head.version, today=today, since=since, interactions=interactions)
+            person.put(figures, view.snapshot)
+            # What came meanwhile is not in the figures; the next request makes them anew.
+            person.grow(reading.recorded)
+            self._forget([key])
+            self._people[key] = person
+            self._charge(person)
+        return figures
+
+    def _charge(self, person: _RememberedPerson) -> None:
+        """Count what a person takes now, and let go who asked least recently."""
+        figures_bytes = 0 if person.figures is None else person.figures.nbytes
+        nbytes = ENTRY_BYTES + person.interactions.nbytes + figures_bytes
+        self.nbytes += nbytes - person.nbytes
+        person.nbytes = nbytes
+        while self.nbytes > self._limit_bytes:
+            _, oldest = self._people.popitem(last=False)
+            self.nbytes -= oldest.nbytes
+
+    def _forget_source(self, number: int) -> None:
+        for reading in self._readings:
+            reading.is_void |= reading.key[0] == number
+        self._forget([key for key in self._people if key[0] == number])
+
+    def _forget(self, keys: Sequence[_Key]) -> None:
+        for key in keys:
+            person = self._people.pop(key, None)
+            if person is not None:
+                self.nbytes -= person.nbytes

@@ -1,0 +1,201 @@
+"""List inputs: what a person's list is made from, gathered from the person, all people, and one view of a source."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penchant import ranking
+from penchant.index import (
+    Audience,
+    BlendFactors,
+    Filter,
+    FloatArray,
+    IntArray,
+    ListSpec,
+    PersonFigures,
+    PersonVector,
+    PlacedTaste,
+    Popularity,
+)
+from penchant.live.views import View
+from penchant.model import (
+    DAY_MS,
+    MAX_TAKE,
+    Algorithm,
+    GradedLike,
+    SourceSettings,
+    StoredInteraction,
+    Term,
+    most_likes,
+)
+from penchant.profiles import own_likes, seen, taste
+from penchant.service.requests import PersonalRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonHistory:
+    """What is known of a person at a moment: the interactions that count, and the taste they make.
+
+    ``now`` is the present of the request: whatever else its list is made from is of the same one, so that no list is
+    half of one UTC day and half of the next.
+    """
+
+    interactions: Sequence[StoredInteraction]
+    profile: Mapping[Term, int]
+    now: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlendSearch:
+    """What the blend of all parts is searched by; ``alike`` is part a."""
+
+    person: PersonVector | PlacedTaste
+    popular: Popularity
+    alike: Sequence[FloatArray]
+    wanted: ListSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlendInputs:
+    """What the blend of all parts is made from; ``alike`` is part a, owed to what ``audience`` has of the ``likes``."""
+
+    person: PersonVector
+    popular: Popularity
+    alike: Sequence[FloatArray]
+    audience: Audience
+    likes: Sequence[GradedLike]
+    wanted: ListSpec
+
+    @property
+    def search(self) -> BlendSearch:
+        """What is searched by; the rest explains what is found."""
+        return BlendSearch(person=self.person, popular=self.popular, alike=self.alike, wanted=self.wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecommendationInputs:
+    """What a person's list is made from; ``blended`` is ``None`` where only overlap with ``liked`` counts."""
+
+    history: PersonHistory
+    shown: Filter
+    liked: tuple[Term, ...] = ()
+    blended: BlendInputs | None = None
+
+
+def history_of(
+    view: View, interactions: Sequence[StoredInteraction], *, now: int, at: int | None = None
+) -> PersonHistory:
+    """Return the history that interactions, newest first, make at the end of a day, or now."""
+    today = moment_of(at, now) // DAY_MS
+    profile = taste(interactions, terms_of=view.snapshot.terms_of, settings=view.settings, today=today)
+    return PersonHistory(interactions=interactions, profile=profile, now=now)
+
+
+def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audience: Audience) -> RecommendationInputs:
+    """Return what a person's list is made from at the moment of the history."""
+    shown = Filter(
+        moment=moment_of(query.at, history.now),
+        catalogs=query.catalogs,
+        blacklisted=view.blacklisted,
+        omitted=_known(view.settings, query, history) | query.exclude,
+    )
+    if query.algorithm is Algorithm.JACCARD:
+        terms = tuple(term for term, score in history.profile.items() if score > 0)
+        return RecommendationInputs(history=history, shown=shown, liked=terms)
+    met = len({each.piece_id for each in history.interactions if each.piece_id in view.snapshot})
+    wanted = _spec(view, query, shown, audience.figures.content_factor(met))
+    # Nothing of people where they do not count.
+    liked: list[GradedLike] = []
+    if wanted.blending.audience > 0:
+        exists, most = view.snapshot.__contains__, most_likes(view.snapshot.piece_count)
+        liked = own_likes(history.interactions, view.settings, exists, most)
+    blended = BlendInputs(
+        person=_weighted(view, history.profile),
+        popular=_popular(view, shown, audience),
+        alike=audience.liked_alike(view.snapshot.parts, liked),
+        audience=audience,
+        likes=liked,
+        wanted=wanted,
+    )
+    return RecommendationInputs(history=history, shown=shown, blended=blended)
+
+
+def moment_of(at: int | None, now: int) -> int:
+    """Return the moment that a day stands for: its end, but for today the present."""
+    return now if at is None or at // DAY_MS == now // DAY_MS else at
+
+
+def searched_by(view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int) -> BlendSearch:
+    """Return what the list of a person is searched by now: what `gathered_at` gives, from what is known by number."""
+    shown = Filter(moment=now, catalogs=query.catalogs, blacklisted=view.blacklisted, omitted=query.exclude)
+    left_out = () if _includes_seen(view.settings, query) else person.seen
+    wanted = _spec(view, query, shown, audience.figures.content_factor(person.met), left_out)
+    parts = view.snapshot.parts
+    # Nothing of people where they do not count.
+    counts = wanted.blending.audience > 0
+    alike = audience.alike(parts, person.liked, person.grades) if counts else audience.liked_alike(parts, ())
+    return BlendSearch(person=person.taste, popular=_popular(view, shown, audience), alike=alike, wanted=wanted)
+
+
+def _spec(
+    view: View,
+    query: PersonalRequest,
+    shown: Filter,
+    content_factor: float,
+    left_out: tuple[IntArray, ...] = (),
+) -> ListSpec:
+    return ListSpec(
+        shown=shown,
+        blending=_blending(view, query.algorithm, content_factor),
+        category_weights=view.settings.category_weights,
+        take=MAX_TAKE,
+        fill=query.fill,
+        seen=left_out,
+    )
+
+
+def _popular(view: View, shown: Filter, audience: Audience) -> Popularity:
+    day, half_life = shown.moment // DAY_MS, view.settings.new_piece_half_life_days
+    return audience.popular(
+        view.snapshot.parts,
+        (day, half_life),
+        lambda: ranking.start_credits(view.snapshot.day_counts(), day, half_life),
+    )
+
+
+def _weighted(view: View, profile: Mapping[Term, int]) -> PersonVector:
+    """Return f x P x category weight by term: f is ln(1 + pieces / pieces that have the term)."""
+    terms = sorted(profile)
+    frequencies = view.snapshot.document_frequencies(terms).tolist()
+    count = view.snapshot.piece_count
+    rare = {
+        term: math.log(1 + count / frequency) * profile[term]
+        for term, frequency in zip(terms, frequencies, strict=True)
+        if frequency
+    }
+    weights = view.settings.category_weights
+    return PersonVector(
+        values={term: value * weights.get(term.category, 1) for term, value in rare.items()},
+        # Category weights change what counts, not how long the taste is: the norm is without them.
+        norm=math.sqrt(math.fsum(value * value for value in rare.values())),
+    )
+
+
+def _blending(view: View, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
+    """Return what the parts are mixed with; the content alone where cosine is asked for."""
+    if algorithm is not None:
+        return BlendFactors(1.0, 0.0, 0.0, total=1.0)
+    blend = view.settings.blend
+    content = content_factor * float(blend.content)
+    total = content + float(blend.audience) + float(blend.popularity)
+    # ``or``: where content alone counts and nothing was met, no piece has a content part, and any divisor does.
+    return BlendFactors(content, float(blend.audience), float(blend.popularity), total=total or 1.0)
+
+
+def _known(settings: SourceSettings, query: PersonalRequest, history: PersonHistory) -> frozenset[str]:
+    """Return the pieces to leave out since the person knows them."""
+    return frozenset() if _includes_seen(settings, query) else seen(history.interactions)
+
+
+def _includes_seen(settings: SourceSettings, query: PersonalRequest) -> bool:
+    return query.include_seen if query.include_seen is not None else not settings.exclude_seen

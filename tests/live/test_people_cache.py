@@ -1,0 +1,283 @@
+"""Remembered people: whatever happens in between, a list is that of what is stored."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import settings as budget
+from hypothesis import strategies as st
+
+from clocks import DAY_CLOCK, SetClock
+from factories import piece
+from penchant.bootstrap import open_services
+from penchant.index import snapshot as snapshots
+from penchant.live import people_cache
+from penchant.live.people_cache import PeopleCache
+from penchant.live.views import View
+from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
+from penchant.service import Services, recommend
+from penchant.service.access import Access
+from penchant.service.recommend import Recommender, suited
+from penchant.service.requests import PersonalRequest
+from penchant.settings import CurrentSettings, NodeSettings
+from penchant.wire import RecommendationResult, decode_submission, stored_retention_days
+from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES
+
+USERS = ("kim", "lee", "é")
+MOST = 6
+"""Interactions of a person that count, so that a few are too many."""
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(USERS), st.sampled_from(list(InteractionType)), PIECE_IDS, st.sampled_from([0, 1, 5, 29, 200])
+    ),
+    min_size=1,
+    max_size=4,
+)
+SETTINGS = st.builds(
+    SourceSettings,
+    category_weights=CATEGORY_WEIGHTS,
+    interaction_weights=st.sampled_from(
+        [
+            SourceSettings().interaction_weights,
+            {kind: number - 2.25 for number, kind in enumerate(InteractionType)},
+        ]
+    ),
+    half_life_days=st.sampled_from([0, 1, 90]),
+    retention_days=st.sampled_from([3, 30, 396]),
+    exclude_seen=st.booleans(),
+)
+STEPS = st.one_of(
+    st.tuples(st.just("record"), EVENTS),
+    st.tuples(st.just("record"), EVENTS),
+    st.tuples(st.just("erase"), st.sampled_from(USERS)),
+    st.tuples(st.just("set"), SETTINGS),
+    st.tuples(st.just("submit"), st.lists(PIECES, min_size=1, max_size=3)),
+    st.tuples(st.just("delete"), st.lists(PIECE_IDS, min_size=1, max_size=2)),
+    st.tuples(st.just("wait"), st.sampled_from([1, 4, 40])),
+    st.tuples(st.just("purge"), st.none()),
+    st.tuples(st.just("restart"), st.none()),
+)
+REQUESTS = st.builds(
+    PersonalRequest,
+    user_id=st.sampled_from(USERS),
+    include_seen=st.sampled_from([None, True]),
+    fill=st.booleans(),
+    exclude=st.frozensets(PIECE_IDS, max_size=2),
+)
+CATALOGUE = [piece("p0", "a", "b"), piece("p1", "a"), piece("p2", "b", "c"), piece("é", "c", "d"), piece("p8", "e")]
+
+
+class Scene:
+    """A service's source, a clock that the test sets, and the people that are remembered of the source."""
+
+    def __init__(self, services: Services, clock: SetClock, limit_bytes: int = 1 << 20) -> None:
+        account_id = services.database.storage.accounts.ensure("one")
+        self.services, self.clock = services, clock
+        self.access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
+        self.people = PeopleCache(services.database, limit_bytes=limit_bytes)
+        self.recommender = Recommender(services.database, services.views, people=self.people, clock=clock)
+
+    async def step(self, name: str, value: Any) -> None:
+        """Carry out a step of the test."""
+        services, access, now = self.services, self.access, int(self.clock() * 1000)
+        if name == "record":
+            events = [
+                NewInteraction(user_id=u, type=t, piece_id=p, occurred_at=now - a * DAY_MS) for u, t, p, a in value
+            ]
+            await services.people.record(access, "s", events)
+        elif name == "erase":
+            await services.people.erase(access, "s", value)
+        elif name == "set":
+            await services.curation.replace_settings(access, "s", value)
+        elif name == "submit":
+            await services.content.submit_pieces(access, "s", decode_submission(msgspec.json.encode(value)))
+        elif name == "delete":
+            await services.content.delete(access, "s", value)
+        elif name == "wait":
+            self.clock.now += value * DAY_MS / 1000
+        elif name == "purge":
+            services.database.storage.upkeep.purge(stored_retention_days, now=now)
+        else:
+            await services.content.delete_source(access, "s", "s")
+            await self.step("submit", CATALOGUE)
+
+    async def view(self) -> View:
+        return await self.services.views.view(self.access.account_id, "s")
+
+    async def both(self, request: PersonalRequest) -> tuple[RecommendationResult, RecommendationResult]:
+        """Return a list as it follows from what is remembered, and from what is stored."""
+        view, now = await self.view(), int(self.clock() * 1000)
+        audience = await self.services.views.audience(view, now // DAY_MS)
+        person = await self.people.figures(view, request.user_id, now // DAY_MS)
+        history = self.recommender.history(view, request.user_id, None, now)
+        return (
+            suited(view, request, person, audience, now),
+            self.recommender.recommended(view, request, history, audience),
+        )
+
+
+@asynccontextmanager
+async def opened(settings: NodeSettings, *, limit_bytes: int = 1 << 20) -> AsyncIterator[Scene]:
+    """Open a service with a few pieces, whose clock is ahead of the real one: a source's own never goes back."""
+    clock = SetClock(DAY_CLOCK())
+    async with open_services(CurrentSettings(settings), clock=clock) as services:
+        scene = Scene(services, clock, limit_bytes)
+        await scene.step("submit", CATALOGUE)
+        yield scene
+
+
+def play(settings: NodeSettings, act: Callable[[Scene], Awaitable[None]]) -> None:
+    """Let a test act with a service without a server."""
+
+    async def run() -> None:
+        async with opened(settings) as scene:
+            await act(scene)
+
+    asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    """Run all examples of a test in one event loop."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Open one service for all examples, with small segments and few interactions that count."""
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(snapshots, "SMALL_SEGMENT", 0)
+        patching.setattr(snapshots, "MERGE_RATIO", 2)
+        patching.setattr(people_cache, "MAX_PROFILE_INTERACTIONS", MOST)
+        patching.setattr(recommend, "MAX_PROFILE_INTERACTIONS", MOST)
+        opening = opened(NodeSettings(data=str(tmp_path_factory.mktemp("people")), source_creations_per_minute=0))
+        yield runner.run(opening.__aenter__())
+        runner.run(opening.__aexit__(None, None, None))
+
+
+@pytest.mark.slow
+@budget(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(STEPS, st.lists(REQUESTS, max_size=3)), max_size=12), st.sampled_from([0, 9_000, 1 << 20]))
+def test_whatever_happens_a_remembered_list_is_that_of_what_is_stored(
+    runner: asyncio.Runner,
+    scene: Scene,
+    steps: list[tuple[tuple[str, Any], list[PersonalRequest]]],
+    limit_bytes: int,
+) -> None:
+    async def run() -> None:
+        scene.people = PeopleCache(scene.services.database, limit_bytes=limit_bytes)
+        await scene.step("restart", None)
+        for (name, value), requests in steps:
+            await scene.step(name, value)
+            for request in requests:
+                remembered, stored = await scene.both(request)
+                assert remembered == stored
+            assert scene.people.nbytes <= limit_bytes
+
+    runner.run(run())
+
+
+def test_what_others_do_leaves_a_person_remembered(settings: NodeSettings) -> None:
+    async def act(scene: Scene) -> None:
+        for user in ("kim", "lee", "kim"):
+            await scene.step("record", [(user, InteractionType.WATCH, "p1", 0)])
+            await scene.both(PersonalRequest(user_id="kim"))
+
+        assert (scene.people.hits, scene.people.misses) == (2, 1)
+
+    play(settings, act)
+
+
+def test_an_interaction_through_another_process_is_in_the_next_list(settings: NodeSettings) -> None:
+    async def act(scene: Scene) -> None:
+        request = PersonalRequest(user_id="kim")
+        async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
+            other = Scene(services, scene.clock)
+            for name, value in (
+                ("record", [("kim", InteractionType.WATCH, "p1", 0)]),
+                ("record", [("kim", InteractionType.WATCH, "p8", 3)]),
+                ("erase", "kim"),
+                ("record", [("kim", InteractionType.WATCH, "p2", 0)]),
+            ):
+                before = await scene.both(request)
+                await other.step(name, value)
+                after = await scene.both(request)
+
+                assert after[0] == after[1] != before[0]
+        assert scene.people.hits > 0
+
+    play(settings, act)
+
+
+def test_what_housekeeping_removed_does_not_come_back_with_the_old_settings(settings: NodeSettings) -> None:
+    async def act(scene: Scene) -> None:
+        request = PersonalRequest(user_id="kim")
+        await scene.step("record", [("kim", InteractionType.WATCH, "p1", 100)])
+        before = await scene.both(request)
+        for name, value in (
+            ("set", SourceSettings(retention_days=30)),
+            ("purge", None),
+            ("set", SourceSettings()),
+        ):
+            await scene.step(name, value)
+        after = await scene.both(request)
+
+        assert after[0] == after[1] != before[0]
+
+    play(settings, act)
+
+
+def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: NodeSettings) -> None:
+    async def act(scene: Scene) -> None:
+        request = PersonalRequest(user_id="kim")
+        events = [[("kim", InteractionType.WATCH, f"p{number}", number)] for number in (1, 2, 8)]
+
+        async def record() -> None:
+            for each in events:
+                await scene.step("record", each)
+                await scene.both(PersonalRequest(user_id="lee"))
+
+        for _ in range(3):
+            await asyncio.gather(record(), *(scene.both(request) for _ in range(5)))
+            remembered, stored = await scene.both(request)
+            assert remembered == stored
+            await scene.step("restart", None)
+
+    play(settings, act)
+
+
+@pytest.mark.parametrize("most", (0, 1))
+def test_after_more_than_is_followed_people_are_read_again(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(people_cache, "MAX_FOLLOWED", most)
+
+    async def act(scene: Scene) -> None:
+        request = PersonalRequest(user_id="kim")
+        for number in (1, 2, 8):
+            await scene.both(request)
+            await scene.step("record", [("kim", InteractionType.WATCH, f"p{number}", 0)])
+        remembered, stored = await scene.both(request)
+
+        assert remembered == stored
+        assert scene.people.misses == (1 if most else 4)
+
+    play(settings, act)
+
+
+def test_an_erased_person_is_forgotten_at_once(settings: NodeSettings) -> None:
+    async def act(scene: Scene) -> None:
+        cache = PeopleCache(scene.services.database, limit_bytes=1 << 20)
+        view = await scene.view()
+        await cache.figures(view, "kim", int(scene.clock()) // 86_400)
+        assert cache.nbytes
+        cache.forget_person(scene.access.account_id, "s", "kim")
+
+        assert not cache.nbytes
+
+    play(settings, act)
