@@ -85,13 +85,9 @@ async def open_services(
     segments, likes = Segments(metrics), StoredLikes(metrics)
     compiling = None
     if has_builder:
-        segments = Segments(metrics, SegmentFiles(index_folder(settings)), builder_lock(folder))
-        likes = StoredLikes(
-            metrics,
-            LikesFiles(index_folder(settings)),
-            builder_lock(folder),
-            WeightsFiles(index_folder(settings)),
-        )
+        files = index_folder(settings)
+        segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
+        likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
     database = AsyncStorage(storage, metrics)
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
