@@ -19,6 +19,8 @@ from penchant.settings import NodeSettings
 
 STARTING_S = 120
 """Patience, not a promise: machines that run tests are busy."""
+RUNNING: set["Server"] = set()
+"""What was started and has not been ended."""
 
 
 def free_port() -> int:
@@ -65,6 +67,7 @@ class Server:
             stderr=self._log,
             env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(kernels)},
         )
+        RUNNING.add(self)
         self.key = ""
         trusted = ssl.create_default_context(cafile=certificate)
         self.client = httpx.Client(base_url=self.url, timeout=60, verify=trusted)
@@ -96,7 +99,7 @@ class Server:
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=120)
-        self._log.close()
+        self._forget()
         return code
 
     def kill(self) -> None:
@@ -104,4 +107,8 @@ class Server:
         self.client.close()
         self.process.kill()
         self.process.wait()
+        self._forget()
+
+    def _forget(self) -> None:
         self._log.close()
+        RUNNING.discard(self)

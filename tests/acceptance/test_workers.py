@@ -19,7 +19,8 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="workers are found through /proc"),
 ]
 
-RATE = 20
+RATE = 4
+"""Requests a second that a plan allows: fewer than the busiest machine that runs tests answers."""
 QUOTA = 50
 SETTINGS = f"""
 [plans.slow]

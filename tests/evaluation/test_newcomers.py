@@ -81,6 +81,10 @@ def test_where_times_are_made_up_people_come_one_after_the_other(by_chance: Sour
 
     # Ten known interactions of each person.
     assert np.bincount(np.bincount(knowledge.shared.people)).tolist()[1:] == [0] * 9 + [3]
+    latest = [
+        knowledge.events.times[knowledge.events.people == each].max() for each in np.unique(knowledge.events.people)
+    ]
+    assert set(latest) == {knowledge.moment}
 
 
 def test_newcomers_come_when_the_source_is_as_it_is(alike: SourceHistory) -> None:

@@ -51,6 +51,7 @@ def known_within(
 
     ``knowledge`` is what ``parts`` leave. With ``likes`` all else that a newcomer did is held out. Newcomers' known
     events are moved in time, so that the latest of each is of the source's last moment: they come when it is as it is.
+    So are everybody's in a young source whose times are made up (``rule`` splits by chance).
     """
     events = knowledge.history.events
     is_own = newcomers[events.people]
@@ -62,7 +63,9 @@ def known_within(
         shared = _first(events, shared, limits.history, order, rule)
     known = own | shared
     begun = replace(knowledge, events=events.take(known), newcomers=newcomers)
-    return replace(begun, events=_moved(begun, is_own[known])), is_own & ~own
+    # A young source is young in time as well; made-up times would spread its few interactions over all of it.
+    moves = is_own[known] if rule.kind != "random" or limits.history is None else np.ones(len(begun.events), np.bool_)
+    return replace(begun, events=_moved(begun, moves)), is_own & ~own
 
 
 def _order(events: Events, rule: SplitRule) -> IntArray | FloatArray:
@@ -101,11 +104,11 @@ def _first_likes(knowledge: Knowledge, own: BoolArray, most: int, order: IntArra
     return found
 
 
-def _moved(knowledge: Knowledge, is_own: BoolArray) -> Events:
-    """Return the known events, those of each newcomer moved so that the latest is of the source's last moment."""
+def _moved(knowledge: Knowledge, which: BoolArray) -> Events:
+    """Return the known events, some of each person moved so that the latest of them is of the source's last moment."""
     events = knowledge.events
     latest = np.full(knowledge.history.person_count, np.iinfo(np.int64).min, dtype=np.int64)
-    np.maximum.at(latest, events.people[is_own], events.times[is_own])
+    np.maximum.at(latest, events.people[which], events.times[which])
     times = events.times.copy()
-    times[is_own] += knowledge.moment - latest[events.people[is_own]]
+    times[which] += knowledge.moment - latest[events.people[which]]
     return replace(events, times=times)
