@@ -30,6 +30,8 @@ PATIENCE_S = 20.0
 RAMP_S = 0.5
 """How long an attack goes on before it is measured, and how long its last requests have to end before quiet is."""
 PAUSE_S = 0.005
+WARMING_S = 10.0
+"""How long kernels may take to be loaded, which keeps a process busy once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,11 @@ class Neighbour:
         pieces = [attacks.long_piece(name, 5) for name in "abcdef"]
         stored = httpx.post(f"{server.url}/own/content", json=pieces, headers={"x-api-key": self._key})
         assert stored.status_code == 202
-        waits(server, self._key, RAMP_S)
+        self.warm(RAMP_S)
+
+    def warm(self, seconds: float) -> None:
+        """Read for so long what is not measured."""
+        waits(self._server, self._key, seconds)
 
     def compare(self, name: str, *, rounds: int, seconds: float) -> Comparison:
         """Measure under the attack of this name, or under all of them."""
@@ -149,6 +155,7 @@ def main() -> None:
         parser.error(f"no attack has the name {', '.join(sorted(unknown))}; there are {', '.join((*NAMES, ALL))}")
     with tempfile.TemporaryDirectory() as folder, attacked_server(Path(folder)) as server:
         neighbour = Neighbour(server)
+        neighbour.warm(WARMING_S)
         for name in chosen.names:
             sys.stdout.write(f"{neighbour.compare(name, rounds=chosen.rounds, seconds=chosen.seconds)}\n")
             sys.stdout.flush()

@@ -7,6 +7,7 @@ the same likes give the same bytes on every node, and a person who is erased was
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -59,7 +60,7 @@ class AudienceWeights:
         """Return the weights of a source before the first ones are made."""
         return build_weights(no_likes(), Snapshot.empty().merged(), {})
 
-    @property
+    @cached_property
     def source_figures(self) -> SourceFigures:
         """The figures of the source."""
         names = [each.name for each in fields(SourceFigures)]

@@ -198,7 +198,9 @@ class AudienceFollower:
         events = 0 if cached.count is None else cached.count.tally.event_count
         make = functools.partial(self._make, cached, view, request)
         await self._weights.follow(cached.weights, request, make, events, min_version=min_version)
-        self._cache.update(cached)
+        # Most requests find the weights of the last one, and nothing to charge anew.
+        if cached.weighed is not cached.weights.made:
+            self._cache.update(cached)
 
     async def _make(
         self, cached: CachedSource, view: View, request: AudienceRequest

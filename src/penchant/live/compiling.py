@@ -11,6 +11,7 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -29,11 +30,13 @@ class KernelCompiler:
     """Makes the kernels ready in a thread of its own; `close` ends it after the kind under way.
 
     It waits until `compile_kernels` has compiled them in another process, since compiling keeps the interpreter
-    busy, and then loads them. Kinds that few catalogues want it compiles by itself, when they are wanted.
+    busy, and then loads them. Kinds that few catalogues want it compiles by itself, when they are wanted. ``loaded`` is
+    called once, in its thread, when the first kinds are ready.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, loaded: Callable[[], None] = lambda: None) -> None:
         self._folder = folder
+        self._loaded = loaded
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penchant-compile", daemon=True)
         self._thread.start()
@@ -51,10 +54,13 @@ class KernelCompiler:
                 self._wait()
             kernels = load_kernels(self._folder)
             while not self._ended.is_set():
+                is_first = not ready
                 for kind in sorted((set(engine.KINDS) | engine.wanted()) - ready):
                     compile_alone(kernels, kind, self._folder)
                     ready |= {kind}
                     engine.use(kernels, ready)
+                if is_first:
+                    self._loaded()
                 self._ended.wait(WAIT_S)
         except Exception:  # noqa: BLE001  # numpy goes on answering
             logger.exception("the kernels cannot be compiled; searching with numpy")
