@@ -110,7 +110,10 @@ def test_nothing_acknowledged_is_lost_when_it_is_killed(server: Server) -> None:
     writers = [threading.Thread(target=write, args=(str(number),)) for number in range(4)]
     for writer in writers:
         writer.start()
-    time.sleep(2)
+    # Bounded by the test's own timeout: a busy machine takes longer.
+    while len(acknowledged) <= 50:
+        time.sleep(0.1)
+    time.sleep(1)
     server.kill()
     for writer in writers:
         writer.join()
@@ -118,7 +121,6 @@ def test_nothing_acknowledged_is_lost_when_it_is_killed(server: Server) -> None:
     again = Server(server.data)
     stored = set(again.client.get("/s/ids").json()["content"])
     again.stop()
-    assert len(acknowledged) > 50
     assert set(acknowledged) <= stored
     assert command("check", "--data", str(server.data)).returncode == 0
 
