@@ -127,7 +127,8 @@ def test_a_rate_holds_for_all_workers_together(server: Server) -> None:
     seconds = int(time.monotonic()) - first + 1
 
     assert set(answers) == {200, 429}
-    assert RATE * max(1, seconds - 2) <= answers.count(200) <= RATE * seconds
+    # No lower bound by the time: a busy machine may ask less often in some of the seconds.
+    assert RATE <= answers.count(200) <= RATE * seconds
 
 
 def test_a_quota_holds_for_all_workers_together_and_outlives_one(server: Server) -> None:
