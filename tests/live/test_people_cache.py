@@ -270,6 +270,22 @@ def test_after_more_than_is_followed_people_are_read_again(
     play(settings, act)
 
 
+def test_who_is_erased_through_another_process_is_forgotten_without_a_request(settings: NodeSettings) -> None:
+    async def act(scene: Scene) -> None:
+        async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
+            other = Scene(services, scene.clock)
+            for name, value in (("erase", "kim"), ("restart", None)):
+                await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
+                await scene.people.figures(await scene.view(), "kim", int(scene.clock()) // 86_400)
+                await scene.people.forget_erased()
+                assert scene.people.nbytes
+                await other.step(name, value)
+                await scene.people.forget_erased()
+                assert not scene.people.nbytes
+
+    play(settings, act)
+
+
 def test_an_erased_person_is_forgotten_at_once(settings: NodeSettings) -> None:
     async def act(scene: Scene) -> None:
         cache = PeopleCache(scene.services.database, limit_bytes=1 << 20)

@@ -97,6 +97,7 @@ async def open_services(
         services.usage.run(),
         services.views.run(),
         services.measuring.run(),
+        services.people_cache.run(),
         _keep_house(services, election),
         limit_connections(settings, metrics),
     )
@@ -168,6 +169,7 @@ def wire(
         content=content,
         changes=Changes(database, views, content),
         people=People(database, views, metrics, cache=people_cache, clock=clock),
+        people_cache=people_cache,
         curation=Curation(database),
         recommender=recommender,
         similar_answers=similar_answers,

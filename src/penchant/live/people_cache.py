@@ -11,11 +11,13 @@ up to date, whoever of them asks (D85 of docs/decisions.md). One person over tim
 """
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import ReferenceType, ref
 
+from penchant.errors import StorageUnavailable
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
@@ -28,6 +30,10 @@ MAX_FOLLOWED = 1_000
 """Interactions that are read at a time to bring people up to date: some milliseconds. After more all are forgotten."""
 MAX_SOURCES = 10_000
 """Sources whose versions are kept, as many as there may be views."""
+ERASURES_S = 5.0
+"""Pause between looks for people whom other processes have erased."""
+LOOKED_UP_TOGETHER = 500
+"""Sources that are looked up at once: some milliseconds of a thread."""
 QUICK_INTERACTIONS = 1_000
 """So many are turned into figures within the event loop, in less than a millisecond; more in a thread."""
 
@@ -74,8 +80,9 @@ class _RememberedPerson:
 
 @dataclass(slots=True, eq=False)
 class _SourceFollowing:
-    """How far the interactions of a source are followed: up to a version of one history of it."""
+    """How far the interactions of a source, by account and name, are followed: up to a version of one history of it."""
 
+    name: tuple[int, str]
     history: tuple[int, int]
     version: int
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -134,6 +141,32 @@ class PeopleCache:
             self._charge(person)
         return figures
 
+    async def run(self) -> None:
+        """Forget those who are erased by other processes, for ever: no request to their source may ever tell of it."""
+        while True:
+            await asyncio.sleep(ERASURES_S)
+            # What is not reached now is looked at again the next time.
+            with contextlib.suppress(StorageUnavailable):
+                await self.forget_erased()
+
+    async def forget_erased(self) -> None:
+        """Forget the people of sources in which somebody was erased, and of those that are gone.
+
+        Raises:
+            StorageUnavailable: the database is away.
+        """
+        numbers = list({number for number, _ in self._people})
+        for begin in range(0, len(numbers), LOOKED_UP_TOGETHER):
+            together = numbers[begin : begin + LOOKED_UP_TOGETHER]
+            followed = [each for number in together if (each := self._sources.get(number)) is not None]
+            read_heads = self._database.storage.sources.read_heads
+            heads = await self._database.promptly(read_heads, [each.name for each in followed])
+            for following, head in zip(followed, heads, strict=True):
+                # To forget what a request has brought up to date meanwhile does no harm.
+                history = None if head is None else (head.incarnation, head.epoch)
+                if head is None or history != following.history or head.erased_at > following.version:
+                    self._forget_source(source_id(*following.name))
+
     def forget_person(self, account_id: int, source: str, user_id: str) -> None:
         """Forget what was remembered of a person who is erased; the next request to the source forgets all of it."""
         number = source_id(account_id, source)
@@ -153,7 +186,9 @@ class PeopleCache:
                     self._forget_source(number)
                 self._sources.clear()
             self._forget_source(head.source_id)
-            following = self._sources[head.source_id] = _SourceFollowing(history, head.interactions_version)
+            following = self._sources[head.source_id] = _SourceFollowing(
+                (head.account_id, head.name), history, head.interactions_version
+            )
         if following.version >= head.interactions_version:
             return
         async with following.lock:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
+from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
@@ -41,6 +42,7 @@ class Services:
     content: Content
     changes: Changes
     people: People
+    people_cache: PeopleCache
     curation: Curation
     recommender: Recommender
     similar_answers: SimilarAnswers
