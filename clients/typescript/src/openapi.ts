@@ -5071,7 +5071,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5266,7 +5266,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7540,7 +7540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8115,7 +8115,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

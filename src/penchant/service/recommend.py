@@ -43,6 +43,7 @@ from penchant.service.list_inputs import (
 )
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.shares import AccountShares
 from penchant.storage import InteractionQuery
 from penchant.tracing import tracing
 from penchant.wire import AnonymousResult, Profile, RecommendationResult, RecommendedPiece, StatedLikings
@@ -54,6 +55,12 @@ MORE_CANDIDATES = 4
 """How many of the best a varied list is chosen from, and by what this grows while too few of them may be listed."""
 MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
+MANY_KEYWORDS = 20_000
+"""Keywords of a person's pieces beyond which the taste takes a turn of the account: a tenth of a second of a thread."""
+MAX_TASTES = 2
+"""Such tastes that a process works out at once, of an account one."""
+TASTE_WAIT_S = 5.0
+"""How long one more waits for its turn."""
 QUICK_PIECES = 20_000
 """Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long."""
 
@@ -80,6 +87,13 @@ class Recommender:
         self._views = views
         self._people = people or PeopleCache(database, limit_bytes=0)
         self._clock = clock
+        self.tastes = AccountShares(
+            "tastes of many keywords are being worked out",
+            turns=MAX_TASTES,
+            of_account=1,
+            wait_s=TASTE_WAIT_S,
+            pause=1.0,
+        )
 
     def similar(self, view: View, query: SimilarRequest, audience: Audience | None = None) -> RecommendationResult:
         """Return the nearest pieces, whitelisted ones first; ``audience`` is that of `audience_near`.
@@ -183,19 +197,48 @@ class Recommender:
         return PersonalResult(result, audience.version)
 
     async def known(self, view: View, query: PersonalRequest, likings: StatedLikings | None) -> PersonHistory:
-        """Return the history of a person, or the one that stated likings make."""
-        # In a thread: a person with thousands of interactions must not hold up everybody else.
+        """Return the history of a person, or the one that stated likings make.
+
+        Raises:
+            Overloaded: their pieces have very many keywords, and too many such tastes are being worked out.
+        """
         if likings is None:
-            return await self._database.promptly(self.history, view, query.user_id, query.at, self.now(view))
-        return await self._database.promptly(self._told, view, likings)
+            return await self._stored_history(view, query.user_id, query.at)
+        rated = {*likings.liked, *likings.disliked}
+        if await self._database.promptly(view.snapshot.keyword_count, rated) <= MANY_KEYWORDS:
+            return await self._database.promptly(self._told, view, likings)
+        async with self.tastes.turn(view.head.account_id):
+            return await self._database.in_thread(self._told, view, likings)
+
+    async def _stored_history(self, view: View, user_id: str, at: int | None) -> PersonHistory:
+        # In a thread: a person with thousands of interactions must not hold up everybody else.
+        now = self.now(view)
+        found = await self._database.promptly(self._quick_history, view, user_id, at, now)
+        if isinstance(found, PersonHistory):
+            return found
+        async with self.tastes.turn(view.head.account_id):
+            return await self._database.in_thread(history_of, view, found, at=at, now=now)
+
+    def _quick_history(
+        self, view: View, user_id: str, at: int | None, now: int
+    ) -> PersonHistory | Sequence[StoredInteraction]:
+        """Return the history of a person, or the interactions alone where it takes long to make."""
+        interactions = self._interactions(view, user_id, at, now)
+        if view.snapshot.keyword_count({each.piece_id for each in interactions}) > MANY_KEYWORDS:
+            return interactions
+        return history_of(view, interactions, at=at, now=now)
 
     async def audience(self, view: View, history: PersonHistory, min_version: int = 0) -> Audience:
         """Return what all people like at the moment of a history, as of this version of the interactions at least."""
         return await self._views.audience(view, history.now // DAY_MS, min_version=min_version)
 
     async def profile(self, view: View, user_id: str) -> list[Profile]:
-        """Return a person's taste: one profile, or none where no interaction counts."""
-        person = await self._database.promptly(self.history, view, user_id, None, self.now(view))
+        """Return a person's taste: one profile, or none where no interaction counts.
+
+        Raises:
+            Overloaded: as `known`.
+        """
+        person = await self._stored_history(view, user_id, None)
         categories: dict[str, dict[str, int]] = {}
         for term, score in person.profile.items():
             categories.setdefault(term.category, {})[term.keyword] = score
@@ -222,8 +265,12 @@ class Recommender:
 
     def history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory:
         """Return the history of a person at the end of a day, or now, read from storage."""
+        return history_of(view, self._interactions(view, user_id, at, now), at=at, now=now)
+
+    def _interactions(self, view: View, user_id: str, at: int | None, now: int) -> Sequence[StoredInteraction]:
+        """Return the interactions of a person that count at the end of a day, or now, newest first."""
         moment = moment_of(at, now)
-        interactions = self._database.storage.people.list_interactions(
+        return self._database.storage.people.list_interactions(
             view.head.source_id,
             InteractionQuery(
                 user_id=user_id,
@@ -232,7 +279,6 @@ class Recommender:
                 limit=MAX_PROFILE_INTERACTIONS,
             ),
         )
-        return history_of(view, interactions, at=at, now=now)
 
     def _told(self, view: View, likings: StatedLikings) -> PersonHistory:
         """Return likings as if they were ratings of this moment."""

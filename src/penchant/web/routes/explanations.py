@@ -34,6 +34,7 @@ EXPLANATIONS = (
         parameters=(*PERSONAL, MIN_VERSION),
         personal=True,
         answer="PersonalPlace",
+        errors=("overloaded",),
     ),
     Operation(
         method="POST",
@@ -65,7 +66,7 @@ EXPLANATIONS = (
         media_types=(JSON,),
         body="Likings",
         answer="AnonymousResult",
-        errors=("quota-exceeded", "too-many-entries", *BODY_ERRORS),
+        errors=("quota-exceeded", "too-many-entries", "overloaded", *BODY_ERRORS),
     ),
     Operation(
         method="POST",

@@ -32,7 +32,7 @@ PEOPLE = (
         counted=True,
         personal=True,
         answer="RecommendationResult",
-        errors=("quota-exceeded",),
+        errors=("quota-exceeded", "overloaded"),
     ),
     Operation(
         method="GET",
@@ -46,6 +46,7 @@ PEOPLE = (
         parameters=(MIN_VERSION,),
         personal=True,
         answer="ProfileList",
+        errors=("overloaded",),
     ),
     Operation(
         method="POST",

@@ -1,0 +1,81 @@
+"""Tastes of very many keywords are worked out in turns, so that one account's people do not take all threads."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from factories import piece
+from penchant.bootstrap import open_services
+from penchant.errors import Overloaded
+from penchant.live.views import View
+from penchant.model import FULL_PLAN, Algorithm, InteractionType, NewInteraction
+from penchant.service import Services, recommend
+from penchant.service.access import Access
+from penchant.service.requests import PersonalRequest
+from penchant.settings import CurrentSettings, NodeSettings
+from penchant.wire import StatedLikings, decode_submission
+
+KEYWORDS = 3
+"""From more than so many on a taste takes a turn, in these tests."""
+
+
+@asynccontextmanager
+async def opened(settings: NodeSettings) -> AsyncIterator[tuple[Services, View]]:
+    """Open the services, with ``few`` who likes a piece of two keywords, and ``many`` whose pieces have five."""
+    async with open_services(CurrentSettings(settings)) as services:
+        account_id = services.database.storage.accounts.ensure("one")
+        access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
+        pieces = [piece("a", "x", "y"), piece("b", "y", "z", "w"), piece("c", "x", "w")]
+        await services.content.submit_pieces(access, "s", decode_submission(msgspec.json.encode(pieces)))
+        watched = [
+            NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id=piece_id, occurred_at=None)
+            # What was deleted has no keywords any more, and a piece counts once.
+            for user, piece_id in (("few", "a"), ("few", "a"), ("few", "gone"), ("many", "a"), ("many", "b"))
+        ]
+        await services.people.record(access, "s", watched)
+        services.recommender.tastes.wait_s = 0.05
+        yield services, await services.views.view(account_id, "s")
+
+
+def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
+    """Return what needs the taste of a person by name."""
+    recommender, request = services.recommender, PersonalRequest(user_id=who, algorithm=Algorithm.JACCARD)
+    likings = StatedLikings(liked=("a",) if who == "few" else ("a", "b"))
+    return [
+        recommender.profile(view, who),
+        recommender.recommend(view, request),
+        recommender.recommend(view, PersonalRequest(user_id=""), likings),
+        services.explanations.recommend(view, PersonalRequest(user_id=who)),
+    ]
+
+
+def test_a_taste_of_many_keywords_waits_for_the_account_s_turn(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with opened(settings) as (services, view):
+            expected = {who: [await each for each in asked(services, view, who)] for who in ("few", "many")}
+            monkeypatch.setattr(recommend, "MANY_KEYWORDS", KEYWORDS)
+            give_back = await services.recommender.tastes.take(view.head.account_id)
+            assert [await each for each in asked(services, view, "few")] == expected["few"]
+            for each in asked(services, view, "many"):
+                with pytest.raises(Overloaded):
+                    await each
+            give_back()
+            services.recommender.tastes.wait_s = 5.0
+            assert [await each for each in asked(services, view, "many")] == expected["many"]
+
+    asyncio.run(run())
+
+
+def test_keywords_are_counted_of_pieces_that_exist(settings: NodeSettings) -> None:
+    async def run() -> None:
+        async with opened(settings) as (_, view):
+            assert view.snapshot.keyword_count(["a", "b", "gone"]) == 5
+            assert view.snapshot.keyword_count([]) == 0
+
+    asyncio.run(run())
