@@ -27,6 +27,8 @@ MAX_WEIGHT = 10_000
 """The greatest weight of a keyword (interface, section 3)."""
 MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
+GREATEST_SCORE = 1000
+"""What the greatest score of a profile is scaled to (interface, section 6)."""
 MAX_PROFILE_INTERACTIONS = 10_000
 """How many of a person's latest interactions make the profile (interface, section 6)."""
 LARGE_SOURCE = 50_000

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from penchant.model import (
     DAY_MS,
+    GREATEST_SCORE,
     RATINGS,
     SEEN_TYPES,
     GradedLike,
@@ -17,8 +18,6 @@ from penchant.model import (
     Term,
 )
 
-GREATEST_SCORE = 1000
-"""What the greatest score of a profile is scaled to (interface, section 6)."""
 _DECIMALS = 9
 """Decimals that are looked at when a score is rounded to an integer."""
 

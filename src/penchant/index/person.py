@@ -20,10 +20,8 @@ from penchant.index.building import term_of
 from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, InteractionType, SourceSettings, StoredInteraction, most_likes
+from penchant.model import DAY_MS, GREATEST_SCORE, InteractionType, SourceSettings, StoredInteraction, most_likes
 
-GREATEST_SCORE = 1000
-"""What the greatest score of a profile is scaled to (interface, section 6)."""
 HALF = 0.4999999995
 """A fraction from here on is a half once it is rounded to nine decimals; no double lies between this and its text."""
 _CODES = max(kind.code for kind in InteractionType) + 1

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penchant.profiles import GREATEST_SCORE
+from penchant.model import GREATEST_SCORE
 from penchant.service.browsing import DailyCounts
 
 CHART_HEIGHT = 60
