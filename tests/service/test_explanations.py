@@ -18,7 +18,7 @@ from penchant.index.segment import MAX_NORMS
 from penchant.live import audience_follower
 from penchant.live.views import View
 from penchant.model import FULL_PLAN, InteractionType, NewInteraction
-from penchant.service import Services, previews
+from penchant.service import Services, shares
 from penchant.service.access import Access
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.settings import CurrentSettings, NodeSettings
@@ -74,7 +74,7 @@ def test_a_piece_of_a_source_that_is_gone_is_unknown(settings: NodeSettings) -> 
 
 
 def test_previews_past_those_under_way_are_turned_away(settings: NodeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(previews, "PREVIEW_WAIT_S", 0.0)
+    monkeypatch.setattr(shares, "HEAVY_WAIT_S", 0.0)
     wish: PreviewWish = decode_preview(b'{"pieces":["a"],"users":["u"]}')
 
     async def scene() -> None:

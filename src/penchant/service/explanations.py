@@ -22,16 +22,12 @@ from penchant.service.hurdles import Hurdle
 from penchant.service.listings import Neighbourhood, Suggestions
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.service.shares import AccountShares
+from penchant.service.shares import heavy_shares
 from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult, StatedLikings
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-MAX_EXPLANATIONS = 2
-"""Explanations, and lists for many pieces, that a process works on at once, of an account one: they hold a thread."""
-EXPLANATION_WAIT_S = 5.0
-"""How long one more waits for its turn."""
 
 Listing: TypeAlias = Neighbourhood | Suggestions
 Listed: TypeAlias = RecommendationResult | ExplainedResult
@@ -53,9 +49,7 @@ class Explanations:
     def __init__(self, database: AsyncStorage, recommender: Recommender) -> None:
         self._database = database
         self._recommender = recommender
-        self._shares = AccountShares(
-            "explanations are being made", turns=MAX_EXPLANATIONS, of_account=1, wait_s=EXPLANATION_WAIT_S, pause=1.0
-        )
+        self._shares = heavy_shares("explanations are being made")
 
     async def _in_turn(
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs

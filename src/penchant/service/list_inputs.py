@@ -111,7 +111,7 @@ def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audi
         liked = own_likes(history.interactions, view.settings, exists, most)
     blended = BlendInputs(
         person=_weighted(view, history.profile),
-        popular=_popular(view, shown, audience),
+        popular=popular_at(view, shown.moment, audience),
         alike=audience.liked_alike(view.snapshot.parts, liked),
         audience=audience,
         likes=liked,
@@ -134,7 +134,9 @@ def searched_by(view: View, query: PersonalRequest, person: PersonFigures, audie
     # Nothing of people where they do not count.
     counts = wanted.blending.audience > 0
     alike = audience.alike(parts, person.liked, person.grades) if counts else audience.liked_alike(parts, ())
-    return BlendSearch(person=person.taste, popular=_popular(view, shown, audience), alike=alike, wanted=wanted)
+    return BlendSearch(
+        person=person.taste, popular=popular_at(view, shown.moment, audience), alike=alike, wanted=wanted
+    )
 
 
 def _spec(
@@ -154,8 +156,9 @@ def _spec(
     )
 
 
-def _popular(view: View, shown: Filter, audience: Audience) -> Popularity:
-    day, half_life = shown.moment // DAY_MS, view.settings.new_piece_half_life_days
+def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
+    """Return part p of all pieces, with start credits as of a moment."""
+    day, half_life = moment // DAY_MS, view.settings.new_piece_half_life_days
     return audience.popular(
         view.snapshot.parts,
         (day, half_life),

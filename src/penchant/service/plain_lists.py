@@ -4,22 +4,25 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penchant import ranking
-from penchant.index import HALF_LIFE_DAYS, Filter, Scan, nearest_by, newness_scan, popularity_scan, shares_of
+from penchant.index import (
+    HALF_LIFE_DAYS,
+    Filter,
+    FloatArray,
+    Scan,
+    nearest_by,
+    newness_scan,
+    popularity_scan,
+    shares_of,
+)
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, MAX_TAKE
-from penchant.service.list_inputs import moment_of
-from penchant.service.recommend import PersonalResult, Recommender
+from penchant.service.list_inputs import moment_of, popular_at
+from penchant.service.recommend import PersonalResult, Recommender, whitelisted_first
 from penchant.service.requests import PersonalRequest, PlainRequest
-from penchant.service.shares import AccountShares
+from penchant.service.shares import heavy_shares
 from penchant.wire import AnonymousResult, RecommendationResult, RecommendedPiece
 
-MAX_LONG_LISTS = 2
-"""Requests for lists of many people, or under a half-life of their own, that a process serves at once, of an account
-one: each may hold a thread for seconds."""
-LONG_LIST_WAIT_S = 5.0
-"""How long one more waits for its turn."""
 DEFAULT_NEWNESS_DAYS = 30
 """The half-life of what is new where the source's settings turn that off."""
 
@@ -31,9 +34,7 @@ class PlainLists:
         self._database = database
         self._views = views
         self._recommender = recommender
-        self._shares = AccountShares(
-            "long lists are being made", turns=MAX_LONG_LISTS, of_account=1, wait_s=LONG_LIST_WAIT_S, pause=1.0
-        )
+        self._shares = heavy_shares("long lists are being made")
 
     async def popular(self, view: View, query: PlainRequest) -> PersonalResult[AnonymousResult]:
         """Return what most people like of what may be shown, each of them counting half after the half-life.
@@ -54,7 +55,11 @@ class PlainLists:
 
         def find() -> AnonymousResult:
             parts = view.snapshot.parts
-            shares, _median = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
+            if counts is audience.counts:
+                # Recommendations have worked them out already, for the same parts and day.
+                shares: Sequence[FloatArray] = popular_at(view, now, audience).shares
+            else:
+                shares, _median = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
             return _listed(view, query, now, popularity_scan(parts, shares))
 
         return PersonalResult(await self._database.in_thread(find), audience.version)
@@ -97,6 +102,5 @@ def _listed(view: View, query: PlainRequest, now: int, scan: Scan) -> AnonymousR
         blacklisted=view.blacklisted,
         omitted=query.exclude,
     )
-    distances = {each.id: each.distance for each in nearest_by(view.snapshot, scan, shown, MAX_TAKE)}
-    ids = ranking.promoted(list(distances), view.whitelist)[: query.take]
-    return AnonymousResult(id=None, content=[RecommendedPiece(id=each, score=distances[each]) for each in ids])
+    nearest = whitelisted_first(view, nearest_by(view.snapshot, scan, shown, MAX_TAKE))[: query.take]
+    return AnonymousResult(id=None, content=[RecommendedPiece(id=each, score=distance) for each, distance in nearest])

@@ -10,13 +10,8 @@ from penchant.live.views import View, Views
 from penchant.model import DAY_MS
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.service.shares import AccountShares
+from penchant.service.shares import heavy_shares
 from penchant.wire import Move, PreviewedList, PreviewWish, RecommendedPiece, SettingsPreview
-
-MAX_PREVIEWS = 2
-"""Previews that a process makes at once, of an account one: each may hold a thread for seconds."""
-PREVIEW_WAIT_S = 5.0
-"""How long one more waits for its turn."""
 
 WEIGHED_BY = ("category_weights", "interaction_weights", "retention_days")
 """Settings that change what a like says of other pieces, or which interactions count."""
@@ -31,9 +26,7 @@ class Previews:
         self._database = database
         self._views = views
         self._recommender = recommender
-        self._shares = AccountShares(
-            "previews are being made", turns=MAX_PREVIEWS, of_account=1, wait_s=PREVIEW_WAIT_S, pause=1.0
-        )
+        self._shares = heavy_shares("previews are being made")
 
     async def settings(self, view: View, wish: PreviewWish) -> SettingsPreview:
         """Return the requested lists as they are and as they would be.

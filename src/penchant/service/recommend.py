@@ -43,7 +43,7 @@ from penchant.service.list_inputs import (
 )
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.service.shares import AccountShares
+from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery
 from penchant.tracing import tracing
 from penchant.wire import AnonymousResult, Profile, RecommendationResult, RecommendedPiece, StatedLikings
@@ -57,10 +57,6 @@ MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
 MANY_KEYWORDS = 20_000
 """Keywords of a person's pieces beyond which the taste takes a turn of the account: a tenth of a second of a thread."""
-MAX_TASTES = 2
-"""Such tastes that a process works out at once, of an account one."""
-TASTE_WAIT_S = 5.0
-"""How long one more waits for its turn."""
 QUICK_PIECES = 20_000
 """Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long."""
 
@@ -87,13 +83,7 @@ class Recommender:
         self._views = views
         self._people = people or PeopleCache(database, limit_bytes=0)
         self._clock = clock
-        self.tastes = AccountShares(
-            "tastes of many keywords are being worked out",
-            turns=MAX_TASTES,
-            of_account=1,
-            wait_s=TASTE_WAIT_S,
-            pause=1.0,
-        )
+        self.tastes = heavy_shares("tastes of many keywords are being worked out")
 
     def similar(self, view: View, query: SimilarRequest, audience: Audience | None = None) -> RecommendationResult:
         """Return the nearest pieces, whitelisted ones first; ``audience`` is that of `audience_near`.
@@ -152,10 +142,7 @@ class Recommender:
             else:
                 shown = self.shown_near(view, query, but=query.piece_id)
                 nearest = nearest_by(snapshot, scan_near(query, asked, audience), shown, MAX_TAKE)
-        if not view.whitelist:
-            return nearest
-        by_id = {neighbour.id: neighbour for neighbour in nearest}
-        return [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
+        return whitelisted_first(view, nearest)
 
     def shown_near(self, view: View, query: SimilarRequest, *, but: str | None = None) -> Filter:
         """Return which pieces may be shown beside a piece, ``but`` for one."""
@@ -311,6 +298,14 @@ def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience 
         return asked.scan
     shared = audience.shared_with(query.piece_id)
     return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
+
+
+def whitelisted_first(view: View, nearest: list[Neighbour]) -> list[Neighbour]:
+    """Return pieces with those on the whitelist first, in its order."""
+    if not view.whitelist:
+        return nearest
+    by_id = {neighbour.id: neighbour for neighbour in nearest}
+    return [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
 
 
 def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[RankedPiece]]) -> list[RankedPiece]:

@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 
 from penchant.errors import Overloaded
 
+HEAVY_TURNS = 2
+"""Requests that a process serves at once of each kind that may hold a thread for seconds, of an account one."""
+HEAVY_WAIT_S = 5.0
+"""How long one more waits for its turn."""
+
 
 @dataclass(slots=True)
 class _AccountTurns:
@@ -93,3 +98,8 @@ class AccountShares:
             give_back()
             raise
         return give_back
+
+
+def heavy_shares(name: str) -> AccountShares:
+    """Return the shares of work that may hold a thread for seconds: after it an account rests for as long again."""
+    return AccountShares(name, turns=HEAVY_TURNS, of_account=1, wait_s=HEAVY_WAIT_S, pause=1.0)
