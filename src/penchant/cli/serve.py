@@ -64,8 +64,8 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
-    # What is imported by now is imported once, and its pages are shared (D88 of docs/decisions.md). No database is open, and the threads
-    # that there will be only wait in the kernel, so that no fork copies a lock that one of them holds.
+    # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
+    # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
     multiprocessing.set_start_method("fork", force=True)
     gc.collect()
     gc.freeze()
