@@ -18,10 +18,9 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from penchant.bootstrap import kernel_folder, run_builder, shared_metrics, storage_of, worker_application
+from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import database_options, listening_options, read_settings
 from penchant.cli.reloading import SettingsReloader
-from penchant.live.compiling import forget_ready
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
@@ -92,7 +91,6 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    forget_ready(kernel_folder(settings))
     with shared_metrics(settings) as folder, builder_process(settings):
         hang_up = (
             server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
