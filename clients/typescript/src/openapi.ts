@@ -4668,7 +4668,7 @@ export interface operations {
     similarContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -4923,7 +4923,7 @@ export interface operations {
     recommend: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -5751,7 +5751,7 @@ export interface operations {
                 type?: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
                 /** @description How many leading entries to skip. */
                 skip?: number;
-                /** @description How many interactions to return, 1 to 1,000; more counts as 1,000. Default 10. */
+                /** @description How many interactions to return, 1 to 1,000 (more counts as 1,000). Wins over `take`. Default 10. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -6579,7 +6579,7 @@ export interface operations {
     popularContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -6806,7 +6806,7 @@ export interface operations {
     newContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -7029,7 +7029,7 @@ export interface operations {
     recommendToEach: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -7310,7 +7310,7 @@ export interface operations {
     whySimilar: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -7561,7 +7561,7 @@ export interface operations {
     whyRecommended: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -7819,7 +7819,7 @@ export interface operations {
     previewSimilar: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -8107,7 +8107,7 @@ export interface operations {
     previewRecommendation: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -8696,7 +8696,7 @@ export interface operations {
     similarToEach: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
