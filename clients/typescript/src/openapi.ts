@@ -5142,7 +5142,7 @@ export interface operations {
     againContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
