@@ -157,10 +157,10 @@ class Tally:
             return PieceCounts(self._base, tuple(self._pieces), *faint)
         return PieceCounts(self._base, tuple(self._pieces), count.people)
 
-    def is_full(self, *, room: int = 1) -> bool:
-        """Return whether a new base is due, which takes a second for some millions of events."""
+    def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
+        """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
         self._settle()
-        return len(self._more.numbers) > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
+        return len(self._more.numbers) + coming > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
 
     def compacted(self, oldest_day: int | None = None) -> Likes:
         """Return all that is counted as a base of its own, from this day on if one is given."""
