@@ -3,12 +3,12 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from types import MappingProxyType
 
 from penchant.model import (
     DAY_MS,
     GREATEST_SCORE,
+    HALF,
     RATINGS,
     SEEN_TYPES,
     GradedLike,
@@ -17,9 +17,6 @@ from penchant.model import (
     StoredInteraction,
     Term,
 )
-
-_DECIMALS = 9
-"""Decimals that are looked at when a score is rounded to an integer."""
 
 
 def taste(
@@ -115,4 +112,5 @@ def _remembered(occurred_at: int, half_life_days: float, today: int) -> float:
 
 def _rounded(score: float) -> int:
     """Return a score rounded to nine decimals and then to an integer, half away from zero."""
-    return int(Decimal(f"{score:.{_DECIMALS}f}").quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    fraction, whole = math.modf(abs(score))
+    return int(math.copysign(whole + (fraction >= HALF), score))

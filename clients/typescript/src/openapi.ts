@@ -4622,7 +4622,7 @@ export interface operations {
     similarContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -4877,7 +4877,7 @@ export interface operations {
     recommend: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -5497,7 +5497,7 @@ export interface operations {
                 type?: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
                 /** @description How many leading entries to skip. */
                 skip?: number;
-                /** @description How many interactions to return, 1 to 1,000; more counts as 1,000. Default 10. */
+                /** @description How many interactions to return, 1 to 1,000 (more counts as 1,000). Wins over `take`. Default 10. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -6325,7 +6325,7 @@ export interface operations {
     popularContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -6552,7 +6552,7 @@ export interface operations {
     newContent: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -6775,7 +6775,7 @@ export interface operations {
     recommendToEach: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -7056,7 +7056,7 @@ export interface operations {
     whySimilar: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -7307,7 +7307,7 @@ export interface operations {
     whyRecommended: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -7565,7 +7565,7 @@ export interface operations {
     previewSimilar: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated
@@ -7853,7 +7853,7 @@ export interface operations {
     previewRecommendation: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
@@ -8442,7 +8442,7 @@ export interface operations {
     similarToEach: {
         parameters: {
             query?: {
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`. */
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
                 limit?: number;
                 /**
                  * @deprecated

@@ -167,7 +167,7 @@ def wire(
         access=access,
         usage=Usage(database, data_folder(settings), clock=clock),
         content=content,
-        changes=Changes(database, views, content),
+        changes=Changes(database, views, content, metrics),
         people=People(database, views, metrics, cache=people_cache, clock=clock),
         people_cache=people_cache,
         curation=Curation(database),
