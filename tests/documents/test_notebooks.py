@@ -24,7 +24,7 @@ def test_the_first_look_leads_from_a_frame_to_a_plot(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PENCHANT_URL", server.url)
     monkeypatch.setenv("PENCHANT_KEY", server.key)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    notebook = nbformat.read(NOTEBOOKS / "first-look.ipynb", as_version=4)
+    notebook = nbformat.read(NOTEBOOKS / "first-look.ipynb", 4)  # type: ignore[no-untyped-call]  # it is half typed
     assert not any(cell.get("outputs") for cell in notebook.cells)  # as it is stored
 
     asyncio.run(NotebookClient(notebook, timeout=120).async_execute())
