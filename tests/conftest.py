@@ -18,7 +18,7 @@ from penchant.settings import NodeSettings
 
 if TYPE_CHECKING:
     from nodes import Nodes
-    from serving import Service
+    from serving import Applications, Service
 
 MIN_VERSION_TIMEOUT_S = 0.2
 
@@ -64,22 +64,22 @@ def clock() -> Callable[[], float]:
 
 
 @pytest.fixture
-def service(settings: NodeSettings, request: pytest.FixtureRequest, clock: Callable[[], float]) -> "Iterator[Service]":
-    """A running service without any source: in this process, on a file or (``--on``) a PostgreSQL, or two nodes."""
-    from nodes import service_on_nodes
-    from serving import service_in_process
-
-    where = request.config.getoption("--on")
-    if where == "nodes":
-        if settings != NodeSettings(data=settings.data, min_version_timeout_s=MIN_VERSION_TIMEOUT_S):
-            pytest.skip("the nodes that all tests share have other settings")
-        with service_on_nodes(request.getfixturevalue("nodes")) as service:
-            yield service
-        return
-    server = request.getfixturevalue("postgresql") if where == "postgresql" else None
-    through = request.config.getoption("--through")
-    with service_in_process(settings, server=server, through=through, clock=clock) as service:
+def service(applications: "Applications", settings: NodeSettings, clock: Callable[[], float]) -> "Iterator[Service]":
+    """A running service without any source, in this process."""
+    with applications.service(settings, clock) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def applications(request: pytest.FixtureRequest) -> "Iterator[Applications]":
+    """Services in this process, on a file or (``--on``) a PostgreSQL."""
+    from serving import Applications
+
+    is_on_postgresql = request.config.getoption("--on") == "postgresql"
+    server = request.getfixturevalue("postgresql") if is_on_postgresql else None
+    applications = Applications(server, through=request.config.getoption("--through"))
+    yield applications
+    applications.close()
 
 
 @pytest.fixture(scope="session")
