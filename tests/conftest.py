@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 MIN_VERSION_TIMEOUT_S = 0.2
 
+# Properties take their time on a busy machine; the quick ones (`--unit`, `--fast`) are tried with fewer examples.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the tests of the interface be asked of something else than a file in this process."""
@@ -30,9 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let nodes, which are processes, go by the real clock, and properties take their time on a busy machine."""
-    hypothesis.settings.register_profile("patient", deadline=None)
-    hypothesis.settings.load_profile("patient")
+    """Let nodes, which are processes, go by the real clock."""
+    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "patient")
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
 
 

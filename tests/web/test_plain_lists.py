@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, DayClock
 from factories import piece
 from serving import Service
+from strategies import examples
 
 NUMBERS = count()
 EVENTS = st.lists(
@@ -49,7 +50,7 @@ def click(service: Service, user: str, piece_id: str, **options: Any) -> str:
     return version
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(events=EVENTS, half_life=st.sampled_from([None, 0, 3, 7, 30, 365]))
 def test_popular_pieces_are_those_of_the_words(
     service: Service, clock: DayClock, events: list[tuple[int, int, str, int]], half_life: int | None
