@@ -39,11 +39,26 @@ def pytest_configure(config: pytest.Config) -> None:
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts a PostgreSQL server."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what starts a PostgreSQL server, and choose and order what is run.
+
+    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out. Files of
+    slow tests come first: what is shared out last should be short.
+    """
     for item in items:
-        if isinstance(item, pytest.Function) and "postgresql" in item.fixturenames:
+        if "postgresql" in fixtures_of(item):
             item.add_marker("postgresql")
+    if config.getoption("--on") != "file" or config.getoption("--through") != "http":
+        elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = [item for item in items if "applications" in fixtures_of(item)]
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def fixtures_of(item: pytest.Item) -> list[str]:
+    """Return the names of the fixtures that a test uses."""
+    return item.fixturenames if isinstance(item, pytest.Function) else []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
