@@ -28,15 +28,21 @@ class Service:
 
     def new_key(self, *, account: str = "default", plan: str = "full", admin: bool = False, **limits: Any) -> str:
         """Make a key as the command line does; ``limits`` are scopes and origins."""
-        account = self.account if account == "default" else account
         with closing(storage_of(self.settings)) as storage:
-            return make_key(storage, account=account, plan=plan, admin=admin, limits=KeyLimits(**limits))[1]
+            return make_key(storage, account=self.name_of(account), plan=plan, admin=admin, limits=KeyLimits(**limits))[
+                1
+            ]
 
     def new_secret(self, *, account: str = "default") -> str:
         """Make the signing secret of an account, or replace it."""
-        account = self.account if account == "default" else account
         with closing(storage_of(self.settings)) as storage:
-            return roll_secret(storage, account, actor="test").secret
+            return roll_secret(storage, self.name_of(account), actor="test").secret
+
+    def name_of(self, account: str) -> str:
+        """Return what an account is called: where services are shared no two tests mean the same by a name."""
+        if account == "default":
+            return self.account
+        return account if self.account == "default" else f"{self.account}-{account}"
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
         """Send a request with a key."""
