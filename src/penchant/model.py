@@ -29,8 +29,12 @@ MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
 GREATEST_SCORE = 1000
 """What the greatest score of a profile is scaled to (interface, section 6)."""
+HALF = 0.4999999995
+"""A fraction from here on is a half once it is rounded to nine decimals; no double lies between this and its text."""
 MAX_PROFILE_INTERACTIONS = 10_000
 """How many of a person's latest interactions make the profile (interface, section 6)."""
+MAX_PROFILE_KEYWORDS = 2_000_000
+"""How many keywords the pieces may have together that make a profile: a bound that only made-up people reach."""
 LARGE_SOURCE = 50_000
 """Pieces from which fewer likes of a person and fewer neighbours of a piece count (interface, section 6)."""
 MAX_LIKES, MAX_LIKES_OF_LARGE = 1_000, 200

@@ -23,7 +23,7 @@ SETTINGS_FILE = "penchant.toml"
 MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""By this, set before its import, prometheus-client keeps a process's metrics in files that others can sum up."""
+"""By this prometheus-client keeps a process's metrics in files that others can sum up."""
 CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
 """Where a command that asks a server finds its key: arguments are seen by everybody on the machine."""
 

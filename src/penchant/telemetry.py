@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -65,6 +65,7 @@ class Metrics:
                 _add_up_the_dead(folder)
             # Before the first metric: prometheus-client maps the files as soon as one is made.
             _reserve_files(folder, os.getpid())
+        _keep_values(in_files=folder is not None)
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "penchant_requests",
@@ -114,6 +115,7 @@ class Metrics:
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
         self._add_storage_metrics()
         self._add_index_metrics()
+        self._add_feed_metrics()
 
     def _add_storage_metrics(self) -> None:
         """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""
@@ -159,6 +161,13 @@ class Metrics:
         self.remembered_people_bytes = self._gauge(
             "penchant_remembered_people_bytes", "Memory of what people did who asked for recommendations lately."
         )
+
+    def _add_feed_metrics(self) -> None:
+        """Make the metrics of the change feed."""
+        self.changes_sent = Counter(
+            "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
+        )
+        self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """Return a gauge whose values of all live processes are added up."""
@@ -256,6 +265,12 @@ class Metrics:
         with _alone(self._folder):
             _add_up_the_dead(self._folder)
             yield registry
+
+
+def _keep_values(*, in_files: bool) -> None:
+    """Let prometheus-client choose again where it keeps values: at its import there may have been no folder."""
+    if values.ValueClass._multiprocess != in_files:  # noqa: SLF001  # it has no other sign
+        values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
 
 
 def _reserve_files(folder: Path, process: int) -> None:

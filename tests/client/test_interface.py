@@ -21,6 +21,7 @@ NAMES = (
     "plain_lists",
     "previews",
     "reading",
+    "revisits",
     "similar",
     "why",
 )

@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from penchant.cli import commands
+from penchant.cli.exporting import export_source
+from penchant.cli.importing import import_files
 from penchant.importing import FORMATS
 from penchant.importing.actions import type_named
 
@@ -40,8 +42,8 @@ def test_each_format_s_example_gives_what_is_printed(
 def test_the_page_names_every_option_and_none_that_there_is_not() -> None:
     options = {
         option
-        for name in ("import", "export")
-        for parameter in commands.commands[name].params
+        for command in (import_files, export_source)
+        for parameter in command.params
         if isinstance(parameter, click.Option)
         for option in parameter.opts
     }

@@ -86,6 +86,15 @@ def counting_of(events: list[tuple[Any, ...]]) -> Counting:
     return counting
 
 
+def rebuilt(counting: Counting) -> Tally:
+    made = Tally.empty(counting.oldest)
+    for own in counting.kept().values():
+        for each in own:
+            kind = InteractionType(each["type"])
+            made.record(key_of(each["userId"]), each["contentId"], kind, each["day"] * DAY_MS, each["version"])
+    return made
+
+
 def key_of(person: str) -> bytes:
     """Keys whose first words are equal for some people, and whose last bytes are 0."""
     return (b"%d" % (int(person[1]) % 2)).ljust(8, b"\0") + person.encode().ljust(8, b"\0")
@@ -150,17 +159,29 @@ def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], tol
 @given(events=EVENTS)
 def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) -> None:
     counting = counting_of(events)
-    rebuilt = Tally.empty(counting.oldest)
-    for own in counting.kept().values():
-        for each in own:
-            kind = InteractionType(each["type"])
-            rebuilt.record(key_of(each["userId"]), each["contentId"], kind, each["day"] * DAY_MS, each["version"])
 
-    arrays = [each.compacted(counting.oldest).arrays() for each in (counting.tally, rebuilt)]
+    arrays = [each.compacted(counting.oldest).arrays() for each in (counting.tally, rebuilt(counting))]
 
     assert {name: array.tolist() for name, array in arrays[0].items()} == {
         name: array.tolist() for name, array in arrays[1].items()
     }
+
+
+@settings(max_examples=200, deadline=None)
+@given(events=EVENTS, told=SETTINGS)
+def test_popularity_counted_after_each_step_is_that_of_a_rebuild(
+    events: list[tuple[Any, ...]], told: dict[str, Any]
+) -> None:
+    counting, chosen = Counting(), settings_of(told, 20)
+    parts = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES]).parts
+
+    counts = counting.tally.popularity(chosen, TODAY)
+    for event in events:
+        counting.apply(event)
+        counts = counting.tally.popularity(chosen, TODAY)
+
+    anew = rebuilt(counting).popularity(chosen, TODAY)
+    assert counts.by_part(parts)[0].tolist() == anew.by_part(parts)[0].tolist()
 
 
 def test_an_earlier_day_needs_another_count() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import engine, exact
+from penchant.index import engine, exact, strings
 from penchant.index.building import build_segment
 from penchant.index.layout import (
     COUNT,
@@ -116,3 +116,14 @@ def test_strings_are_found_where_they_are(kernels: ModuleType, table: list[str],
     expected = [ordered.index(value) if value in ordered else -1 for value in wanted]
 
     assert Strings.of(ordered).find_all(Strings.of(wanted)).tolist() == expected
+
+
+@pytest.mark.parametrize("search_cost", (0, 1_000_000))
+@given(st.lists(st.text(max_size=3), unique=True), st.lists(st.text(max_size=3)))
+def test_strings_are_found_before_kernels_are_compiled(search_cost: int, table: list[str], wanted: list[str]) -> None:
+    ordered = sorted(table)
+    expected = [ordered.index(value) if value in ordered else -1 for value in wanted]
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(engine, "find", lambda *_: None)
+        patching.setattr(strings, "SEARCH_COST", search_cost)
+        assert Strings.of(ordered).find_all(Strings.of(wanted)).tolist() == expected

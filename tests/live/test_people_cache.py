@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
+from penchant.index import person
 from penchant.index import snapshot as snapshots
 from penchant.live import people_cache
 from penchant.live.people_cache import PeopleCache
@@ -30,6 +31,8 @@ from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES
 USERS = ("kim", "lee", "é")
 MOST = 6
 """Interactions of a person that count, so that a few are too many."""
+MOST_KEYWORDS = 8
+"""Keywords of pieces that make a taste, as well."""
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(USERS), st.sampled_from(list(InteractionType)), PIECE_IDS, st.sampled_from([0, 1, 5, 29, 200])
@@ -112,10 +115,10 @@ class Scene:
         """Return a list as it follows from what is remembered, and from what is stored."""
         view, now = await self.view(), int(self.clock() * 1000)
         audience = await self.services.views.audience(view, now // DAY_MS)
-        person = await self.people.figures(view, request.user_id, now // DAY_MS)
+        figures = await self.people.figures(view, request.user_id, now // DAY_MS)
         history = self.recommender.history(view, request.user_id, None, now)
         return (
-            suited(view, request, person, audience, now),
+            suited(view, request, figures, audience, now),
             self.recommender.recommended(view, request, history, audience),
         )
 
@@ -155,6 +158,7 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
         patching.setattr(snapshots, "MERGE_RATIO", 2)
         patching.setattr(people_cache, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(recommend, "MAX_PROFILE_INTERACTIONS", MOST)
+        patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)
         opening = opened(NodeSettings(data=str(tmp_path_factory.mktemp("people")), source_creations_per_minute=0))
         yield runner.run(opening.__aenter__())
         runner.run(opening.__aexit__(None, None, None))

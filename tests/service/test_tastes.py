@@ -11,8 +11,9 @@ import pytest
 from factories import piece
 from penchant.bootstrap import open_services
 from penchant.errors import Overloaded
+from penchant.index import person
 from penchant.live.views import View
-from penchant.model import FULL_PLAN, Algorithm, InteractionType, NewInteraction
+from penchant.model import DAY_MS, FULL_PLAN, Algorithm, InteractionType, NewInteraction
 from penchant.service import Services, recommend
 from penchant.service.access import Access
 from penchant.service.requests import PersonalRequest
@@ -72,10 +73,33 @@ def test_a_taste_of_many_keywords_waits_for_the_account_s_turn(
     asyncio.run(run())
 
 
-def test_keywords_are_counted_of_pieces_that_exist(settings: NodeSettings) -> None:
+def test_a_taste_is_made_from_the_latest_pieces_that_have_not_too_many_keywords(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = [("a", 5), ("c", 4), ("b", 3), ("gone", 2), ("c", 1)]
+
     async def run() -> None:
-        async with opened(settings) as (_, view):
-            assert view.snapshot.keyword_count(["a", "b", "gone"]) == 5
-            assert view.snapshot.keyword_count([]) == 0
+        async with opened(settings) as (services, view):
+            account_id, now = view.head.account_id, services.recommender.now(view)
+            watched = [
+                NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each, occurred_at=now - days * DAY_MS)
+                for each, days in ages
+            ]
+            access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
+            await services.people.record(access, "s", watched)
+            later = await services.views.view(account_id, "s")
+
+            async def taste_of(most: int) -> dict[str, int]:
+                monkeypatch.setattr(person, "MAX_PROFILE_KEYWORDS", most)
+                found = await services.recommender.profile(later, "u")
+                return dict(found[0].categories["genre"]) if found else {}
+
+            # c has two keywords, b three, a two more.
+            assert sorted(await taste_of(7)) == ["w", "x", "y", "z"]
+            assert (await taste_of(7))["y"] > (await taste_of(6))["y"]
+            assert await taste_of(6) == await taste_of(5)
+            assert sorted(await taste_of(5)) == ["w", "x", "y", "z"]
+            assert sorted(await taste_of(4)) == sorted(await taste_of(2)) == ["w", "x"]
+            assert await taste_of(1) == {}
 
     asyncio.run(run())

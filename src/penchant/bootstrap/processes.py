@@ -134,6 +134,8 @@ def _start_helper(settings: NodeSettings, parent: int) -> None:
 def _start_process(settings: NodeSettings, parent: int) -> CurrentSettings:
     """Begin a process that another one has started: with logging, following its settings, ending with it."""
     os.umask(0o077)
+    # A forked process has the handler of the one that started it, which would only note the signal.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # Whoever hangs up on all processes means the one that started the others.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     published = PublishedSettings(settings, metrics_folder())

@@ -1,49 +1,54 @@
 """The command line: every command has a module, or shares one with its kin."""
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 
 import click
 
 from penchant import __version__
-from penchant.cli.bench import bench
-from penchant.cli.demo import demo
-from penchant.cli.evaluate import evaluate
-from penchant.cli.exporting import export_source
-from penchant.cli.importing import import_files
-from penchant.cli.keys import keys
-from penchant.cli.moving import backup, move, restore
-from penchant.cli.reports import audit, usage
-from penchant.cli.serve import serve
-from penchant.cli.tune import tune
-from penchant.cli.upkeep import check, reindex
 from penchant.errors import PenchantError
 
+COMMANDS: Mapping[str, str] = {
+    "serve": "serve.serve",
+    "demo": "demo.demo",
+    "keys": "keys.keys",
+    "import": "importing.import_files",
+    "export": "exporting.export_source",
+    "backup": "moving.backup",
+    "restore": "moving.restore",
+    "move": "moving.move",
+    "check": "upkeep.check",
+    "reindex": "upkeep.reindex",
+    "usage": "reports.usage",
+    "audit": "reports.audit",
+    "bench": "bench.bench",
+    "evaluate": "evaluate.evaluate",
+    "tune": "tune.tune",
+}
+"""Where each command is defined, below this package."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class LateGroup(click.Group):
+    """The commands, each imported when it is run or described: those of a server need nothing of an evaluation."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Return the names of all commands, ascending."""
+        return sorted(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name, ``None`` where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].rpartition(".")
+        command: click.Command = getattr(import_module(f"penchant.cli.{module}"), name)
+        return command
+
+
+@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="penchant")
 def commands() -> None:
     """A content recommendation service that you run yourself."""
-
-
-COMMANDS = (
-    serve,
-    demo,
-    keys,
-    import_files,
-    export_source,
-    backup,
-    restore,
-    move,
-    check,
-    reindex,
-    usage,
-    audit,
-    bench,
-    evaluate,
-    tune,
-)
-for command in COMMANDS:
-    commands.add_command(command)
 
 
 def main() -> None:

@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import gc
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import socket
@@ -62,8 +64,11 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
-    # Not forked: a fork would copy locks that threads hold, for ever.
-    multiprocessing.set_start_method("spawn", force=True)
+    # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
+    # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
+    multiprocessing.set_start_method("fork", force=True)
+    gc.collect()
+    gc.freeze()
     start_logging(settings.log_level, settings.log_format)
     address = f"http://{settings.host}:{settings.port}{settings.base_path}"
     if settings.log_format == "json":
@@ -101,32 +106,34 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 def builder_process(settings: NodeSettings) -> Iterator[None]:
     """Keep a process running that builds the index, and start another one whenever it ends.
 
-    keeper thread   start --> alive --(it ended)--> pause --> start another one
-                                |
-                                +--(the block ends)--> the thread ends, the process is told to
+    start --> alive --(it ended)--> pause --> start another one
+                |
+                '--(the block ends)--> it is told to end
     """
-    ended = threading.Event()
-    running: list[multiprocessing.Process] = []
+    # Sent to at the end, which wakes the thread that waits.
+    waking, ended = multiprocessing.Pipe(duplex=False)
+    running = [_started_builder(settings)]
 
     def keep() -> None:
-        while not ended.is_set():
-            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
-            process.start()
-            running[:] = [process]
-            while process.is_alive() and not ended.is_set():
-                process.join(RESTART_PAUSE_S)
-            ended.wait(RESTART_PAUSE_S)
+        while waking not in multiprocessing.connection.wait([waking, running[0].sentinel]):
+            if not waking.poll(RESTART_PAUSE_S):
+                running[0] = _started_builder(settings)
 
     keeper = threading.Thread(target=keep, name="penchant-builder", daemon=True)
     keeper.start()
     try:
         yield
     finally:
-        ended.set()
+        ended.send(None)
         keeper.join()
-        for process in running:
-            process.terminate()
-            process.join(KILL_TIMEOUT_S)
+        running[0].terminate()
+        running[0].join(KILL_TIMEOUT_S)
+
+
+def _started_builder(settings: NodeSettings) -> multiprocessing.Process:
+    process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
+    process.start()
+    return process
 
 
 def require_free_port(host: str, port: int) -> None:

@@ -21,7 +21,14 @@ from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, Float
 from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.person import InteractionArrays, PersonFigures, PlacedTaste, figures_of_person
+from penchant.index.person import (
+    InteractionArrays,
+    PersonFigures,
+    PlacedTaste,
+    figures_of_person,
+    keyword_counts,
+    taste_length,
+)
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
@@ -85,6 +92,7 @@ __all__ = [
     "count_ahead",
     "figures_of_person",
     "key_of",
+    "keyword_counts",
     "makes_weights",
     "merge_segments",
     "nearest_by",
@@ -97,6 +105,7 @@ __all__ = [
     "scan_of",
     "shares_of",
     "similarity_shares",
+    "taste_length",
     "tellable",
     "telling_by_category",
     "term_table",

@@ -194,9 +194,8 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     kernel = _engine.kernel("shares", RIDGE)
     if kernel is None:
         return ridge_exact.shares(weights, seeds, grades, loan)
-    count = len(weights.evidence)
-    found = np.empty(count)
-    kernel(weights, seeds, grades, loan, np.zeros(count, np.int64), np.zeros(count, np.int64), found)
+    found = np.empty(len(weights.evidence))
+    kernel(weights, seeds, grades, loan, *np.zeros((3, len(found)), np.int64), found)
     return found
 
 
@@ -250,4 +249,4 @@ def _compile_ridge(kernels: ModuleType) -> None:
     kernels.stand_ins(rows, rows, LikenessNorms(real, real, 0.0), none, square, np.zeros((0, 1)))
     kernels.likeness_squares(likes, starts, numbers, none, 0, none.copy())
     weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
-    kernels.shares(weights, none, none, 0.0, none.copy(), none.copy(), real)
+    kernels.shares(weights, none, none, 0.0, none.copy(), none.copy(), none.copy(), real)

@@ -20,10 +20,17 @@ from penchant.index.building import term_of
 from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, GREATEST_SCORE, InteractionType, SourceSettings, StoredInteraction, most_likes
+from penchant.model import (
+    DAY_MS,
+    GREATEST_SCORE,
+    HALF,
+    MAX_PROFILE_KEYWORDS,
+    InteractionType,
+    SourceSettings,
+    StoredInteraction,
+    most_likes,
+)
 
-HALF = 0.4999999995
-"""A fraction from here on is a half once it is rounded to nine decimals; no double lies between this and its text."""
 _CODES = max(kind.code for kind in InteractionType) + 1
 
 
@@ -113,13 +120,13 @@ class PlacedTaste:
 class PersonFigures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
-    ``liked`` are ids, latest first, with ``grades``. ``seen`` are rows, ascending, for each part. ``met`` is how many
-    pieces of the snapshot the person has interacted with.
+    ``liked`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``. ``met`` is how many pieces
+    of the snapshot the person has interacted with.
     """
 
     taste: PlacedTaste
-    liked: Strings
-    grades: IntArray
+    liked: tuple[IntArray, ...]
+    grades: tuple[IntArray, ...]
     seen: tuple[IntArray, ...]
     met: int
 
@@ -127,7 +134,7 @@ class PersonFigures:
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
-        return placed + self.liked.nbytes + self.grades.nbytes + sum(rows.nbytes for rows in self.seen)
+        return placed + sum(each.nbytes for each in (*self.liked, *self.grades, *self.seen))
 
 
 def figures_of_person(
@@ -135,17 +142,50 @@ def figures_of_person(
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     owners, rows = _rows_of(interactions.pieces, snapshot)
-    values = _piece_values(interactions, settings, today)
-    liked, grades = _likes(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    length = _taste_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
+    numbers, values = _piece_values(interactions, settings, today, length)
+    grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
     known[interactions.numbers[_MARKS_SEEN[interactions.codes]]] = True
+    # Pieces ascend, and in the order of their ids rows of a part do as well.
+    own = [owners == number for number in range(len(snapshot.parts))]
     return PersonFigures(
-        taste=_taste(owners, rows, values, snapshot, settings),
-        liked=Strings.of_encoded([interactions.pieces.encoded(number) for number in liked.tolist()]),
-        grades=grades,
-        seen=tuple(np.sort(rows[known & (owners == number)]) for number in range(len(snapshot.parts))),
+        taste=_taste(owners[numbers], rows[numbers], values, snapshot, settings),
+        liked=tuple(rows[each & (grades > 0)] for each in own),
+        grades=tuple(grades[each & (grades > 0)] for each in own),
+        seen=tuple(rows[each & known] for each in own),
         met=int(np.count_nonzero(owners >= 0)),
     )
+
+
+def taste_length(interactions: Sequence[StoredInteraction], snapshot: Snapshot) -> int:
+    """Return how many of a person's interactions, the newest, make the taste: as many as `MAX_PROFILE_KEYWORDS` allows.
+
+    From the first one on whose piece has too many keywords beside those of the pieces before, none counts.
+    """
+    if snapshot.keyword_count <= MAX_PROFILE_KEYWORDS:
+        return len(interactions)
+    arrays = InteractionArrays.of(interactions)
+    return _taste_length(arrays.numbers, keyword_counts(arrays.pieces, snapshot))
+
+
+def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
+    """Return how many keywords each piece has, 0 for one that does not exist; pieces ascend."""
+    return _keyword_counts(*_rows_of(pieces, snapshot), snapshot)
+
+
+def _taste_length(numbers: IntArray, counts: IntArray) -> int:
+    newest = np.sort(np.unique(numbers, return_index=True)[1])
+    too_many = np.flatnonzero(np.cumsum(counts[numbers[newest]]) > MAX_PROFILE_KEYWORDS)
+    return int(newest[too_many[0]]) if len(too_many) else len(numbers)
+
+
+def _keyword_counts(owners: IntArray, rows: IntArray, snapshot: Snapshot) -> IntArray:
+    counts = np.zeros(len(rows), dtype=np.int64)
+    for number, part in enumerate(snapshot.parts):
+        own = owners == number
+        counts[own] = part.segment.starts[rows[own] + 1] - part.segment.starts[rows[own]]
+    return counts
 
 
 def _rows_of(pieces: Strings, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
@@ -165,11 +205,14 @@ def _first_of_each(numbers: IntArray, chosen: BoolArray) -> IntArray:
     return places[np.unique(numbers[places], return_index=True)[1]]
 
 
-def _piece_values(interactions: InteractionArrays, settings: SourceSettings, today: int) -> FloatArray:
-    """Return `profiles.piece_values` by number."""
+def _piece_values(
+    interactions: InteractionArrays, settings: SourceSettings, today: int, length: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the numbers of pieces, ascending, and `profiles.piece_values` of them; so many interactions count."""
     is_rating = _IS_RATING[interactions.codes]
     counts = ~is_rating
     counts[_first_of_each(interactions.numbers, is_rating)] = True
+    counts[length:] = False
     weights = _by_code(dict(settings.interaction_weights))[interactions.codes]
     if settings.half_life_days:
         ages = np.maximum(0, today - interactions.moments // DAY_MS)
@@ -177,14 +220,11 @@ def _piece_values(interactions: InteractionArrays, settings: SourceSettings, tod
         # By Python's power: numpy's differs in the last bit.
         halved = [float(2.0 ** (-age / settings.half_life_days)) for age in distinct.tolist()]
         weights = weights * np.asarray(halved, dtype=np.float64)[places]
-    # Every piece has an interaction that counts, so these are all of them.
-    return exact_sums(interactions.numbers[counts], weights[counts])[1]
+    return exact_sums(interactions.numbers[counts], weights[counts])
 
 
-def _likes(
-    interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int
-) -> tuple[IntArray, IntArray]:
-    """Return `profiles.own_likes` as numbers of pieces, and their grades."""
+def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
+    """Return the grade of each piece in `profiles.own_likes`, 0 for those that are not in it."""
     count = len(interactions.pieces)
     grades = np.zeros(count, dtype=np.int64)
     graded = _by_code(dict(settings.grades)).astype(np.int64)[interactions.codes]
@@ -193,12 +233,12 @@ def _likes(
     np.maximum.at(latest, interactions.numbers, interactions.moments)
     ratings = _first_of_each(interactions.numbers, _IS_RATING[interactions.codes])
     disliked = ratings[interactions.codes[ratings] == InteractionType.RATE_DISLIKE.code]
-    is_liked = (grades > 0) & exists
-    is_liked[interactions.numbers[disliked]] = False
-    numbers = np.flatnonzero(is_liked)
+    grades[~exists] = 0
+    grades[interactions.numbers[disliked]] = 0
+    numbers = np.flatnonzero(grades)
     # Pieces ascend, so a stable sort leaves those of one moment by id.
-    numbers = numbers[np.argsort(-latest[numbers], kind="stable")][:most]
-    return numbers, grades[numbers]
+    grades[numbers[np.argsort(-latest[numbers], kind="stable")][most:]] = 0
+    return grades
 
 
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -224,7 +264,10 @@ def _taste(
     numbers, scores = exact_sums(numbers, amounts)
     weights = _category_weights(table, numbers, settings)
     numbers, scores, weights = _scaled(numbers, scores * weights, weights)
-    placed = [part.segment.terms.find_all(table, numbers) for part in snapshot.parts]
+    placed = [
+        numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
+        for part in snapshot.parts
+    ]
     frequencies = np.zeros(len(numbers), dtype=np.int64)
     for part, terms in zip(snapshot.parts, placed, strict=True):
         frequencies += part.frequencies(terms)

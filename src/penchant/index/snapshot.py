@@ -144,15 +144,15 @@ class Snapshot:
             term_of(segment.terms[term]): weight for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
         }
 
-    def keyword_count(self, piece_ids: Iterable[str]) -> int:
-        """Return how many keywords live pieces of these ids, each given once, have all together."""
-        ids, count = Strings.of(sorted(piece_ids)), 0
-        for part in self.parts:
-            rows = part.segment.ids.find_all(ids)
-            rows = rows[rows >= 0]
-            rows = rows[part.live[rows] > 0]
-            count += int((part.segment.starts[rows + 1] - part.segment.starts[rows]).sum())
-        return count
+    @property
+    def keyword_count(self) -> int:
+        """How many keywords its pieces have all together, those of deleted ones in the same arrays counted too."""
+        return sum(len(part.segment.piece_terms) for part in self.parts)
+
+    def shows(self, piece_id: str, shown: Filter) -> bool:
+        """Return whether a live piece of this id passes a filter."""
+        found = None if piece_id in shown.omitted or piece_id in shown.blacklisted else self.find(piece_id)
+        return found is not None and bool(found[0].allowed(shown)[found[1]])
 
     def in_catalogs(self, piece_id: str, catalogs: frozenset[str]) -> bool:
         """Return whether a live piece is in one of the catalogs."""

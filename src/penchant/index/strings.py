@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from penchant.index import engine
 from penchant.index.layout import IntArray
 
+SEARCH_COST = 32
+"""So many strings of a table become a dictionary's in the time of one binary search."""
+
 
 class Strings:
     """A table of strings. Those in segments ascend; UTF-8 sorts by bytes as text does by code points.
@@ -91,11 +94,17 @@ class Strings:
         """Return the places in this ascending table of some (or all) strings of another one; -1 where missing."""
         numbers = np.arange(len(wanted)) if numbers is None else numbers
         found = engine.find(self.starts, self.text, wanted.starts, wanted.text, numbers)
-        # Before the kernel is compiled, by a binary search in Python for each.
         if found is None:
-            places = [self.find(wanted[number]) for number in numbers.tolist()]
-            found = np.asarray([-1 if place is None else place for place in places], dtype=np.int64)
+            found = np.asarray(self._find_in_python([wanted.encoded(each) for each in numbers.tolist()]), np.int64)
         return found
+
+    def _find_in_python(self, wanted: Sequence[bytes]) -> list[int]:
+        """Return the places of these strings, -1 where missing: what finds them before the kernel is compiled."""
+        if len(wanted) * SEARCH_COST > len(self):
+            places = {value: place for place, value in enumerate(self.all_encoded())}
+            return [places.get(value, -1) for value in wanted]
+        found = [(self.position_of(value), value) for value in wanted]
+        return [place if place < len(self) and self.encoded(place) == value else -1 for place, value in found]
 
 
 def rows_in(table: Strings, ids: Strings) -> IntArray:

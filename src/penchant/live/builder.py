@@ -38,7 +38,8 @@ times as long as the last building took have passed: what workers have to apply 
 RETRY_S = 30.0
 """Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
 INTERVAL_S = 0.25
-"""Pause between looks at the sources: a hundredth of a core for a thousand of them."""
+LONGEST_INTERVAL_S = 2.0
+"""Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
 
 
 Build = Callable[[SourceHead, "PublishedFile | None"], None]
@@ -80,6 +81,11 @@ class FileBuilder(ABC, Generic[T]):
     def writing(self) -> AbstractContextManager[None]:
         """Let no other process write files of the index meanwhile, as `ArrayFiles.writing`."""
         return self._files.writing()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no source has changed for a while."""
+        return all(self._monotonic() - pace.moved_at > QUIET_S for pace in self._paces.values())
 
     @abstractmethod
     def sources(self) -> list[SourceHead]:
@@ -175,6 +181,7 @@ class Builder(FileBuilder[Segment]):
 
 def build_for_ever(builders: Sequence[FileBuilder[Any]], election: Election, metrics: Metrics) -> None:
     """Build what is due for ever, while this process is the elected one."""
+    interval_s = INTERVAL_S
     while True:
         for builder in builders:
             try:
@@ -184,7 +191,9 @@ def build_for_ever(builders: Sequence[FileBuilder[Any]], election: Election, met
             except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
                 metrics.failures.labels("builder").inc()
                 logger.exception("building the index failed")
-        time.sleep(INTERVAL_S)
+        is_quiet = all(builder.is_quiet for builder in builders)
+        interval_s = min(2 * interval_s, LONGEST_INTERVAL_S) if is_quiet else INTERVAL_S
+        time.sleep(interval_s)
 
 
 @dataclass(slots=True)

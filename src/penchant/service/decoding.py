@@ -15,11 +15,14 @@ MAX_DECODINGS = 2
 """Large bodies that a process decodes at once, of an account one: more would be no quicker, but hold up others."""
 DECODING_WAIT_S = 10.0
 """How long one more waits for its turn: as long as for a change."""
-PAUSE, FAILED_PAUSE = 1.0, 4.0
+PAUSE, FAILED_PAUSE = 1.0, 50.0
 """How long after a decoding the account's next one waits, for the time that it took; longer where it was in vain.
 
-Who sends one body after the other notices nothing: to store one takes longer.
+Who sends one body after the other notices nothing: to store one takes longer. To decode one of 30 MB holds up all
+others for a twentieth of a second, which fewer than one of a hundred requests should meet.
 """
+MOST_PAUSE_S = 5.0
+"""No turn waits longer than this, so that who has mended a body can send it."""
 
 
 class BodyDecoder:
@@ -49,4 +52,4 @@ class BodyDecoder:
             return decoded
         finally:
             # The account's next large body waits a little longer, so that others get their time between two.
-            loop.call_later((loop.time() - began) * pause, give_back)
+            loop.call_later(min(MOST_PAUSE_S, (loop.time() - began) * pause), give_back)

@@ -16,6 +16,7 @@ from penchant.index import (
     PersonVector,
     PlacedTaste,
     Popularity,
+    taste_length,
 )
 from penchant.live.views import View
 from penchant.model import (
@@ -87,7 +88,8 @@ def history_of(
 ) -> PersonHistory:
     """Return the history that interactions, newest first, make at the end of a day, or now."""
     today = moment_of(at, now) // DAY_MS
-    profile = taste(interactions, terms_of=view.snapshot.terms_of, settings=view.settings, today=today)
+    counted = interactions[: taste_length(interactions, view.snapshot)]
+    profile = taste(counted, terms_of=view.snapshot.terms_of, settings=view.settings, today=today)
     return PersonHistory(interactions=interactions, profile=profile, now=now)
 
 

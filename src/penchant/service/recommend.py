@@ -1,7 +1,7 @@
 """Recommendation: what is similar to a piece, what a person may like, and what that person's taste is."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
@@ -14,8 +14,11 @@ from penchant.index import (
     PersonFigures,
     Scan,
     SimilarityQuery,
+    Strings,
+    keyword_counts,
     nearest_by,
     recommended,
+    taste_length,
 )
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
@@ -192,7 +195,7 @@ class Recommender:
         if likings is None:
             return await self._stored_history(view, query.user_id, query.at)
         rated = {*likings.liked, *likings.disliked}
-        if await self._database.promptly(view.snapshot.keyword_count, rated) <= MANY_KEYWORDS:
+        if await self._database.promptly(_keyword_count, view, rated) <= MANY_KEYWORDS:
             return await self._database.promptly(self._told, view, likings)
         async with self.tastes.turn(view.head.account_id):
             return await self._database.in_thread(self._told, view, likings)
@@ -210,8 +213,8 @@ class Recommender:
         self, view: View, user_id: str, at: int | None, now: int
     ) -> PersonHistory | Sequence[StoredInteraction]:
         """Return the history of a person, or the interactions alone where it takes long to make."""
-        interactions = self._interactions(view, user_id, at, now)
-        if view.snapshot.keyword_count({each.piece_id for each in interactions}) > MANY_KEYWORDS:
+        interactions = self.interactions(view, user_id, at, now)
+        if _keyword_count(view, {each.piece_id for each in interactions}) > MANY_KEYWORDS:
             return interactions
         return history_of(view, interactions, at=at, now=now)
 
@@ -252,9 +255,9 @@ class Recommender:
 
     def history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory:
         """Return the history of a person at the end of a day, or now, read from storage."""
-        return history_of(view, self._interactions(view, user_id, at, now), at=at, now=now)
+        return history_of(view, self.interactions(view, user_id, at, now), at=at, now=now)
 
-    def _interactions(self, view: View, user_id: str, at: int | None, now: int) -> Sequence[StoredInteraction]:
+    def interactions(self, view: View, user_id: str, at: int | None, now: int) -> Sequence[StoredInteraction]:
         """Return the interactions of a person that count at the end of a day, or now, newest first."""
         moment = moment_of(at, now)
         return self._database.storage.people.list_interactions(
@@ -279,7 +282,7 @@ class Recommender:
             for piece_id, kind in rated.items()
         ]
         profile = taste(
-            interactions,
+            interactions[: taste_length(interactions, view.snapshot)],
             terms_of=view.snapshot.terms_of,
             settings=view.settings,
             today=now // DAY_MS,
@@ -290,6 +293,11 @@ class Recommender:
     def now(self, view: View) -> int:
         """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
         return max(int(self._clock() * 1000), view.head.changed_at)
+
+
+def _keyword_count(view: View, piece_ids: Iterable[str]) -> int:
+    """Return how many keywords the pieces of these ids, each given once, have all together."""
+    return int(keyword_counts(Strings.of(sorted(piece_ids)), view.snapshot).sum())
 
 
 def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> Scan:

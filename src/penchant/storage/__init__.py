@@ -5,9 +5,9 @@ It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and
 
 from penchant.storage.backup import BackupContents, SourceContents, back_up, restore
 from penchant.storage.comparing import TableComparison
+from penchant.storage.connections import ServerOptions
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.moving import MoveSide, compare_sides, move
-from penchant.storage.postgresql import ServerOptions
 from penchant.storage.records import (
     AccountUsage,
     AddUsage,

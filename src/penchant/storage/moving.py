@@ -18,10 +18,10 @@ from sqlalchemy import Connection, insert, inspect, select
 
 from penchant.errors import Refused
 from penchant.storage.comparing import TableComparison, compare, compare_source, source_names
+from penchant.storage.connections import ServerOptions
 from penchant.storage.copying import copy_shared, copy_source, standings
 from penchant.storage.group_commit import now_ms
 from penchant.storage.opening import AnyDatabase, open_database
-from penchant.storage.postgresql import ServerOptions
 from penchant.storage.schema import metadata, secrets, unfinished_move
 from penchant.storage.translation import driver_errors
 

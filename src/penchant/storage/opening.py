@@ -1,16 +1,19 @@
 """Opening of a database, SQLite or PostgreSQL: with the schema of this release, or not at all."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.storage import migrations
-from penchant.storage.connections import count_connections
-from penchant.storage.postgresql import PostgresqlDatabase, ServerOptions
+from penchant.storage.connections import ServerOptions, count_connections
 from penchant.storage.sqlite import SqliteDatabase
 from penchant.storage.translation import driver_errors
 from penchant.telemetry import Metrics
 
-AnyDatabase = SqliteDatabase | PostgresqlDatabase
+if TYPE_CHECKING:
+    from penchant.storage.postgresql import PostgresqlDatabase
+
+AnyDatabase: TypeAlias = "SqliteDatabase | PostgresqlDatabase"
 
 
 def open_database(
@@ -53,4 +56,6 @@ def _database(folder: Path, url: str | None, options: ServerOptions) -> AnyDatab
             return SqliteDatabase(folder)
     if not url.startswith("postgresql://"):
         raise StorageUnavailable("A database address begins with postgresql://.")
+    from penchant.storage.postgresql import PostgresqlDatabase  # noqa: PLC0415  # its drivers are slow to import
+
     return PostgresqlDatabase(url, options)

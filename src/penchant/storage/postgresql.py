@@ -4,7 +4,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -26,6 +25,7 @@ from sqlalchemy.exc import DBAPIError
 
 from penchant.errors import ConnectionLost
 from penchant.storage import statements
+from penchant.storage.connections import ServerOptions
 from penchant.storage.durability import DurabilityCheck
 from penchant.storage.records import PieceRow
 from penchant.telemetry import logger
@@ -87,19 +87,6 @@ LINEAGE = (
 )
 """The cluster, the database and the timeline: a promotion, a restore or a recovery changes at least one of them."""
 NEW_EPOCH = "UPDATE sources SET epoch = greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
-    """How a process uses a PostgreSQL server.
-
-    ``connections`` are the most that it may hold, ``timeout_s`` is how long it waits for one.
-    ``allow_unsynced_commits`` lets it use a server that acknowledges changes before they are on a disk.
-    """
-
-    connections: int = 16
-    timeout_s: float = 10.0
-    allow_unsynced_commits: bool = False
 
 
 class PostgresqlDatabase:

@@ -7,13 +7,13 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from penchant.storage.accounts import AccountStore
+from penchant.storage.connections import ServerOptions
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.group_transaction import GroupTransaction
 from penchant.storage.keys import KeyStore
 from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
 from penchant.storage.pieces import PieceStore
-from penchant.storage.postgresql import ServerOptions
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import TAGS, ensure_secret, read_secret
 from penchant.storage.sources import SourceStore

@@ -1,54 +1,123 @@
-"""Documents of the service: the OpenAPI document, in two forms, and the site of pages beside it."""
+"""Documents of the service: the OpenAPI document, in two forms, and the site of pages beside it.
 
+All of it is made when it is first asked for: most processes never are, and what renders pages is slow to import.
+"""
+
+import asyncio
+import threading
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from penchant.service.shares import AccountShares
 from penchant.web.generators import for_generators
 from penchant.web.openapi import openapi
-from penchant.web.operations import Answer, Call, Handler, Operation
+from penchant.web.operations import Answer, Call, Operation
 from penchant.web.parameters import FOR
-from penchant.web.site import DocumentSite, site_operation
+from penchant.web.query import Parameter
+from penchant.web.site.library import HOME, SEARCH, Library
 from penchant.wire import encode
+
+if TYPE_CHECKING:
+    from penchant.web.site.serving import DocumentPage, DocumentSite
+
+QUERY = Parameter(name="q", description="Words to search the documents for.", schema={"type": "string"})
+SEARCH_WAIT_S = 5.0
+"""How long a search waits for those before it."""
+SEARCH_PAUSE = 4.0
+"""How long after a search the next one begins, for the time that it took: a fifth of a worker at most."""
+NOBODY = 0
+"""The account of a search, which needs no key."""
+_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
 def document_operations(operations: Sequence[Operation], base_path: str) -> tuple[Operation, ...]:
     """Return the operations that answer the OpenAPI document and the site, themselves included in both."""
-    # The document lists the very operations that answer it. So the site gets it empty, and the row of `openapi` a
-    # handler that is never called, until all operations are there and both can be filled in.
-    document: dict[str, Any] = {}
-    site = DocumentSite(document, base_path)
-    made = (
-        Operation(
-            method="GET",
-            path="/-/openapi.json",
-            name="openapi",
-            summary="This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators`.",
-            handler=_unset,
-            parameters=(FOR,),
-            tag="service",
-            public=True,
-            answer="OpenApi",
-        ),
-        site_operation(site, "docs", "/-/docs", "The documents and this reference, as pages."),
-        site_operation(site, "docsPage", "/-/docs/{page}", "A page of the documents; `search?q=` searches them."),
-    )
-    page = site.library.documents.get("interface")
-    document |= openapi((*operations, *made), base_path, "" if page is None else page.text)
-    return (replace(made[0], handler=_document_handler(document)), *made[1:])
+    return ServiceDocuments(operations, base_path).operations
 
 
-async def _unset(_call: Call) -> Answer:
-    raise NotImplementedError
+class ServiceDocuments:
+    """The OpenAPI document of some operations and the site beside it, each made once, in a thread of its own."""
 
+    def __init__(self, operations: Sequence[Operation], base_path: str) -> None:
+        self._base_path = base_path
+        self._lock = threading.Lock()
+        self._forms: tuple[Answer, Answer] | None = None
+        self._site: DocumentSite | None = None
+        self._searches = AccountShares(
+            "searches are being made", turns=1, of_account=1, wait_s=SEARCH_WAIT_S, pause=SEARCH_PAUSE
+        )
+        self.operations = (
+            Operation(
+                method="GET",
+                path="/-/openapi.json",
+                name="openapi",
+                summary="This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators`.",
+                handler=self._answer_document,
+                parameters=(FOR,),
+                tag="service",
+                public=True,
+                answer="OpenApi",
+            ),
+            self._page_operation("docs", "/-/docs", "The documents and this reference, as pages."),
+            self._page_operation("docsPage", "/-/docs/{page}", "A page of the documents; `search?q=` searches them."),
+        )
+        self._described = (*operations, *self.operations)
 
-def _document_handler(document: dict[str, Any]) -> Handler:
-    """Return the handler that answers the document in the form asked for."""
-    # Encoded once, at the start.
-    exact = Answer(body=encode(document))
-    generators = Answer(body=encode(for_generators(document)))
-
-    async def handler(call: Call) -> Answer:
+    async def _answer_document(self, call: Call) -> Answer:
+        exact, generators = await asyncio.to_thread(self._made_forms) if self._forms is None else self._forms
         return exact if call.values()[FOR.name] is None else generators
 
-    return handler
+    def _made_forms(self) -> tuple[Answer, Answer]:
+        with self._lock:
+            if self._forms is None:
+                document = self._document()
+                self._forms = Answer(body=encode(document)), Answer(body=encode(for_generators(document)))
+            return self._forms
+
+    def _document(self) -> dict[str, Any]:
+        page = Library().documents.get("interface")
+        return openapi(self._described, self._base_path, "" if page is None else page.text)
+
+    def _made_site(self) -> "DocumentSite":
+        from penchant.web.site.serving import DocumentSite  # noqa: PLC0415  # what renders pages is slow to import
+
+        with self._lock:
+            if self._site is None:
+                self._site = DocumentSite(self._document(), self._base_path)
+            return self._site
+
+    def _page_operation(self, name: str, path: str, summary: str) -> Operation:
+        """Return the operation that answers the pages at an address, ``{page}`` being a page's name."""
+        return Operation(
+            method="GET",
+            path=path,
+            name=name,
+            summary=summary,
+            handler=self._answer_page,
+            tag="service",
+            public=True,
+            has_etag=True,
+            parameters=(QUERY,) if "{page}" in path else (),
+            answer="Text",
+            answer_media_type="text/html",
+            errors=("unknown-route", "overloaded") if "{page}" in path else (),
+        )
+
+    async def _answer_page(self, call: Call) -> Answer:
+        page = await self._asked(call)
+        headers = dict(page.headers)
+        # Only with its present tag in the address may a cache keep it for ever.
+        if call.query.values("v") == [page.etag]:
+            headers |= _FOR_EVER
+        return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
+
+    async def _asked(self, call: Call) -> "DocumentPage":
+        name = call.path.get("page", HOME)
+        site = await asyncio.to_thread(self._made_site) if self._site is None else self._site
+        if name == SEARCH:
+            # The one page that costs something each time, and needs no key: one at a time, for a process.
+            await call.services.admission.enter(is_patient=False)
+            async with self._searches.turn(NOBODY):
+                return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
+        # On the event loop only where nothing is to be made: to render a long document takes a while.
+        return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)

@@ -1,23 +1,15 @@
 """Migrations: which schema a database has, and how it becomes the present one; looked at whenever it is opened."""
 
-from pathlib import Path
+from types import ModuleType
 
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 from penchant.errors import StorageIncompatible
 from penchant.storage.schema import unfinished_move
 
+PRESENT = "0006"
+"""The newest revision: a database that has it is opened without Alembic, which takes long to import."""
 _VERSION_TABLE = "alembic_version"
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    return config
 
 
 def is_current(connection: Connection, *, moving: bool = False) -> bool:
@@ -37,13 +29,13 @@ def is_current(connection: Connection, *, moving: bool = False) -> bool:
             raise StorageIncompatible("The database holds tables of another program; name an empty one.")
         return False
     found = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar_one_or_none()
-    scripts = ScriptDirectory.from_config(_config())
-    known = {revision.revision for revision in scripts.walk_revisions()}
-    if found is not None and found not in known:
+    if found == PRESENT:
+        return True
+    if found is not None and found not in _revisions().known_revisions():
         raise StorageIncompatible(
             f"The database has the schema {found} of a newer release; upgrade penchant to use it."
         )
-    return found == scripts.get_current_head()
+    return False
 
 
 def is_ours(connection: Connection) -> bool:
@@ -53,6 +45,10 @@ def is_ours(connection: Connection) -> bool:
 
 def migrate(connection: Connection) -> None:
     """Bring the schema to the present one, within the caller's transaction."""
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    _revisions().upgrade(connection)
+
+
+def _revisions() -> ModuleType:
+    from penchant.storage.migrations import revisions  # noqa: PLC0415  # Alembic is slow to import and seldom needed
+
+    return revisions

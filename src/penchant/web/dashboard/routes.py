@@ -9,7 +9,7 @@ from penchant.web.operations import Handler, Operation
 
 
 def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
-    """Return the operations of the dashboard, with its templates and files loaded."""
+    """Return the operations of the dashboard, with its files loaded."""
     site = DashboardSite(base_path)
     signing = SignInPages(site)
     return (

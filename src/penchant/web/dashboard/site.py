@@ -5,11 +5,10 @@ Errors are pages as well; nothing that a page shows is taken for markup, and not
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from penchant.errors import (
     NotAnAdmin,
@@ -30,6 +29,9 @@ from penchant.web.operations import Answer, Call, Handler
 from penchant.web.problems import KINDS
 from penchant.web.tags import body_tag
 from penchant.wire import id_problem, source_problem
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 HOME = "/-/dashboard"
 SESSION_COOKIE = "penchant-session"
@@ -140,13 +142,18 @@ class DashboardSite:
     """The templates and files of the dashboard below a base path, and what makes answers of them."""
 
     def __init__(self, base_path: str) -> None:
-        """Load the templates and files of the dashboard for pages below a base path."""
+        """Load the files of the dashboard for pages below a base path."""
         self.home = base_path + HOME
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
             body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
             self._assets[name] = (body, body_tag(body))
-        self._templates = Environment(
+
+    @cached_property
+    def _templates(self) -> "Environment":
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # many services show no page
+
+        templates = Environment(
             loader=PackageLoader("penchant.web.dashboard"),
             autoescape=True,
             trim_blocks=True,
@@ -154,8 +161,9 @@ class DashboardSite:
             auto_reload=False,
             undefined=StrictUndefined,
         )
-        self._templates.filters |= shown.FILTERS
-        self._templates.globals |= {"link": self.link, "asset": self._asset_link, "Feature": Feature}
+        templates.filters |= shown.FILTERS
+        templates.globals |= {"link": self.link, "asset": self._asset_link, "Feature": Feature}
+        return templates
 
     def link(self, page: str = "", /, **query: Any) -> str:
         """Return the address of a page; parameters of ``None`` and "" are left out."""

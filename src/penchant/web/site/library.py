@@ -13,6 +13,8 @@ from pathlib import Path
 
 PACKAGED = Path(__file__).parents[2] / "documents"
 CHECKOUT = Path(__file__).parents[4]
+HOME, API, SEARCH = "", "api", "search"
+"""The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
 KINDS = ("Start", "How to", "Reference", "Explanation")
 _SHELF: Mapping[str, Sequence[str]] = {
     "Start": ("docs/quickstart.md",),

@@ -1,6 +1,5 @@
 """Pages of the documents as they are sent: made once in a thread, kept, with an ETag and a strict policy."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from penchant import __version__
 from penchant.errors import UnknownRoute
-from penchant.service.shares import AccountShares
-from penchant.web.operations import Answer, Call, Operation
-from penchant.web.query import Parameter
-from penchant.web.site.library import KINDS, Document, Library
+from penchant.web.site.library import API, HOME, KINDS, SEARCH, Document, Library
 from penchant.web.site.reference import TAG_TITLES, Json, OperationSection, described
 from penchant.web.site.rendering import RenderedPage, code_block, plain_file, rendered
 from penchant.web.site.searching import SearchEntry, search, words_of
@@ -30,17 +26,7 @@ HEADERS = {
     "cache-control": "no-cache",
 }
 """Nothing but our own style sheet and icon is loaded, no script runs. A cache asks each time, and gets a 304."""
-_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 _FILES = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
-SEARCH_WAIT_S = 5.0
-"""How long a search waits for those before it."""
-SEARCH_PAUSE = 4.0
-"""How long after a search the next one begins, for the time that it took: a fifth of a worker at most."""
-NOBODY = 0
-"""The account of a search, which needs no key."""
-HOME, API, SEARCH = "", "api", "search"
-"""The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
-QUERY = Parameter(name="q", description="Words to search the documents for.", schema={"type": "string"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +43,10 @@ class DocumentSite:
     """All pages of one service, each rendered once."""
 
     def __init__(self, openapi: Json, base_path: str, library: Library | None = None) -> None:
-        """Make the site of an OpenAPI document; ``openapi`` may still be filled until the first page is asked for."""
+        """Make the site of an OpenAPI document."""
         self._openapi = openapi
         self._base = base_path
         self.library = library or Library()
-        self.searches = AccountShares(
-            "searches are being made", turns=1, of_account=1, wait_s=SEARCH_WAIT_S, pause=SEARCH_PAUSE
-        )
         # Reentrant: making a page makes its rendering, its style and the operations, each kept under the same lock.
         self._lock = threading.RLock()
         self._kept: dict[str, Any] = {}
@@ -202,47 +185,6 @@ class DocumentSite:
             for each in self.operations()
         ]
         return entries
-
-
-def site_operation(site: DocumentSite, name: str, path: str, summary: str) -> Operation:
-    """Return the operation that answers the pages at an address, ``{page}`` being a page's name."""
-
-    async def handler(call: Call) -> Answer:
-        return _answer(call, await _asked(site, call))
-
-    return Operation(
-        method="GET",
-        path=path,
-        name=name,
-        summary=summary,
-        handler=handler,
-        tag="service",
-        public=True,
-        has_etag=True,
-        parameters=(QUERY,) if "{page}" in path else (),
-        answer="Text",
-        answer_media_type="text/html",
-        errors=("unknown-route", "overloaded") if "{page}" in path else (),
-    )
-
-
-async def _asked(site: DocumentSite, call: Call) -> DocumentPage:
-    name = call.path.get("page", HOME)
-    if name == SEARCH:
-        # The one page that costs something each time, and needs no key: one at a time, for a process.
-        await call.services.admission.enter(is_patient=False)
-        async with site.searches.turn(NOBODY):
-            return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
-    # On the event loop only where nothing is to be made: to render a long document takes a while.
-    return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)
-
-
-def _answer(call: Call, page: DocumentPage) -> Answer:
-    headers = dict(page.headers)
-    # Only with its present tag in the address may a cache keep it for ever.
-    if call.query.values("v") == [page.etag]:
-        headers |= _FOR_EVER
-    return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
 
 
 def _tag_title(tag: str) -> str:

@@ -1,0 +1,27 @@
+"""Revisions of the schema, as Alembic runs them; imported only where a database has not the present one."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def known_revisions() -> list[str]:
+    """Return the names of all revisions, the present one first."""
+    return [revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()]
+
+
+def upgrade(connection: Connection) -> None:
+    """Run what is missing, within the caller's transaction."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
