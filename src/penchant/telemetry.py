@@ -115,6 +115,7 @@ class Metrics:
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
         self._add_storage_metrics()
         self._add_index_metrics()
+        self._add_feed_metrics()
 
     def _add_storage_metrics(self) -> None:
         """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""
@@ -160,6 +161,13 @@ class Metrics:
         self.remembered_people_bytes = self._gauge(
             "penchant_remembered_people_bytes", "Memory of what people did who asked for recommendations lately."
         )
+
+    def _add_feed_metrics(self) -> None:
+        """Make the metrics of the change feed."""
+        self.changes_sent = Counter(
+            "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
+        )
+        self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """Return a gauge whose values of all live processes are added up."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.processes import wait_until
 from acceptance.servers import Server
 
 pytestmark = pytest.mark.slow
@@ -144,6 +145,23 @@ def test_a_slow_reader_of_a_long_list_is_cut(server: Server) -> None:
             pass
     assert received < 5 * 2000 * 8000
     assert server.client.delete("/long?confirm=long").status_code == 202
+
+
+def test_a_follower_that_hangs_up_waits_no_longer(server: Server) -> None:
+    version = server.client.get("/s").json()["version"]
+    request = f"GET /s/changes?since={version}&wait=25 HTTP/1.1\r\nHost: x\r\nx-api-key: {server.key}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(request.encode())
+        wait_until(lambda: "penchant_waiting_followers 1.0\n" in metrics(server))
+
+    # One that went on to wait would be answered after its 25 s, by 200.
+    left = 'penchant_requests_total{method="GET",route="/{source}/changes",status="499"} 1.0'
+    wait_until(lambda: left in metrics(server))
+    wait_until(lambda: "penchant_waiting_followers 0.0\n" in metrics(server))
+
+
+def metrics(server: Server) -> str:
+    return server.client.get("/-/metrics").text
 
 
 def test_a_large_submission_does_not_hold_up_a_read(server: Server) -> None:

@@ -4,12 +4,14 @@ The tests go down the page; their names say which part they hold. What the page 
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from serving import Service
+from penchant.settings import NodeSettings
+from serving import Applications, Service
 
 TYPES = ("Click", "Play", "Watch", "Bookmark", "Preview", "Purchase", "RateLike", "RateDislike")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
@@ -24,6 +26,12 @@ WEIGHTED = {
 }
 PIECES = [PLAIN, KEYS_ONLY, WEIGHTED]
 JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def service(applications: Applications, settings: NodeSettings, clock: Callable[[], float]) -> Service:
+    """An account of its own at a service that these tests share."""
+    return applications.shared_service(settings, clock)
 
 
 @pytest.fixture

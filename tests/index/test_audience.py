@@ -16,6 +16,7 @@ from penchant.index.likes import Likes
 from penchant.index.popularity import PieceCounts
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, GradedLike, InteractionType, SourceSettings
+from strategies import examples
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
 PIECES = [f"p{number}" for number in range(6)]
@@ -85,12 +86,21 @@ def counting_of(events: list[tuple[Any, ...]]) -> Counting:
     return counting
 
 
+def rebuilt(counting: Counting) -> Tally:
+    made = Tally.empty(counting.oldest)
+    for own in counting.kept().values():
+        for each in own:
+            kind = InteractionType(each["type"])
+            made.record(key_of(each["userId"]), each["contentId"], kind, each["day"] * DAY_MS, each["version"])
+    return made
+
+
 def key_of(person: str) -> bytes:
     """Keys whose first words are equal for some people, and whose last bytes are 0."""
     return (b"%d" % (int(person[1]) % 2)).ljust(8, b"\0") + person.encode().ljust(8, b"\0")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(events=EVENTS, told=SETTINGS, missing=st.sets(st.sampled_from(PIECES), max_size=2))
 def test_likes_and_grades_are_those_of_the_definition(
     events: list[tuple[Any, ...]], told: dict[str, Any], missing: set[str]
@@ -122,7 +132,7 @@ def test_likes_and_grades_are_those_of_the_definition(
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(events=EVENTS, told=SETTINGS)
 def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], told: dict[str, Any]) -> None:
     counting = counting_of(events)
@@ -145,21 +155,33 @@ def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], tol
     assert shares.tolist() == pytest.approx([math.log1p(number) / most for number in people])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(events=EVENTS)
 def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) -> None:
     counting = counting_of(events)
-    rebuilt = Tally.empty(counting.oldest)
-    for own in counting.kept().values():
-        for each in own:
-            kind = InteractionType(each["type"])
-            rebuilt.record(key_of(each["userId"]), each["contentId"], kind, each["day"] * DAY_MS, each["version"])
 
-    arrays = [each.compacted(counting.oldest).arrays() for each in (counting.tally, rebuilt)]
+    arrays = [each.compacted(counting.oldest).arrays() for each in (counting.tally, rebuilt(counting))]
 
     assert {name: array.tolist() for name, array in arrays[0].items()} == {
         name: array.tolist() for name, array in arrays[1].items()
     }
+
+
+@settings(max_examples=200, deadline=None)
+@given(events=EVENTS, told=SETTINGS)
+def test_popularity_counted_after_each_step_is_that_of_a_rebuild(
+    events: list[tuple[Any, ...]], told: dict[str, Any]
+) -> None:
+    counting, chosen = Counting(), settings_of(told, 20)
+    parts = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES]).parts
+
+    counts = counting.tally.popularity(chosen, TODAY)
+    for event in events:
+        counting.apply(event)
+        counts = counting.tally.popularity(chosen, TODAY)
+
+    anew = rebuilt(counting).popularity(chosen, TODAY)
+    assert counts.by_part(parts)[0].tolist() == anew.by_part(parts)[0].tolist()
 
 
 def test_an_earlier_day_needs_another_count() -> None:
@@ -200,7 +222,7 @@ def test_an_audience_without_counts_has_no_popularity() -> None:
     assert (popular.shares[0].tolist(), popular.median) == ([0.0], 0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(events=EVENTS, own=st.lists(st.sampled_from(PIECES), max_size=4, unique=True))
 def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: list[str]) -> None:
     counting = counting_of([event for event in events if event[0] == "record"])

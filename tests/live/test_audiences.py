@@ -19,7 +19,7 @@ from penchant.errors import PreviewTooLarge
 from penchant.index import tally
 from penchant.live import likes_builder
 from penchant.live.array_files import PublishedFile
-from penchant.live.audiences import FREE_S, MAX_LAG_S, AudienceCount, AudienceRequest, Audiences
+from penchant.live.audiences import FREE_S, MAX_LAG_S, QUICK_CHANGES, AudienceCount, AudienceRequest, Audiences
 from penchant.live.builder import builder_lock
 from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles
@@ -28,6 +28,7 @@ from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType,
 from penchant.storage import DeleteSource
 from penchant.storage.hashing import user_key
 from penchant.telemetry import Metrics
+from strategies import examples
 
 TODAY = int(DAY_CLOCK()) // 86_400
 """Later than whatever the tests store by the real clock."""
@@ -87,7 +88,10 @@ class Counter:
         return AudienceRequest(head=self.sources.head(self.source), settings=of, today=today)
 
     def look(self, wanted: AudienceRequest | None = None, *, adopting: bool = False) -> AudienceCount:
-        self.counted = self.audiences.count(self.counted, wanted or self.wanted(), adopting=adopting)
+        wanted = wanted or self.wanted()
+        # As requests do: what is quickly counted puts nothing in order.
+        quick = not adopting and self.audiences.is_quick(self.counted, wanted)
+        self.counted = self.audiences.count(self.counted, wanted, adopting=adopting, quick=quick)
         return self.counted
 
     def answers(self, wanted: AudienceRequest | None = None, *, adopting: bool = False) -> list[Any]:
@@ -127,7 +131,7 @@ NAMES = itertools.count()
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(60))
 @given(steps=STEPS)
 def test_a_worker_with_files_counts_as_one_from_sql_alone(
     sources: Sources, likes_files: LikesFiles, steps: list[tuple[Any, ...]]
@@ -178,6 +182,35 @@ def test_a_worker_that_starts_reads_only_what_came_since_the_file(sources: Sourc
 
     assert worker.answers() == expected != Counter(sources).answers()
     assert worker.metrics.registry.get_sample_value("penchant_likes_mapped_total") == 1
+
+
+def test_a_few_interactions_more_of_the_same_day_are_quickly_counted(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tally, "LEAST_MORE", 1_000)
+    fill(sources)
+    worker = Counter(sources, monotonic=itertools.repeat(0.0).__next__)
+    first = worker.look()
+
+    sources.record("eve", "p2")
+    assert worker.audiences.is_quick(first, worker.wanted())
+    assert not worker.audiences.is_quick(first, worker.wanted(today=TODAY + 1))
+    assert not worker.audiences.is_quick(first, worker.wanted(of=FLIPPED))
+    assert not worker.audiences.is_quick(None, worker.wanted())
+    for _ in range(QUICK_CHANGES):
+        sources.record("eve", "p2")
+    assert not worker.audiences.is_quick(first, worker.wanted())
+
+
+def test_what_is_due_to_be_put_in_order_is_not_quick(sources: Sources) -> None:
+    fill(sources)
+    worker = Counter(sources, monotonic=itertools.repeat(0.0).__next__)
+    first = worker.look()
+
+    for piece in PIECES:
+        sources.record("eve", piece)
+
+    assert not worker.audiences.is_quick(first, worker.wanted())
 
 
 @pytest.mark.parametrize("where", (0.0, 0.2, 0.5, 0.9))

@@ -35,6 +35,7 @@ from penchant.storage import (
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import SHARED_TABLES, metadata
 from storage.conftest import Opening
+from strategies import examples
 
 DAY_MS = 86_400_000
 
@@ -450,7 +451,7 @@ COMMANDS = st.lists(
 
 
 @given(COMMANDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_sequence_of_commands_is_a_dictionary(storage: Storage, commands: list[tuple[str, set[str]]]) -> None:
     account = storage.accounts.ensure("one")
     done(storage, submitting(account))

@@ -41,6 +41,7 @@ from penchant.storage.opening import open_database
 from penchant.storage.schema import SHARED_TABLES, interactions, metadata, pieces
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import done, submitting, watching
+from strategies import examples
 
 Sides = tuple[MoveSide, MoveSide]
 SOURCES = 4
@@ -520,7 +521,7 @@ def step_of(account: int, kind: str, what: str) -> Command:
 
 
 @given(STEPS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_whatever_happens_between_two_runs_the_second_copies_just_that(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:

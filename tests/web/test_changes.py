@@ -168,3 +168,15 @@ def test_no_account_takes_the_waits_of_all(service: Service) -> None:
     waiting.join(timeout=20)
     assert not waiting.is_alive()
     assert service.get(f"/s/changes?{follower.query}&wait=1").status_code == 200
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_followers_get_is_counted(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    follower = Follower(service)
+    follower.follow()
+    service.delete("/s/content/a")
+    follower.follow()
+
+    assert "penchant_changes_sent_total 3.0\n" in service.get("/-/metrics").text
+    assert "penchant_waiting_followers 0.0\n" in service.get("/-/metrics").text

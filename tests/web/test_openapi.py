@@ -134,6 +134,21 @@ def test_the_form_for_generators_has_no_word_of_3_1(generators: dict[str, Any]) 
         assert "propertyNames" not in part
 
 
+def test_no_default_overrules_a_name_that_is_meant(document: dict[str, Any]) -> None:
+    # Some generated clients send every default: that of `limit` would win over a `take`.
+    for described in described_operations(document):
+        schemas = {parameter["name"]: parameter["schema"] for parameter in described["parameters"]}
+        if "take" in schemas:
+            assert "default" not in schemas["limit"]
+
+
+def test_versions_are_as_long_in_requests_as_in_answers(document: dict[str, Any]) -> None:
+    for described in described_operations(document):
+        for parameter in described["parameters"]:
+            if "version" in parameter["name"] or parameter["name"] == "since":
+                assert parameter["schema"]["format"] == "int64"
+
+
 def test_another_form_is_refused(service: Service) -> None:
     assert service.client.get("/-/openapi.json?for=people").status_code == 422
 

@@ -15,7 +15,7 @@ import oracle
 from clocks import DAY_CLOCK
 from factories import piece, weighted
 from serving import Service
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, examples
 
 DEFAULTS = {
     "categoryWeights": {},
@@ -202,7 +202,7 @@ def test_a_person_s_own_interaction_counts_at_once(service: Service) -> None:
     st.sampled_from([None, "cosine", "jaccard"]),
 )
 @BY_DAYS
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_recommendations_and_profiles_are_the_definition(
     service: Service,
     pieces: list[dict[str, Any]],

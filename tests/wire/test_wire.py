@@ -29,6 +29,7 @@ from penchant.wire import (
     parse_timestamp,
 )
 from penchant.wire.syntax import require_syntax
+from strategies import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -262,7 +263,7 @@ def is_json(text: bytes) -> bool:
     return True
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     JSON.map(body),
     st.integers(0, 60),

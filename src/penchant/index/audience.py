@@ -75,11 +75,16 @@ class Audience:
 
     def liked_alike(self, parts: Sequence[Part], likes: Sequence[GradedLike]) -> tuple[FloatArray, ...]:
         """Return part a of all pieces for the parts of a snapshot, given a person's likes."""
-        return self.alike(parts, Strings.of(each.id for each in likes), _grades_of(likes))
+        return self._alike(parts, *self._rows_of(likes))
 
-    def alike(self, parts: Sequence[Part], liked: Strings, grades: IntArray) -> tuple[FloatArray, ...]:
-        """Return `liked_alike` for the ids and grades of likes."""
-        rows, grades = self._rows_of(liked, grades)
+    def alike(
+        self, parts: Sequence[Part], liked: Sequence[IntArray], grades: Sequence[IntArray]
+    ) -> tuple[FloatArray, ...]:
+        """Return `liked_alike` for likes given by their rows in each part."""
+        found = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, liked, strict=True)]
+        return self._alike(parts, *_with_row(np.concatenate([_NO_ROWS, *found]), np.concatenate([_NO_ROWS, *grades])))
+
+    def _alike(self, parts: Sequence[Part], rows: IntArray, grades: IntArray) -> tuple[FloatArray, ...]:
         if not len(rows):
             return tuple(np.zeros(len(part.segment)) for part in parts)
         # The last entry, 0, is that of pieces without a row, -1.
@@ -99,7 +104,7 @@ class Audience:
     def owing(self, likes: Sequence[GradedLike]) -> Callable[[str], list[LikeShare]]:
         """Return a function that gives, by piece id, the shares of likes in its part a: greatest first, none of 0."""
         weights = self._weights
-        rows, grades = self._rows_of(Strings.of(each.id for each in likes), _grades_of(likes))
+        rows, grades = self._rows_of(likes)
         # The runs of all liked rows, one after the other, as indexes into ``targets``, ``values`` and ``people``; the
         # owner of an entry is the like that it belongs to.
         counts = weights.starts[rows + 1] - weights.starts[rows]
@@ -128,9 +133,8 @@ class Audience:
                 return []
             shares = direct(row, 1.0, None)
             evidence = int(weights.evidence[row]) / SHARE_SCALE
-            for entry in range(int(weights.stand_in_starts[row]), int(weights.stand_in_starts[row + 1])):
-                other = int(weights.stand_ins[entry])
-                part = evidence * int(weights.stand_in_shares[entry]) / SHARE_SCALE
+            for other, share in weights.stand_ins_of(row):
+                part = evidence * share / SHARE_SCALE
                 name = weights.ids[other]
                 shares += direct(other, part, name)
                 if other in own:
@@ -140,11 +144,15 @@ class Audience:
 
         return owed
 
-    def _rows_of(self, liked: Strings, grades: IntArray) -> tuple[IntArray, IntArray]:
+    def _rows_of(self, likes: Sequence[GradedLike]) -> tuple[IntArray, IntArray]:
         """Return the rows and grades of those likes whose pieces have weights."""
-        rows = self._weights.ids.find_all(liked)
-        return rows[rows >= 0], grades[rows >= 0]
+        rows = self._weights.ids.find_all(Strings.of(each.id for each in likes))
+        return _with_row(rows, np.asarray([each.grade for each in likes], dtype=np.int64))
 
 
-def _grades_of(likes: Sequence[GradedLike]) -> IntArray:
-    return np.asarray([each.grade for each in likes], dtype=np.int64)
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+def _with_row(rows: IntArray, grades: IntArray) -> tuple[IntArray, IntArray]:
+    """Return rows and grades without those of no row, -1."""
+    return rows[rows >= 0], grades[rows >= 0]

@@ -177,7 +177,6 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     kernel = _engine.kernel("shares", RIDGE)
     if kernel is None:
         return ridge_exact.shares(weights, seeds, grades, loan)
-    count = len(weights.evidence)
-    found = np.empty(count)
-    kernel(weights, seeds, grades, loan, np.zeros(count, np.int64), np.zeros(count, np.int64), found)
+    found = np.empty(len(weights.evidence))
+    kernel(weights, seeds, grades, loan, *np.zeros((3, len(found)), np.int64), found)
     return found

@@ -81,5 +81,5 @@ def _ridge_samples() -> dict[str, Sample]:
         "solve": (triangles, square, starts, np.zeros((0, 1), dtype=np.int32), reals, real),
         "stand_ins": (rows, rows, norms, starts, square, reals, real, starts, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
-        "shares": (weights, starts, starts, 0.0, starts, starts, real),
+        "shares": (weights, starts, starts, 0.0, starts, starts, starts, real),
     }

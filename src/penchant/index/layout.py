@@ -162,16 +162,16 @@ class WeightMatrix(NamedTuple):
     """Weights and stand-ins of ``n`` pieces, from which part a is added up.
 
     ``starts`` (n + 1,) cuts ``targets``, ascending, and ``values`` into what a like of each piece says of others, in
-    `WEIGHT_SCALE`. ``stand_in_starts`` (n + 1,) cuts ``stand_ins`` and ``stand_in_shares`` into those of each
-    piece, most alike first; ``evidence`` (n,) is how much they count. Both are in `SHARE_SCALE`.
+    `WEIGHT_SCALE`. ``lent_starts`` (n + 1,) cuts ``borrowers``, ascending, and ``lent_shares`` into the pieces that
+    each piece stands in for; ``evidence`` (n,) is how much stand-ins count. Both are in `SHARE_SCALE`.
     """
 
     starts: IntArray
     targets: Numbers
     values: NDArray[np.int32]
-    stand_in_starts: IntArray
-    stand_ins: Numbers
-    stand_in_shares: NDArray[np.int32]
+    lent_starts: IntArray
+    borrowers: Numbers
+    lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
 
 

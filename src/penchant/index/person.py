@@ -120,13 +120,13 @@ class PlacedTaste:
 class PersonFigures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
-    ``liked`` are ids, latest first, with ``grades``. ``seen`` are rows, ascending, for each part. ``met`` is how many
-    pieces of the snapshot the person has interacted with.
+    ``liked`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``. ``met`` is how many pieces
+    of the snapshot the person has interacted with.
     """
 
     taste: PlacedTaste
-    liked: Strings
-    grades: IntArray
+    liked: tuple[IntArray, ...]
+    grades: tuple[IntArray, ...]
     seen: tuple[IntArray, ...]
     met: int
 
@@ -134,7 +134,7 @@ class PersonFigures:
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
-        return placed + self.liked.nbytes + self.grades.nbytes + sum(rows.nbytes for rows in self.seen)
+        return placed + sum(each.nbytes for each in (*self.liked, *self.grades, *self.seen))
 
 
 def figures_of_person(
@@ -144,14 +144,16 @@ def figures_of_person(
     owners, rows = _rows_of(interactions.pieces, snapshot)
     length = _taste_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
     numbers, values = _piece_values(interactions, settings, today, length)
-    liked, grades = _likes(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
     known[interactions.numbers[_MARKS_SEEN[interactions.codes]]] = True
+    # Pieces ascend, and in the order of their ids rows of a part do as well.
+    own = [owners == number for number in range(len(snapshot.parts))]
     return PersonFigures(
         taste=_taste(owners[numbers], rows[numbers], values, snapshot, settings),
-        liked=Strings.of_encoded([interactions.pieces.encoded(number) for number in liked.tolist()]),
-        grades=grades,
-        seen=tuple(np.sort(rows[known & (owners == number)]) for number in range(len(snapshot.parts))),
+        liked=tuple(rows[each & (grades > 0)] for each in own),
+        grades=tuple(grades[each & (grades > 0)] for each in own),
+        seen=tuple(rows[each & known] for each in own),
         met=int(np.count_nonzero(owners >= 0)),
     )
 
@@ -221,10 +223,8 @@ def _piece_values(
     return exact_sums(interactions.numbers[counts], weights[counts])
 
 
-def _likes(
-    interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int
-) -> tuple[IntArray, IntArray]:
-    """Return `profiles.own_likes` as numbers of pieces, and their grades."""
+def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
+    """Return the grade of each piece in `profiles.own_likes`, 0 for those that are not in it."""
     count = len(interactions.pieces)
     grades = np.zeros(count, dtype=np.int64)
     graded = _by_code(dict(settings.grades)).astype(np.int64)[interactions.codes]
@@ -233,12 +233,12 @@ def _likes(
     np.maximum.at(latest, interactions.numbers, interactions.moments)
     ratings = _first_of_each(interactions.numbers, _IS_RATING[interactions.codes])
     disliked = ratings[interactions.codes[ratings] == InteractionType.RATE_DISLIKE.code]
-    is_liked = (grades > 0) & exists
-    is_liked[interactions.numbers[disliked]] = False
-    numbers = np.flatnonzero(is_liked)
+    grades[~exists] = 0
+    grades[interactions.numbers[disliked]] = 0
+    numbers = np.flatnonzero(grades)
     # Pieces ascend, so a stable sort leaves those of one moment by id.
-    numbers = numbers[np.argsort(-latest[numbers], kind="stable")][:most]
-    return numbers, grades[numbers]
+    grades[numbers[np.argsort(-latest[numbers], kind="stable")][most:]] = 0
+    return grades
 
 
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:

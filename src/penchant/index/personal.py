@@ -78,7 +78,8 @@ def recommended(
         figures = PieceFigures(root_norms(segment, wanted.category_weights), popular.lifted[number], liked[number])
         excluded = part.excluded(wanted.shown)
         if wanted.seen:
-            excluded = np.union1d(excluded, wanted.seen[number])
+            # Mostly nothing else is left out.
+            excluded = np.union1d(excluded, wanted.seen[number]) if len(excluded) else wanted.seen[number]
         choice = Choice(part.allowed(wanted.shown), excluded, wanted.take, best.limit)
         taste = _taste(part, placed.by_part[number], (placed.norm, mean_norm))
         best.add(part.named(*engine.best(taste, wanted.blending, segment.postings, figures, choice)))

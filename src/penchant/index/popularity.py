@@ -106,13 +106,14 @@ def decays(ages: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS
 
 def shares_of(parts: Sequence[Part], people: Sequence[FloatArray], evenness: float) -> tuple[list[FloatArray], float]:
     """Return p = ln(1 + phi n) / ln(1 + the greatest n of the live pieces), and its median where somebody likes."""
-    living = [count[part.live > 0] for part, count in zip(parts, people, strict=True)]
-    greatest = max((float(count.max(initial=0.0)) for count in living), default=0.0)
+    lives = [part.live > 0 for part in parts]
+    greatest = max(
+        (float(count[live].max(initial=0.0)) for count, live in zip(people, lives, strict=True)), default=0.0
+    )
     if not greatest:
         return [np.zeros(len(part.segment)) for part in parts], 0.0
     # Dead pieces get a share as well, by rows, and are masked later; they only must not set the scale.
     scale = math.log1p(greatest)
-    liked = np.concatenate([count[count > 0] for count in living])
-    return [np.log1p(evenness * count) / scale for count in people], float(
-        np.median(np.log1p(evenness * liked) / scale)
-    )
+    shares = [np.log1p(evenness * count) / scale for count in people]
+    liked = [share[live & (count > 0)] for share, live, count in zip(shares, lives, people, strict=True)]
+    return shares, float(np.median(np.concatenate(liked)))

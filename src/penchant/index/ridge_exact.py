@@ -128,13 +128,12 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     for seed, grade in zip(seeds.tolist(), grades.tolist(), strict=True):
         cut = slice(weights.starts[seed], weights.starts[seed + 1])
         sums[weights.targets[cut]] += grade * weights.values[cut].astype(np.int64)
-    owners = np.repeat(np.arange(count), np.diff(weights.stand_in_starts))
-    parts = weights.stand_in_shares.astype(np.int64)
+    stand_ins = np.repeat(np.arange(count), np.diff(weights.lent_starts))
+    parts = weights.lent_shares.astype(np.int64)
     lent, liked = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     # A piece has several stand-ins: `+=` would add one of them alone.
-    np.add.at(lent, owners, parts * sums[weights.stand_ins])
-    np.add.at(liked, owners, parts * own[weights.stand_ins])
+    np.add.at(lent, weights.borrowers, parts * sums[stand_ins])
+    np.add.at(liked, weights.borrowers, parts * own[stand_ins])
     evidence = weights.evidence / SHARE_SCALE
-    borrowed = evidence * (lent / LENT_SCALE + loan * (liked / OWN_SCALE))
-    found: FloatArray = sums / DIRECT_SCALE + np.where(np.diff(weights.stand_in_starts) > 0, borrowed, 0.0)
+    found: FloatArray = sums / DIRECT_SCALE + evidence * (lent / LENT_SCALE + loan * (liked / OWN_SCALE))
     return found

@@ -277,25 +277,23 @@ def likeness_squares(likes, starts, terms, units, found, sums, met):
         found[person] = total
 
 
-def shares(weights, seeds, grades, loan, sums, own, found):
-    """Fill found (n,) with part a of all pieces for a person's likes; sums and own (n,) start at 0.
+def shares(weights, seeds, grades, loan, sums, lent, liked, found):
+    """Fill found (n,) with part a of all pieces for a person's likes; sums, lent and liked (n,) start at 0.
 
-    ``sums`` become A of all pieces, ``own`` the person's grades; all sums are of integers, and each is divided once.
+    ``sums`` become A of all pieces; all sums are of integers, and each is divided once.
     """
     for s in range(len(seeds)):
-        own[seeds[s]] = grades[s]
-        for e in range(weights.starts[seeds[s]], weights.starts[seeds[s] + 1]):
+        seed = seeds[s]
+        for e in range(weights.starts[seed], weights.starts[seed + 1]):
             sums[weights.targets[e]] += grades[s] * np.int64(weights.values[e])
-    # Only now, since a stand-in lends what all likes say of it.
+        for e in range(weights.lent_starts[seed], weights.lent_starts[seed + 1]):
+            liked[weights.borrowers[e]] += grades[s] * np.int64(weights.lent_shares[e])
+    # Only now, since a stand-in lends what all likes say of it. Of most pieces they say nothing.
     for piece in range(len(found)):
-        share = np.float64(sums[piece]) / DIRECT_UNIT
-        first, last = weights.stand_in_starts[piece], weights.stand_in_starts[piece + 1]
-        if first < last:
-            lent, liked = np.int64(0), np.int64(0)
-            for e in range(first, last):
-                other, part = weights.stand_ins[e], np.int64(weights.stand_in_shares[e])
-                lent += part * sums[other]
-                liked += part * own[other]
-            evidence = np.float64(weights.evidence[piece]) / SHARE_UNIT
-            share += evidence * (np.float64(lent) / LENT_UNIT + loan * (np.float64(liked) / OWN_UNIT))
-        found[piece] = share
+        if sums[piece] != 0:
+            for e in range(weights.lent_starts[piece], weights.lent_starts[piece + 1]):
+                lent[weights.borrowers[e]] += sums[piece] * np.int64(weights.lent_shares[e])
+    for piece in range(len(found)):
+        evidence = np.float64(weights.evidence[piece]) / SHARE_UNIT
+        borrowed = np.float64(lent[piece]) / LENT_UNIT + loan * (np.float64(liked[piece]) / OWN_UNIT)
+        found[piece] = np.float64(sums[piece]) / DIRECT_UNIT + evidence * borrowed

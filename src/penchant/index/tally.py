@@ -9,10 +9,14 @@ What is new since the base lies in columns of its own, small enough to be made a
        |      `_compact`: once there is much of it, all becomes a new base, and all numbers are new
     _base     `Likes`, never changed; of people in ``_gone`` it still has events, which count no longer
 
+What popularity was asked of is kept in ``_counts``, of all but `_events`: of each pair that is touched the old share is
+taken off and the new one added, all of integers, so that one more interaction costs the same in a source of any size.
+
 A person who is erased and comes back gets a new number, so that older events stay erased. One thread at a time.
 """
 
 from array import array
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -36,9 +40,33 @@ MORE_SHARE = 32
 """A new base is made after as many events as one in so many of its own, and at least `LEAST_MORE`."""
 
 MAX_HALF_LIVES = 4
-"""Half-lives under which the base's people are remembered: that of popularity, and of what a site asks for."""
+"""Half-lives under which people are kept counted: that of popularity, and of what a site asks for."""
 
 _Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _RunningCount:
+    """People by piece under settings, on a UTC day, each counting half after the half-life."""
+
+    settings: SourceSettings
+    today: int
+    half_life_days: int
+    people: IntArray
+
+    @property
+    def oldest_day(self) -> int:
+        return self.today - self.settings.retention_days
+
+    def put(self, before: LatestEvents, now: LatestEvents, size: int) -> None:
+        """Count some pairs by their events of now instead of those before; there are so many pieces."""
+        # Never in place: what was counted before may still be read.
+        self.people = np.append(self.people, np.zeros(size - len(self.people), dtype=np.int64))
+        self.people += self._counted(now, size) - self._counted(before, size)
+
+    def _counted(self, events: LatestEvents, size: int) -> IntArray:
+        facts = pair_facts(events, self.settings, self.oldest_day)
+        return counted_people(facts, self.today, size, half_life_days=self.half_life_days)
 
 
 class Tally:
@@ -56,7 +84,7 @@ class Tally:
         self._next_person = base.person_count
         self._gone: set[int] = set()
         self._more = LatestEvents.none()
-        self._base_counts: dict[tuple[object, ...], IntArray] = {}
+        self._counts: dict[tuple[object, ...], _RunningCount] = {}
 
     @classmethod
     def empty(cls, oldest_day: int) -> "Tally":
@@ -100,10 +128,15 @@ class Tally:
             person = self._known(user_key)
         if person is None:
             return
+        own = self._more.people == person
+        events = self._more.take(own)
         # A base is never changed, so these events are only left out until the next one is made.
         if person < self._base.person_count:
+            events = latest_of([self._base.events_of(person), events])
             self._gone.add(person)
-        self._more = self._more.take(self._more.people != person)
+        self._more = self._more.take(~own)
+        for count in self._counts.values():
+            count.put(events, LatestEvents.none(), self._size)
 
     def popularity(
         self, settings: SourceSettings, today: int, *, room: int | None = 1, half_life_days: int = HALF_LIFE_DAYS
@@ -116,38 +149,18 @@ class Tally:
         self._settle()
         if room is not None and self.is_full(room=room):
             self.compacted(today - settings.retention_days)
-        oldest_day = today - settings.retention_days
-        size = len(self._base.ids) + len(self._pieces)
-        people = np.zeros(size, dtype=np.int64)
-        people[: len(self._base.ids)] = self._counted_base(settings, today, oldest_day, half_life_days)
-
-        def counted(events: LatestEvents) -> IntArray:
-            facts = pair_facts(events, settings, oldest_day)
-            return counted_people(facts, today, size, half_life_days=half_life_days)
-
-        # The base is counted once a day; what is not in it, or no longer, is added and taken off: all of integers.
-        for person in sorted(self._gone):
-            people -= counted(self._base.events_of(person))
-        if len(self._more.numbers):
-            pairs = np.unique(self._more.numbers >> PAIR_SHIFT)
-            # A pair may have events in both, and counts by all of them: so off with the old count, on with the new.
-            before = self._base.events_of_pairs(pairs)
-            if self._gone:
-                before = before.take(~np.isin(before.people, sorted(self._gone)))
-            now = latest_of([before, self._more])
-            people += counted(now)
-            people -= counted(before)
-        if people.max(initial=0) < FAINT_PEOPLE:
+        count = self._running_count(settings, today, half_life_days)
+        if count.people.max(initial=0) < FAINT_PEOPLE:
             # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
-            facts = pair_facts(self._events_now(), settings, oldest_day)
-            faint = faint_people(facts, today, size, half_life_days=half_life_days)
+            facts = pair_facts(self._events_now(), settings, count.oldest_day)
+            faint = faint_people(facts, today, self._size, half_life_days=half_life_days)
             return PieceCounts(self._base, tuple(self._pieces), *faint)
-        return PieceCounts(self._base, tuple(self._pieces), people)
+        return PieceCounts(self._base, tuple(self._pieces), count.people)
 
-    def is_full(self, *, room: int = 1) -> bool:
-        """Return whether a new base is due, which takes a second for some millions of events."""
+    def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
+        """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
         self._settle()
-        return len(self._more.numbers) > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
+        return len(self._more.numbers) + coming > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
 
     def compacted(self, oldest_day: int | None = None) -> Likes:
         """Return all that is counted as a base of its own, from this day on if one is given."""
@@ -177,18 +190,33 @@ class Tally:
         kept = events.take(events.moments >= self._kept_from * DAY_MS)
         self._begin(build_likes(words, ids, kept, kept_from=self._kept_from))
 
-    def _counted_base(self, settings: SourceSettings, today: int, oldest_day: int, half_life_days: int) -> IntArray:
-        """Return the people of the base's pieces, counted once a day."""
-        key = (settings.positive_types, today, oldest_day, half_life_days)
-        counts = self._base_counts.get(key)
-        if counts is None:
-            facts = pair_facts(self._base.events, settings, oldest_day)
-            counts = counted_people(facts, today, len(self._base.ids), half_life_days=half_life_days)
+    def _running_count(self, settings: SourceSettings, today: int, half_life_days: int) -> _RunningCount:
+        """Return the people of all pieces, counted as a whole only once a day, and once for each base."""
+        key = (settings.positive_types, today, settings.retention_days, half_life_days)
+        count = self._counts.get(key)
+        if count is None:
+            people = np.zeros(self._size, dtype=np.int64)
+            count = _RunningCount(settings=settings, today=today, half_life_days=half_life_days, people=people)
+            count.put(LatestEvents.none(), self._base.events, self._size)
+            for person in sorted(self._gone):
+                count.put(self._base.events_of(person), LatestEvents.none(), self._size)
+            before = self._base_events_of(np.unique(self._more.numbers >> PAIR_SHIFT))
+            count.put(before, latest_of([before, self._more]), self._size)
             # Those of yesterday and of other settings go when there are too many.
-            if len(self._base_counts) >= MAX_HALF_LIVES:
-                self._base_counts.clear()
-            self._base_counts[key] = counts
-        return counts
+            if len(self._counts) >= MAX_HALF_LIVES:
+                self._counts.clear()
+            self._counts[key] = count
+        return count
+
+    @property
+    def _size(self) -> int:
+        """How many pieces are numbered."""
+        return len(self._base.ids) + len(self._pieces)
+
+    def _base_events_of(self, pairs: IntArray) -> LatestEvents:
+        """Return what the base has of some pairs, ascending, without people who are erased."""
+        events = self._base.events_of_pairs(pairs)
+        return events.take(~np.isin(events.people, sorted(self._gone))) if self._gone else events
 
     def _person(self, key: bytes) -> int:
         number = self._people.get(key)
@@ -216,8 +244,30 @@ class Tally:
         if self._events[0]:
             # Numpy looks into the old columns without copying them: from then on they could not grow.
             columns, self._events = self._events, _no_events()
-            new = LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))
-            self._more = latest_of([self._more, new])
+            new = latest_of([LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))])
+            if self._counts:
+                pairs = np.unique(new.numbers >> PAIR_SHIFT)
+                before = latest_of([self._base_events_of(pairs), _events_of(self._more, pairs)])
+                now = latest_of([before, new])
+                for count in self._counts.values():
+                    count.put(before, now, self._size)
+            self._more = _merged(self._more, new)
+
+
+def _events_of(events: LatestEvents, pairs: IntArray) -> LatestEvents:
+    """Return those of ascending events that are of some pairs; costs a binary search for each pair."""
+    begins, ends = (np.searchsorted(events.numbers, (pairs + step) << PAIR_SHIFT) for step in (0, 1))
+    runs = [np.arange(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True) if begin < end]
+    return events.take(np.concatenate([np.zeros(0, dtype=np.int64), *runs]))
+
+
+def _merged(events: LatestEvents, new: LatestEvents) -> LatestEvents:
+    """Return `latest_of` of both, which ascend: without sorting the many again for the sake of a few new ones."""
+    same = np.isin(events.numbers, new.numbers)
+    if same.any():
+        new, events = latest_of([events.take(same), new]), events.take(~same)
+    places = np.searchsorted(events.numbers, new.numbers)
+    return LatestEvents(*(np.insert(old, places, late) for old, late in zip(events, new, strict=True)))
 
 
 def _no_events() -> "_Columns":

@@ -5,7 +5,7 @@ the same likes give the same bytes on every node, and a person who is erased was
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -47,9 +47,9 @@ class AudienceWeights:
     targets: NDArray[np.uint32]
     values: NDArray[np.int32]
     people: NDArray[np.uint8]
-    stand_in_starts: IntArray
-    stand_ins: NDArray[np.uint32]
-    stand_in_shares: NDArray[np.int32]
+    lent_starts: IntArray
+    borrowers: NDArray[np.uint32]
+    lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
     figures: IntArray
     # A segment is found by identity, and what is kept of it goes when it does.
@@ -73,9 +73,9 @@ class AudienceWeights:
             self.starts,
             self.targets,
             self.values,
-            self.stand_in_starts,
-            self.stand_ins,
-            self.stand_in_shares,
+            self.lent_starts,
+            self.borrowers,
+            self.lent_shares,
             self.evidence,
         )
 
@@ -83,6 +83,12 @@ class AudienceWeights:
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         return sum(array.nbytes for array in self.arrays().values())
+
+    def stand_ins_of(self, row: int) -> Iterator[tuple[int, int]]:
+        """Return the stand-ins of a piece and their shares; looks through those of all pieces."""
+        entries = np.flatnonzero(self.borrowers == row)
+        stand_ins = np.searchsorted(self.lent_starts, entries, side="right") - 1
+        return zip(stand_ins.tolist(), self.lent_shares[entries].tolist(), strict=True)
 
     def rows_of(self, segment: Segment) -> IntArray:
         """Return the row of each of a segment's pieces, -1 for those without; found once for each."""
@@ -167,8 +173,9 @@ def _stood_in(
     liked_by: IntArray,
     category_weights: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Return the stand-ins of pieces that few people like, and their shares.
+    """Return the pieces that each piece stands in for, those that few people like, and the shares.
 
+    By the stand-in, since most people's likes say something of few pieces, and what these lend is all there is to add.
     A piece with few likes is the profile (f x), liked pieces are what it is compared with (x): content likeness as for
     a person (interface, section 6).
     """
@@ -189,10 +196,12 @@ def _stood_in(
     # With the half, shares add up to less than 1, and to little where no piece is much alike.
     shares = np.rint(likenesses / (likenesses.sum(axis=1, keepdims=True) + 0.5) * SHARE_SCALE).astype(np.int32)
     rows, columns = np.nonzero((found >= 0) & (shares > 0))
+    stand_ins = found[rows, columns]
+    order = np.argsort(stand_ins, kind="stable")
     return {
-        "stand_in_starts": starts_of(np.bincount(pieces[rows], minlength=count)),
-        "stand_ins": found[rows, columns].astype(np.uint32),
-        "stand_in_shares": shares[rows, columns],
+        "lent_starts": starts_of(np.bincount(stand_ins, minlength=count)),
+        "borrowers": pieces[rows][order].astype(np.uint32),
+        "lent_shares": shares[rows, columns][order],
     }
 
 

@@ -173,15 +173,18 @@ class AudienceFollower:
             # Another request may have counted while this one waited for the lock.
             count = cached.count
             if count is None or not count.serves(request, self._monotonic()):
-                if await self._database.in_thread(self._audiences.is_awaited, count, request):
+                is_quick = self._database.storage.quick_reads and self._audiences.is_quick(count, request)
+                if not is_quick and await self._database.in_thread(self._audiences.is_awaited, count, request):
                     return None
-                count = await self._recount(cached, request)
+                count = await self._recount(cached, request, is_quick=is_quick)
         return count
 
-    async def _recount(self, cached: CachedSource, request: AudienceRequest) -> AudienceCount:
-        """Count up to now; the caller holds the lock."""
+    async def _recount(
+        self, cached: CachedSource, request: AudienceRequest, *, is_quick: bool = False
+    ) -> AudienceCount:
+        """Count up to now, at once where that is quick; the caller holds the lock."""
         try:
-            count = cached.count = await self._count(cached.count, request)
+            count = cached.count = await self._count(cached.count, request, is_quick=is_quick)
         except UnknownSource:
             self._cache.forget(cached.name)
             raise
@@ -189,9 +192,11 @@ class AudienceFollower:
         return count
 
     async def _count(
-        self, last: AudienceCount | None, request: AudienceRequest, *, adopting: bool = False
+        self, last: AudienceCount | None, request: AudienceRequest, *, adopting: bool = False, is_quick: bool = False
     ) -> AudienceCount:
         with tracing.span("count"), self._metrics.follow_seconds.labels("interactions").time():
+            if is_quick:
+                return self._audiences.count(last, request, quick=True)
             return await self._database.in_thread(self._audiences.count, last, request, adopting=adopting)
 
     async def _weigh(self, cached: CachedSource, view: View, request: AudienceRequest, *, min_version: int = 0) -> None:

@@ -16,6 +16,8 @@ REST_RATIO = 10
 """Within it, a count rests for so many times as long as the last one took: a tenth of a core at most."""
 FREE_S = 0.02
 """A count that took less than this does not rest: then everything is counted at once."""
+QUICK_CHANGES = 100
+"""So many interactions more are counted within the event loop: to hand them to a thread takes as long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ class AudienceRequest:
 class AudienceCount:
     """What was counted of a source, from which a later count goes on.
 
-    ``stored`` is the file that it started from, unless its base was made anew since.
+    It took ``took_s``. ``stored`` is the file that it started from, unless its base was made anew since.
     """
 
     tally: Tally
@@ -50,6 +52,7 @@ class AudienceCount:
     settings: SourceSettings
     today: int
     rests_until: float
+    took_s: float
     stored: MappedLikes | None = None
 
     def is_of(self, head: SourceHead) -> bool:
@@ -86,17 +89,32 @@ class Audiences:
         """Return whether a count would take so long that the builder's file is waited for."""
         return _usable(last, request) is None and self._files.is_awaited(request.head, request.oldest_day)
 
+    def is_quick(self, last: AudienceCount | None, request: AudienceRequest) -> bool:
+        """Return whether to count what came since the last count is a matter of a millisecond."""
+        last = _usable(last, request)
+        if last is None or last.took_s > FREE_S or last.today != request.today or not request.counts_as(last.settings):
+            return False
+        coming = request.head.interactions_version - last.cursor.version
+        room = self._files.room(last.tally.base)
+        return coming <= QUICK_CHANGES and not last.tally.is_full(room=room, coming=coming)
+
     def has_newer(self, last: AudienceCount, head: SourceHead) -> bool:
         """Return whether there is a file to start from instead of what was counted."""
         return self._files.newer(head, last.today - last.settings.retention_days, last.stored) is not None
 
     def count(
-        self, last: AudienceCount | None, request: AudienceRequest, *, adopting: bool = False, most: int | None = None
+        self,
+        last: AudienceCount | None,
+        request: AudienceRequest,
+        *,
+        adopting: bool = False,
+        quick: bool = False,
+        most: int | None = None,
     ) -> AudienceCount:
         """Return what is counted by now, going on from the last count, or from a file where more is to be gained.
 
-        ``adopting``: a newer file is reason enough. Should it fail half-way, the next one counts some interactions
-        again, which changes nothing.
+        ``adopting``: a newer file is reason enough. ``quick``: what is due to be put in order waits. Should it fail
+        half-way, the next one counts some interactions again, which changes nothing.
 
         Raises:
             PreviewTooLarge: there are more than ``most`` interactions to count.
@@ -117,7 +135,8 @@ class Audiences:
                 raise PreviewTooLarge(f"The source has more than {most} interactions to count anew.")
             tally = count_feed(tally, feed, oldest_day)
             now = feed.head
-        counts = tally.popularity(request.settings, request.today, room=self._files.room(tally.base))
+        room = None if quick else self._files.room(tally.base)
+        counts = tally.popularity(request.settings, request.today, room=room)
         ended = self._monotonic()
         took = ended - started
         return AudienceCount(
@@ -126,6 +145,7 @@ class Audiences:
             cursor=FeedCursor(incarnation=now.incarnation, epoch=now.epoch, version=now.interactions_version),
             settings=request.settings,
             today=request.today,
+            took_s=took,
             rests_until=ended + (min(MAX_LAG_S, REST_RATIO * took) if took > FREE_S else 0.0),
             # A tally that has compacted since has a base of its own, in memory of this process.
             stored=stored if stored is not None and tally.base is stored.likes else None,

@@ -7,9 +7,11 @@ was emptied, restored or made again, or a deletion has left the feed), all piece
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+
+from prometheus_client import Counter
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import Views
@@ -17,6 +19,7 @@ from penchant.service.access import Access
 from penchant.service.content import Content, ListingPage
 from penchant.service.shares import AccountShares
 from penchant.storage import ChangeListing, FeedCursor, PieceChange, SourceHead
+from penchant.telemetry import Metrics
 
 MAX_WAITING = 256
 """Requests of a process that wait for changes; each costs some kilobytes and four looks at its source a second."""
@@ -37,15 +40,25 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePage:
-    """The changes, read batch by batch; ``complete`` tells that they are all pieces and the follower begins anew."""
+    """The changes, read batch by batch; ``complete`` tells that they are all pieces and the follower begins anew.
+
+    ``sent`` counts them as they are taken.
+    """
 
     page: ListingPage[PieceChange]
     complete: bool
+    sent: Counter
 
     @property
     def head(self) -> SourceHead:
         """The source's head that they were read from."""
         return self.page.head
+
+    async def batches(self) -> AsyncIterator[Sequence[PieceChange]]:
+        """Yield the changes, and count those that were taken."""
+        async for batch in self.page.batches():
+            yield batch
+            self.sent.inc(len(batch))
 
 
 def history_of(head: SourceHead) -> str:
@@ -61,27 +74,44 @@ class Changes:
         database: AsyncStorage,
         views: Views,
         content: Content,
+        metrics: Metrics,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._views = views
         self._content = content
+        self._metrics = metrics
         self._monotonic = monotonic
         # No wait for a turn to wait: past the limit a follower is refused at once, and asks again.
-        self.waits = AccountShares(
+        self._waits = AccountShares(
             "requests wait for changes", turns=MAX_WAITING, of_account=MAX_WAITING_OF_ACCOUNT, wait_s=0
         )
 
-    async def after(self, access: Access, source: str, request: ChangeRequest, *, min_version: int = 0) -> ChangePage:
-        """Return the changes after what a follower has, as soon as there are any, or none once it has waited.
+    async def wait(self, access: Access, source: str, request: ChangeRequest, *, min_version: int = 0) -> None:
+        """Wait until a source leads past what a follower has, for the request's time at most.
 
         Raises:
-            Overloaded: too many requests wait, or too many listings are read.
+            Overloaded: too many requests wait.
             UnknownSource: there is none, or it was deleted meanwhile.
         """
+        deadline = self._monotonic() + request.wait_s
         head = await self._views.head(access.account_id, source, min_version=min_version)
-        if request.wait_s and _is_reached(head, request):
-            head = await self._wait(access, source, request)
+        if not _is_reached(head, request):
+            return
+        async with self._waits.turn(access.account_id):
+            with self._metrics.waiting_followers.track_inprogress():
+                while _is_reached(head, request) and (left := deadline - self._monotonic()) > 0:
+                    await asyncio.sleep(min(POLL_S, left))
+                    head = await self._views.head(access.account_id, source)
+
+    async def after(self, access: Access, source: str, request: ChangeRequest, *, min_version: int = 0) -> ChangePage:
+        """Return the changes after what a follower has, none where it has them all.
+
+        Raises:
+            Overloaded: too many listings are read.
+            UnknownSource: there is none.
+        """
+        head = await self._views.head(access.account_id, source, min_version=min_version)
         cursor = None
         if request.since is not None and request.history in {None, history_of(head)}:
             # Without a cursor all pieces come. A version of another history is no position in this one.
@@ -90,17 +120,7 @@ class Changes:
         completeness: list[bool] = []
         opening = self._database.storage.pieces.open_changes(access.account_id, source, cursor)
         page = await self._content.open_page(access, _noting_completeness(opening, completeness))
-        return ChangePage(page=page, complete=completeness[0])
-
-    async def _wait(self, access: Access, source: str, request: ChangeRequest) -> SourceHead:
-        """Return the head once it leads past what the follower has, or when the time is over."""
-        deadline = self._monotonic() + request.wait_s
-        async with self.waits.turn(access.account_id):
-            while True:
-                await asyncio.sleep(min(POLL_S, max(0.0, deadline - self._monotonic())))
-                head = await self._views.head(access.account_id, source)
-                if not _is_reached(head, request) or self._monotonic() >= deadline:
-                    return head
+        return ChangePage(page=page, complete=completeness[0], sent=self._metrics.changes_sent)
 
 
 def _is_reached(head: SourceHead, request: ChangeRequest) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -175,22 +175,11 @@ class SourceReader:
         )
         # What is complete begins above what is cleared: rows below may still be there.
         after = cleared_at if complete or cursor is None else cursor.version
-        secret = read_secret(self._connection, ERASURES)
-        statement = (
-            select(
-                interactions.c.version,
-                interactions.c.user_key,
-                interactions.c.piece_key,
-                interactions.c.piece_id,
-                interactions.c.type,
-                interactions.c.occurred_at,
-            )
-            .where(interactions.c.source_id == self.head.source_id, interactions.c.version > after)
-            .order_by(interactions.c.version)
-        )
+        # Only where somebody was erased: most feeds have one interaction.
+        secret = functools.cache(lambda: read_secret(self._connection, ERASURES))
 
         def batches() -> Iterator[Sequence[InteractionChange | Erasure]]:
-            for rows in self._stream(statement):
+            for rows in self._stream(statements.FEED, source=self.head.source_id, after=after):
                 yield [_interaction_change(row, secret) for row in rows]
 
         return InteractionsFeed(head=self.head, complete=complete, batches=batches())
@@ -245,18 +234,18 @@ class SourceReader:
             pieces.c.version > self._row.cleared_at,
         )
 
-    def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS) -> Iterator[Sequence[Any]]:
+    def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS, **values: int) -> Iterator[Sequence[Any]]:
         # Its reader is often outside of what translates the errors of this transaction.
         with driver_errors():
-            result = self._connection.execution_options(yield_per=rows).execute(statement)
+            result = self._connection.execution_options(yield_per=rows).execute(statement, values)
             self._streams.callback(result.close)
             yield from result.partitions()
 
 
-def _interaction_change(row: Sequence[Any], secret: bytes) -> InteractionChange | Erasure:
+def _interaction_change(row: Sequence[Any], secret: Callable[[], bytes]) -> InteractionChange | Erasure:
     version, user_key, piece_key, piece_id, code, occurred_at = row
     if code == ERASURE_CODE:
-        return Erasure(version=version, user_key=reveal_key(secret, bytes(user_key), bytes(piece_key)))
+        return Erasure(version=version, user_key=reveal_key(secret(), bytes(user_key), bytes(piece_key)))
     return InteractionChange(
         version=version, user_key=bytes(user_key), piece_id=piece_id, type=TYPES[code], occurred_at=occurred_at
     )

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Table, bindparam, literal_column, select
 
-from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, pieces, sources, usage
+from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, interactions, pieces, sources, usage
 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
@@ -47,6 +47,19 @@ HEADS_FROM = _HEADS.where(_content.c.live >= bindparam("minimum"))
 """The sources with at least so many pieces, as `HEAD`."""
 HEADS_BUSY = _HEADS.where(_interacted.c.version - _interacted.c.cleared_at >= bindparam("minimum"))
 """The sources in which at least so many interactions were recorded, erased and expired ones too, as `HEAD`."""
+FEED = (
+    select(
+        interactions.c.version,
+        interactions.c.user_key,
+        interactions.c.piece_key,
+        interactions.c.piece_id,
+        interactions.c.type,
+        interactions.c.occurred_at,
+    )
+    .where(interactions.c.source_id == bindparam("source"), interactions.c.version > bindparam("after"))
+    .order_by(interactions.c.version)
+)
+"""What was recorded and who was erased in a source after a version."""
 
 
 Insert = Callable[[Table], Any]

@@ -13,7 +13,8 @@ out meanwhile and shows in every answer, the metrics or the log lies here; what 
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -79,6 +80,28 @@ class RequestExchange:
     def _take_memory(self, size: int) -> None:
         self.services.admission.take(size)
         self._body_bytes += size
+
+    async def while_connected(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do long work, which is cancelled as soon as the client has gone; for requests whose body nobody reads.
+
+        Raises:
+            ClientDisconnect: it has gone.
+        """
+        working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(self._departure())
+        try:
+            await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise ClientDisconnect
+            working.result()
+        finally:
+            working.cancel()
+            leaving.cancel()
+            # What was cancelled gives back its turn before anything else is done.
+            await asyncio.wait((working, leaving))
+
+    async def _departure(self) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
     async def send(self, message: Message) -> None:
         """Send a message of the answer, with the headers that every answer carries.

@@ -97,6 +97,9 @@ def _read_share(text: str) -> float:
     return float(text)
 
 
+VERSION_SCHEMA = {"type": "integer", "format": "int64", "minimum": 0}
+"""Of versions, as answers have them: generated clients hand one on without converting it."""
+
 TAKE = Parameter(
     name="take",
     description="How many entries to return, 1 to 30; more counts as 30.",
@@ -106,8 +109,9 @@ TAKE = Parameter(
 )
 LIMIT = Parameter(
     name="limit",
-    description="How many entries to return, 1 to 30; more counts as 30. Wins over `take`.",
-    schema={"type": "integer", "minimum": 1, "default": MAX_TAKE},
+    description="How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30.",
+    # No default: some generated clients send defaults, and this one would overrule a `take` that is meant.
+    schema={"type": "integer", "minimum": 1},
     read=TAKE.read,
 )
 OLD_TAKE = Parameter(
@@ -212,8 +216,8 @@ PAGE_LIMIT = Parameter(
 )
 INTERACTIONS_LIMIT = Parameter(
     name="limit",
-    description="How many interactions to return, 1 to 1,000; more counts as 1,000. Default 10.",
-    schema={"type": "integer", "minimum": 1, "default": 10},
+    description="How many interactions to return, 1 to 1,000 (more counts as 1,000). Wins over `take`. Default 10.",
+    schema={"type": "integer", "minimum": 1},  # no default, as in `LIMIT`
     read=lambda text: integer(text, least=1, most=MAX_LISTED_INTERACTIONS),
 )
 INTERACTIONS_TAKE = Parameter(
@@ -255,14 +259,14 @@ NEWNESS = Parameter(
 MIN_VERSION = Parameter(
     name="min-version",
     description="Wait until what is read has reached this version (also as header `x-penchant-min-version`).",
-    schema={"type": "integer", "minimum": 0},
+    schema=dict(VERSION_SCHEMA),
     read=lambda text: integer(text, least=0),
     default=0,
 )
 SINCE = Parameter(
     name="since",
     description="The version that the follower has reached; without it all pieces come.",
-    schema={"type": "integer", "minimum": 0},
+    schema=dict(VERSION_SCHEMA),
     read=lambda text: integer(text, least=0),
 )
 WAIT = Parameter(
@@ -283,5 +287,7 @@ FOR = Parameter(
     schema={"type": "string", "enum": ["generators"]},
     read=_read_form,
 )
+PLAIN = (LIMIT, OLD_TAKE, CATALOGS, AT, EXCLUDE)
+"""What narrows any list."""
 PERSONAL = (LIMIT, TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
 """What chooses a list for a person."""

@@ -1,0 +1,10 @@
+import penchant.ApiClient;
+
+class Connection {
+  static ApiClient open(String address, String key) {
+    var client = new ApiClient();
+    client.updateBaseUri(address);
+    client.setRequestInterceptor(request -> request.header("x-api-key", key));
+    return client;
+  }
+}
