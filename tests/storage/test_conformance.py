@@ -375,10 +375,12 @@ def test_a_key_goes_over_to_another_plan_once(storage: Storage, account: int) ->
     assert entries == [("key.plan", "other", "k"), ("key.create", "test", "k")]
 
 
-def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(storage: Storage, account: int) -> None:
+def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     person, event = "very-secret-person", "very-secret-event"
     done(storage, submitting(account, "a"))
-    with storage._database.writing_engine.begin() as connection:
+    with opening.beside() as connection:
         connection.execute(text("ALTER TABLE interactions RENAME TO taken_away"))
 
     with pytest.raises(StorageUnavailable) as caught:
@@ -504,7 +506,7 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) 
     first = opening()
     account = first.accounts.ensure("one")
     done(first, submitting(account, "a"))
-    with first._database.writing_engine.begin() as connection:
+    with opening.beside() as connection:
         connection.exec_driver_sql("DROP TABLE lineage")
         connection.exec_driver_sql("ALTER TABLE counters DROP COLUMN erased_at")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")

@@ -51,8 +51,8 @@ def create_key(storage: Storage, account: int, key_id: str, *, expires_at: int |
     storage.keys.create(record, actor="test")
 
 
-def count_rows(storage: Storage) -> dict[str, int]:
-    with storage._database.reading_engine.connect() as connection:
+def count_rows(opening: Opening) -> dict[str, int]:
+    with opening.beside() as connection:
         found = {
             name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in metadata.tables
         }
@@ -64,32 +64,34 @@ def exported(storage: Storage, account: int, user: str) -> list[StoredInteractio
     return storage.people.list_interactions(head(storage, account).source_id, query)
 
 
-def test_to_erase_who_never_was_leaves_nothing(storage: Storage, account: int) -> None:
+def test_to_erase_who_never_was_leaves_nothing(opening: Opening, storage: Storage, account: int) -> None:
     done(storage, watching(account, "u"))
-    before, rows = head(storage, account), count_rows(storage)
+    before, rows = head(storage, account), count_rows(opening)
 
     outcomes = [done(storage, erasing(account, user)) for user in ("never", "neither")]
 
     assert [outcome.interactions_version for outcome in outcomes] == [before.interactions_version] * 2
     assert head(storage, account) == before
-    assert count_rows(storage) == rows
+    assert count_rows(opening) == rows
 
 
-def test_to_erase_again_leaves_nothing_more(storage: Storage, account: int) -> None:
+def test_to_erase_again_leaves_nothing_more(opening: Opening, storage: Storage, account: int) -> None:
     done(storage, watching(account, "u"))
     first = done(storage, erasing(account, "u"))
-    rows = count_rows(storage)
+    rows = count_rows(opening)
 
     assert done(storage, erasing(account, "u")) == first
-    assert count_rows(storage) == rows
+    assert count_rows(opening) == rows
 
 
-def test_the_row_of_an_erasure_does_not_show_the_hash_of_the_person(storage: Storage, account: int) -> None:
+def test_the_row_of_an_erasure_does_not_show_the_hash_of_the_person(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     done(storage, watching(account, "u", "v"))
     keys = [user_key(head(storage, account).source_id, user) for user in ("u", "v")]
     for user in ("u", "v"):
         done(storage, erasing(account, user))
-    with storage._database.reading_engine.connect() as connection:
+    with opening.beside() as connection:
         stored = [bytes(key) for key in connection.execute(select(interactions.c.user_key)).scalars()]
 
     complete, rows = followed(storage, account, 2)
@@ -131,10 +133,10 @@ def test_erasures_are_purged_after_a_week_and_older_cursors_rebuild(storage: Sto
     assert storage.upkeep.check() == []
 
 
-def test_erasures_are_found_by_an_index_of_their_own(storage: Storage, account: int) -> None:
+def test_erasures_are_found_by_an_index_of_their_own(opening: Opening, storage: Storage, account: int) -> None:
     if not storage.quick_reads:
         pytest.skip("PostgreSQL goes by the size of the table")
-    with storage._database.reading_engine.connect() as connection:
+    with opening.beside() as connection:
         plan = connection.exec_driver_sql(
             "EXPLAIN QUERY PLAN SELECT version FROM interactions"
             f" WHERE source_id = {head(storage, account).source_id} AND type = 0 AND occurred_at < 5"
@@ -143,16 +145,18 @@ def test_erasures_are_found_by_an_index_of_their_own(storage: Storage, account: 
     assert "erasures_by_age" in plan[0][3]
 
 
-def test_a_deleted_source_is_purged_after_a_week_and_its_versions_never_go_back(storage: Storage, account: int) -> None:
+def test_a_deleted_source_is_purged_after_a_week_and_its_versions_never_go_back(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     done(storage, submitting(account, "b", "c"))
     done(storage, watching(account, "u", event="e"))
     before = head(storage, account)
     deleted = done(storage, DeleteSource(account_id=account, source="s"))
 
     purge_all(storage, before.changed_at + WEEK_MS - DAY_MS)
-    assert count_rows(storage)["counters"] == 2
+    assert count_rows(opening)["counters"] == 2
     purge_all(storage, before.changed_at + WEEK_MS + DAY_MS)
-    rows = count_rows(storage)
+    rows = count_rows(opening)
     assert not {table.name for table in (sources, counters, lists, interactions)} & rows.keys()
     assert rows.keys() == {"accounts", "audit"}
 
@@ -175,14 +179,16 @@ def test_a_source_that_was_made_again_is_not_purged(storage: Storage, account: i
     assert head(storage, account).version == deleted.version + 1
 
 
-def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(storage: Storage, account: int) -> None:
+def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     done(storage, watching(account, "u", event="order 4711"))
     done(storage, watching(account, "u"))
 
     assert [each.event_id for each in exported(storage, account, "u")] == [None, "order 4711"]
     done(storage, erasing(account, "u"))
     assert exported(storage, account, "u") == []
-    assert "event_ids" not in count_rows(storage)
+    assert "event_ids" not in count_rows(opening)
 
 
 def test_the_audit_log_is_kept_for_its_days_and_the_older_entries_go_first(storage: Storage, account: int) -> None:
