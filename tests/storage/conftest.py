@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from databases import connection_beside, new_database
-from penchant.storage import Storage, open_storage
+from penchant.storage import MoveSide, Storage, open_storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +40,16 @@ def storage(opening: Opening) -> Iterator[Storage]:
     opened = opening()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def account(storage: Storage) -> int:
+    return storage.accounts.ensure("one")
+
+
+@pytest.fixture(params=("to PostgreSQL", "to SQLite"))
+def sides(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[MoveSide, MoveSide]:
+    """An old and a new side, of different kinds."""
+    file = MoveSide(folder=tmp_path / "file")
+    server = MoveSide(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
+    return (file, server) if request.param == "to PostgreSQL" else (server, file)

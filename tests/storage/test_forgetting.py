@@ -6,11 +6,20 @@ import pytest
 from sqlalchemy import select, text
 
 from penchant.model import StoredInteraction
-from penchant.storage import DeleteSource, EraseUser, Erasure, InteractionChange, InteractionQuery, KeyRecord, Storage
+from penchant.storage import (
+    DeletePieces,
+    DeleteSource,
+    EraseUser,
+    Erasure,
+    InteractionChange,
+    InteractionQuery,
+    KeyRecord,
+    Storage,
+)
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
 from storage.conftest import Opening
-from storage.test_conformance import DAY_MS, cursor, done, head, submitting, watching
+from storage.test_conformance import DAY_MS, changes, cursor, done, head, of_user, submitting, watching
 
 WEEK_MS = 7 * DAY_MS
 
@@ -234,3 +243,20 @@ def test_ended_sessions_go_when_they_would_have_ended_anyway(storage: Storage) -
     purge_all(storage, 1_500)
 
     assert [storage.keys.is_session_ended(each) for each in ("first", "second")] == [False, True]
+
+
+def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b"))
+    done(storage, DeletePieces(account_id=account, source="s", ids=["a"]))
+    before = head(storage, account)
+    done(storage, watching(account, "u", at=10 * DAY_MS, event="old"))
+    done(storage, watching(account, "u", at=15 * DAY_MS, event="new"))
+    far = before.changed_at + 30 * DAY_MS
+
+    days = far // DAY_MS - 12
+    assert storage.upkeep.purge(lambda _: days, now=far) == 2
+    assert of_user(storage, account, "u") == ["a"]
+    assert done(storage, watching(account, "u", event="old")).duplicates == 0
+    assert done(storage, watching(account, "u", event="new")).duplicates == 1
+    assert changes(storage, account, cursor(before, version=1)) == (True, {"b": False})
+    assert storage.upkeep.check() == []
