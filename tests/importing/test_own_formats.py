@@ -75,5 +75,5 @@ def test_lines_of_the_own_shape_tell_what_they_are(folder: Folder) -> None:
     assert found[:4] == [json.loads(lines[0]), json.loads(lines[1]), ["a"], {"halfLifeDays": 1}]
     accepted = "One object a line, or an array of objects, is accepted."
     assert found[4].detail == f"The line is no JSON object. {accepted}"
-    assert found[5].detail == f"The line is not JSON: trailing characters at line 1, column 12. {accepted}"
+    assert found[5].detail == f"The line is not JSON: trailing characters at column 12. {accepted}"
     assert folder.left_out()["all.ndjson", "more"][1:] == (1, 2)
