@@ -18,9 +18,13 @@ from penchant.settings import NodeSettings
 
 if TYPE_CHECKING:
     from nodes import Nodes
-    from serving import Service
+    from serving import Applications, Service
 
 MIN_VERSION_TIMEOUT_S = 0.2
+
+# Properties take their time on a busy machine; the quick ones (`--unit`, `--fast`) are tried with fewer examples.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,17 +34,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let nodes, which are processes, go by the real clock, and properties take their time on a busy machine."""
-    hypothesis.settings.register_profile("patient", deadline=None)
-    hypothesis.settings.load_profile("patient")
+    """Let nodes, which are processes, go by the real clock."""
+    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "patient")
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts a PostgreSQL server."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what starts a PostgreSQL server, and choose and order what is run.
+
+    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out. Files of
+    slow tests come first: what is shared out last should be short.
+    """
     for item in items:
-        if isinstance(item, pytest.Function) and "postgresql" in item.fixturenames:
+        if "postgresql" in fixtures_of(item):
             item.add_marker("postgresql")
+    if config.getoption("--on") != "file" or config.getoption("--through") != "http":
+        elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = [item for item in items if "applications" in fixtures_of(item)]
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def fixtures_of(item: pytest.Item) -> list[str]:
+    """Return the names of the fixtures that a test uses."""
+    return item.fixturenames if isinstance(item, pytest.Function) else []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -64,22 +82,22 @@ def clock() -> Callable[[], float]:
 
 
 @pytest.fixture
-def service(settings: NodeSettings, request: pytest.FixtureRequest, clock: Callable[[], float]) -> "Iterator[Service]":
-    """A running service without any source: in this process, on a file or (``--on``) a PostgreSQL, or two nodes."""
-    from nodes import service_on_nodes
-    from serving import service_in_process
-
-    where = request.config.getoption("--on")
-    if where == "nodes":
-        if settings != NodeSettings(data=settings.data, min_version_timeout_s=MIN_VERSION_TIMEOUT_S):
-            pytest.skip("the nodes that all tests share have other settings")
-        with service_on_nodes(request.getfixturevalue("nodes")) as service:
-            yield service
-        return
-    server = request.getfixturevalue("postgresql") if where == "postgresql" else None
-    through = request.config.getoption("--through")
-    with service_in_process(settings, server=server, through=through, clock=clock) as service:
+def service(applications: "Applications", settings: NodeSettings, clock: Callable[[], float]) -> "Iterator[Service]":
+    """A running service without any source, in this process."""
+    with applications.service(settings, clock) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def applications(request: pytest.FixtureRequest) -> "Iterator[Applications]":
+    """Services in this process, on a file or (``--on``) a PostgreSQL."""
+    from serving import Applications
+
+    is_on_postgresql = request.config.getoption("--on") == "postgresql"
+    server = request.getfixturevalue("postgresql") if is_on_postgresql else None
+    applications = Applications(server, through=request.config.getoption("--through"))
+    yield applications
+    applications.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """The service under test, and how it is asked."""
 
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import httpx
@@ -27,15 +28,21 @@ class Service:
 
     def new_key(self, *, account: str = "default", plan: str = "full", admin: bool = False, **limits: Any) -> str:
         """Make a key as the command line does; ``limits`` are scopes and origins."""
-        account = self.account if account == "default" else account
         with closing(storage_of(self.settings)) as storage:
-            return make_key(storage, account=account, plan=plan, admin=admin, limits=KeyLimits(**limits))[1]
+            return make_key(storage, account=self.name_of(account), plan=plan, admin=admin, limits=KeyLimits(**limits))[
+                1
+            ]
 
     def new_secret(self, *, account: str = "default") -> str:
         """Make the signing secret of an account, or replace it."""
-        account = self.account if account == "default" else account
         with closing(storage_of(self.settings)) as storage:
-            return roll_secret(storage, account, actor="test").secret
+            return roll_secret(storage, self.name_of(account), actor="test").secret
+
+    def name_of(self, account: str) -> str:
+        """Return what an account is called: where services are shared no two tests mean the same by a name."""
+        if account == "default":
+            return self.account
+        return account if self.account == "default" else f"{self.account}-{account}"
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
         """Send a request with a key."""
@@ -61,20 +68,50 @@ class Service:
         return answer.json()
 
 
-@contextmanager
-def service_in_process(
-    settings: NodeSettings, *, server: str | None, through: str, clock: Callable[[], float] = time.time
-) -> Iterator[Service]:
-    """Return the service in this process, on its file or a fresh database of a PostgreSQL server.
+class Applications:
+    """Services in this process, on files or on databases of a PostgreSQL server; tests that want the same share one.
 
-    It is asked by plain HTTP or (``through``) by our own client wherever that has words for a request.
+    They are asked by plain HTTP or (``through``) by our own client wherever that has words for a request.
     """
-    if server is not None:
-        settings = msgspec.structs.replace(settings, database=new_database(server))
-    with TestClient(web_application(settings, clock=clock), raise_server_exceptions=False) as client:
-        if through == "http":
-            yield Service(client, settings)
-        else:
-            from client.through import ClientService
 
-            yield ClientService(client, settings, is_async=through == "async-client")
+    def __init__(self, server: str | None, *, through: str) -> None:
+        self._server = server
+        self._through = through
+        self._running = ExitStack()
+        self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings]] = {}
+
+    def close(self) -> None:
+        """End those that were shared."""
+        self._running.close()
+
+    @contextmanager
+    def service(self, settings: NodeSettings, clock: Callable[[], float] = time.time) -> Iterator[Service]:
+        """Return a service that nobody has asked before."""
+        with ExitStack() as running:
+            yield self._asked(*self._start(running, settings, clock))
+
+    def shared_service(self, settings: NodeSettings, clock: Callable[[], float]) -> Service:
+        """Return an account of its own at the service of these settings, in the data folder of the first who asks."""
+        wanted = msgspec.json.encode(msgspec.structs.replace(settings, data="")), clock
+        if wanted not in self._shared:
+            self._shared[wanted] = self._start(self._running, settings, clock)
+        running, settings = self._shared[wanted]
+        # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
+        client = TestClient(running.app, raise_server_exceptions=False)
+        client.portal = running.portal
+        return self._asked(client, settings, account=f"test-{uuid.uuid4().hex}")
+
+    def _start(
+        self, running: ExitStack, settings: NodeSettings, clock: Callable[[], float]
+    ) -> tuple[TestClient, NodeSettings]:
+        if self._server is not None:
+            settings = msgspec.structs.replace(settings, database=new_database(self._server))
+        client = TestClient(web_application(settings, clock=clock), raise_server_exceptions=False)
+        return running.enter_context(client), settings
+
+    def _asked(self, client: TestClient, settings: NodeSettings, account: str = "default") -> Service:
+        if self._through == "http":
+            return Service(client, settings, account=account)
+        from client.through import ClientService
+
+        return ClientService(client, settings, account=account, is_async=self._through == "async-client")

@@ -1,7 +1,8 @@
-"""Random catalogues that are small and full of ties."""
+"""Random catalogues that are small and full of ties, and how many are tried."""
 
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 KEYWORDS = st.sampled_from(["a", "b", "c", "d", "e"])
@@ -48,3 +49,8 @@ INTERACTIONS = st.lists(
     ),
     max_size=12,
 )
+
+
+def examples(number: int) -> int:
+    """Return how many examples to try where a hundred are the usual: in the profile ``quick`` a part of them."""
+    return max(5, number * settings().max_examples // 100)

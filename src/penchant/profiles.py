@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from penchant.model import (
@@ -67,6 +68,42 @@ def piece_values(interactions: Sequence[StoredInteraction], settings: SourceSett
             weight * _remembered(interaction.occurred_at, settings.half_life_days, today)
         )
     return {piece_id: math.fsum(values) for piece_id, values in parts.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revisit:
+    """A piece that a person may take up again: its value for the taste, and what speaks for it.
+
+    ``began`` tells that the latest Play was not followed by what marks a piece as seen, ``days`` on how many UTC days
+    the person did something with it, ``latest`` when last (ms since 1970 UTC).
+    """
+
+    piece_id: str
+    value: float
+    began: bool
+    days: int
+    latest: int
+
+
+def revisits(interactions: Sequence[StoredInteraction], settings: SourceSettings, today: int) -> list[Revisit]:
+    """Return the pieces that a person began or came back to on another day.
+
+    ``interactions`` are newest first. Only pieces of a value above 0 whose latest rating is no dislike.
+    """
+    by_piece: dict[str, list[StoredInteraction]] = {}
+    for interaction in interactions:
+        by_piece.setdefault(interaction.piece_id, []).append(interaction)
+    found = []
+    for piece_id, value in piece_values(interactions, settings, today).items():
+        own = by_piece[piece_id]
+        kinds = [each.type for each in own]
+        telling = next((kind for kind in kinds if kind is InteractionType.PLAY or kind in SEEN_TYPES), None)
+        began = telling is InteractionType.PLAY
+        days = len({each.occurred_at // DAY_MS for each in own})
+        rating = next((kind for kind in kinds if kind.is_rating), None)
+        if value > 0 and rating is not InteractionType.RATE_DISLIKE and (began or days > 1):
+            found.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
+    return found
 
 
 def own_likes(

@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -37,8 +36,7 @@ CHOSEN: dict[str, Any] = {
 
 @pytest.fixture
 def through(service: Service) -> Client:
-    http = httpx.Client(transport=service.client._transport)
-    return Client(ADDRESS, service.key, retries=ONCE, http=http)
+    return Client(ADDRESS, service.key, retries=ONCE, http=service.client)
 
 
 @pytest.mark.parametrize("make", (pd.DataFrame, pl.DataFrame, lambda columns: pl.DataFrame(columns).to_dicts()))
@@ -118,6 +116,7 @@ def test_lists_become_frames_with_a_row_for_each_entry(through: Client, library:
     pieces = through.list_content("s").to_frame(library)
 
     assert list(similar["id"]) == ["b"]
+    assert list(similar.columns) == ["id", "score"]  # no reasons were asked for, none have a column
     assert list(acts.columns) == ["key.source", "key.user_id", "type", "content_id", "timestamp"]
     assert next(iter(acts["timestamp"])) == datetime(2026, 11, 1, 10, tzinfo=UTC)
     assert list(pieces["id"]) == ["a", "b", "c"]

@@ -21,19 +21,21 @@ NAMES = (
     "plain_lists",
     "previews",
     "reading",
+    "revisits",
     "similar",
+    "source_settings",
     "why",
 )
 SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]
 LEAST_REQUESTS = 1_000
-LONG = pytest.mark.skipif("PENCHANT_LONG_TESTS" not in os.environ, reason="two minutes more; CI runs it by itself")
+LONG = pytest.mark.skipif("PENCHANT_LONG_TESTS" not in os.environ, reason="a minute more; CI has it")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ("client", pytest.param("async-client", marks=LONG)))
 def test_the_interface_is_the_same_through_the_client(kind: str) -> None:
-    words = ["-q", "-p", "no:cacheprovider", "--through", kind, *SUITES]
+    words = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "quick", "--through", kind, *SUITES]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *words], capture_output=True, text=True, timeout=500, check=False
     )

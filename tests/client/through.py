@@ -134,10 +134,10 @@ class ClientService(Service):
     asked: ClassVar[Counter[str]] = Counter()
     """How often each method was used, by all of them together; ``(plain)`` for what it has no words for."""
 
-    def __init__(self, client: TestClient, settings: NodeSettings, *, is_async: bool) -> None:
+    def __init__(self, client: TestClient, settings: NodeSettings, *, account: str, is_async: bool) -> None:
         self._test_client = client
         self._carried_out = self._awaited if is_async else self._waited
-        super().__init__(client, settings)
+        super().__init__(client, settings, account=account)
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
         """Send a request with a key."""
@@ -157,8 +157,9 @@ class ClientService(Service):
         return responses[-1]
 
     def _waited(self, call: Call, key: str, responses: list[httpx.Response]) -> Any:
-        # Not closed: its connections are those of the test's own client.
-        http = httpx.Client(transport=self._test_client._transport, event_hooks={"response": [responses.append]})
+        http = TestClient(self._test_client.app, raise_server_exceptions=False)
+        http.portal = self._test_client.portal
+        http.event_hooks = {"response": [responses.append]}
         return getattr(Client(ADDRESS, key, retries=ONCE, http=http), call.name)(*call.args, **call.options)
 
     def _awaited(self, call: Call, key: str, responses: list[httpx.Response]) -> Any:

@@ -19,6 +19,7 @@ from penchant.cli import commands
 from penchant.importing import ExportParts, StoredTarget, export_lines
 from penchant.storage import Storage, open_storage
 from serving import Service
+from strategies import examples
 
 NOW = time.time_ns() // 1_000_000
 EVERYTHING = ExportParts(interactions=True, lists=True, settings=True)
@@ -48,7 +49,7 @@ def target(storage: Storage, source: str = "s") -> StoredTarget:
     return StoredTarget(storage, account="default", source=source, actor="me")
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ids=st.lists(IDS, max_size=5), listed=st.lists(IDS, unique=True, max_size=3), interactions=INTERACTIONS)
 def test_export_import_export_gives_equal_bytes(
     tmp_path_factory: pytest.TempPathFactory, ids: list[str], listed: list[str], interactions: list[dict[str, Any]]

@@ -16,6 +16,7 @@ from penchant.index.likes import Likes
 from penchant.index.popularity import PieceCounts
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, GradedLike, InteractionType, SourceSettings
+from strategies import examples
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
 PIECES = [f"p{number}" for number in range(6)]
@@ -99,7 +100,7 @@ def key_of(person: str) -> bytes:
     return (b"%d" % (int(person[1]) % 2)).ljust(8, b"\0") + person.encode().ljust(8, b"\0")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(events=EVENTS, told=SETTINGS, missing=st.sets(st.sampled_from(PIECES), max_size=2))
 def test_likes_and_grades_are_those_of_the_definition(
     events: list[tuple[Any, ...]], told: dict[str, Any], missing: set[str]
@@ -131,7 +132,7 @@ def test_likes_and_grades_are_those_of_the_definition(
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(events=EVENTS, told=SETTINGS)
 def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], told: dict[str, Any]) -> None:
     counting = counting_of(events)
@@ -154,7 +155,7 @@ def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], tol
     assert shares.tolist() == pytest.approx([math.log1p(number) / most for number in people])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(events=EVENTS)
 def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) -> None:
     counting = counting_of(events)
@@ -221,7 +222,7 @@ def test_an_audience_without_counts_has_no_popularity() -> None:
     assert (popular.shares[0].tolist(), popular.median) == ([0.0], 0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(events=EVENTS, own=st.lists(st.sampled_from(PIECES), max_size=4, unique=True))
 def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: list[str]) -> None:
     counting = counting_of([event for event in events if event[0] == "record"])

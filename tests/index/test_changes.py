@@ -13,7 +13,7 @@ from penchant.index import Segment, Snapshot
 from penchant.index import snapshot as snapshots
 from penchant.live.array_files import Stamp, read_file, write_file
 from penchant.live.segment_files import SEGMENT
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES, examples
 
 STAMP = Stamp(*range(len(Stamp._fields)))
 MAX_MERGED = st.sampled_from([None, 0, 1, 2, 5])
@@ -45,7 +45,7 @@ def rebased(snapshot: Snapshot, base: str) -> Snapshot:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(st.lists(st.tuples(CHANGES, BASES), max_size=3), MAX_MERGED, CATEGORY_WEIGHTS)
 def test_any_changes_upon_any_bases_are_a_rebuild(
     phases: list[tuple[list[tuple[str, Any]], str]], max_merged: int | None, weights: dict[str, float]

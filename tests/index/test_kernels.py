@@ -26,6 +26,7 @@ from penchant.index.layout import (
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 from penchant.model import IndexedPiece, Term
+from strategies import examples
 
 
 @functools.lru_cache(maxsize=200)
@@ -60,7 +61,7 @@ SELECTIVITIES = st.sampled_from([1.0, 0.5, 0.01])
 
 @pytest.mark.parametrize("kind", ("uint8", "int16", "int32"))
 @pytest.mark.parametrize("greatest", (3, 1000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([FARTHEST, 5 * 10**11]))
 def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies arrive as parameters
     kernels: ModuleType, kind: str, greatest: int, n: int, seed: int, selectivity: float, limit: int
@@ -84,7 +85,7 @@ def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies a
 
 
 @pytest.mark.parametrize("greatest", (3, 1000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([NOWHERE, 0]))
 def test_recommendations_are_the_same_bits(
     kernels: ModuleType, greatest: int, n: int, seed: int, selectivity: float, limit: int

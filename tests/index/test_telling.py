@@ -13,7 +13,7 @@ from penchant.index.figures import figures_of
 from penchant.index.grades import like_matrix
 from penchant.index.layout import LikeMatrix
 from penchant.index.weights import rarities_of, values_of
-from strategies import CATALOGUES
+from strategies import CATALOGUES, examples
 
 PAIRS = st.sets(st.tuples(st.integers(0, 7), st.integers(0, 10)), max_size=50)
 
@@ -30,7 +30,7 @@ def telling(likes: LikeMatrix, catalogue: Segment, weights: dict[str, float]) ->
     return figures_of(likes, catalogue, values, rarities).telling / 1_000_000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(pieces=CATALOGUES, pairs=PAIRS)
 def test_each_category_is_judged_as_if_it_were_the_only_one(
     pieces: list[dict[str, Any]], pairs: set[tuple[int, int]]

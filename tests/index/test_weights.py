@@ -18,7 +18,7 @@ from penchant.index.arrays import exact_sum
 from penchant.index.grades import latest_likes, like_matrix
 from penchant.index.ridge_exact import nearest_pieces
 from penchant.model import grade_of
-from strategies import CATALOGUES, CATEGORY_WEIGHTS
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
 KINDS = st.sampled_from(["Click", "Play", "Watch", "Purchase", "RateLike", "RateDislike"])
 EVENTS = st.lists(
@@ -72,7 +72,7 @@ def interactions_in(pieces: list[dict[str, Any]], events: list[dict[str, Any]]) 
 
 
 @pytest.mark.usefixtures("searching")
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pieces=CATALOGUES, events=EVENTS, weights=CATEGORY_WEIGHTS, k=st.sampled_from([1, 2, 3, 80]))
 def test_any_history_gives_what_the_words_say(
     pieces: list[dict[str, Any]], events: list[dict[str, Any]], weights: dict[str, float], k: int
@@ -97,7 +97,7 @@ def test_any_history_gives_what_the_words_say(
             assert share == pytest.approx(float(expected[piece_id]), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), people=st.integers(1, 120), pieces=st.integers(1, 60), k=st.sampled_from([2, 7, 80]))
 def test_numpy_and_the_kernels_give_the_same_bits(kernels: Any, seed: int, people: int, pieces: int, k: int) -> None:
     chance = np.random.default_rng(seed)

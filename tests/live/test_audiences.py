@@ -28,6 +28,7 @@ from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType,
 from penchant.storage import DeleteSource
 from penchant.storage.hashing import user_key
 from penchant.telemetry import Metrics
+from strategies import examples
 
 TODAY = int(DAY_CLOCK()) // 86_400
 """Later than whatever the tests store by the real clock."""
@@ -130,7 +131,7 @@ NAMES = itertools.count()
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(60))
 @given(steps=STEPS)
 def test_a_worker_with_files_counts_as_one_from_sql_alone(
     sources: Sources, likes_files: LikesFiles, steps: list[tuple[Any, ...]]

@@ -21,6 +21,7 @@ from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList
 from penchant.telemetry import Metrics
+from strategies import examples
 
 NUMBERS = st.lists(st.integers(0, 15), max_size=6)
 CHANGES = st.lists(
@@ -110,7 +111,7 @@ def test_nothing_is_built_twice(builder: Builder, sources: Sources, metrics: Met
     assert metrics.registry.get_sample_value("penchant_segments_built_total") == 2
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(40))
 @given(CHANGES)
 def test_any_changes_between_files_are_a_rebuild(
     builder: Builder, files: SegmentFiles, sources: Sources, changes: list[tuple[str, list[int]]]
@@ -261,7 +262,7 @@ def test_one_source_that_cannot_be_built_does_not_hold_up_the_others(
     for source in ("a", "b", "c"):
         sources.submit(1, 2, 3, source=source)
     for head in (sources.head("a"), sources.head("b")):
-        folder = files._folder / f"{head.source_id:016x}"
+        folder = sources.folder / "index" / f"{head.source_id:016x}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text("in the way")
 

@@ -1,12 +1,42 @@
-"""Fixtures of the dashboard's tests: a source with people, and somebody who looks at it."""
+"""Fixtures of the interface: a service to ask; for the dashboard a source with people, and somebody who looks at it."""
+
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from factories import piece, weighted
-from serving import Service
+from nodes import service_on_nodes
+from penchant.settings import NodeSettings
+from serving import Applications, Service
 from visitors import Visitor
 
 HOSTILE = "<script>alert(1)</script> \"'&amp; \u202eabc " + "😀" * 500
+
+
+@pytest.fixture
+def service(
+    request: pytest.FixtureRequest, applications: Applications, settings: NodeSettings, clock: Callable[[], float]
+) -> Iterator[Service]:
+    """An account without any source at a service that tests share: in this process, or (``--on``) two nodes.
+
+    Tests that use ``alone`` or ``fresh`` have a service of their own.
+    """
+    if request.config.getoption("--on") == "nodes":
+        nodes = request.getfixturevalue("nodes")
+        if settings != NodeSettings(data=settings.data, min_version_timeout_s=nodes.settings.min_version_timeout_s):
+            pytest.skip("the nodes that all tests share have other settings")
+        with service_on_nodes(nodes) as service:
+            yield service
+    elif {"alone", "fresh"} & set(request.fixturenames):
+        with applications.service(settings, clock) as service:
+            yield service
+    else:
+        yield applications.shared_service(settings, clock)
+
+
+@pytest.fixture
+def fresh() -> None:
+    """Give a test a service that nobody has asked before, where it runs in this process."""
 
 
 @pytest.fixture

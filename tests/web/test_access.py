@@ -291,6 +291,7 @@ def test_the_service_s_own_addresses_need_no_key(service: Service, path: str) ->
     assert service.client.get(path).status_code == 200
 
 
+@pytest.mark.usefixtures("fresh")
 def test_metrics_count_answers_and_errors_without_names(service: Service) -> None:
     service.submit("very-secret-source", piece("a"))
     service.get("/nowhere/ids")
@@ -302,6 +303,7 @@ def test_metrics_count_answers_and_errors_without_names(service: Service) -> Non
     assert "very-secret-source" not in metrics
 
 
+@pytest.mark.usefixtures("fresh")
 def test_changes_are_in_the_audit_log(service: Service) -> None:
     service.submit("s", piece("a"))
     service.put("/s/whitelist", json=["a"])

@@ -23,6 +23,9 @@ ASKED = (
 )
 
 
+pytestmark = pytest.mark.usefixtures("fresh")  # administrators see all accounts
+
+
 @pytest.fixture
 def settings(settings: NodeSettings) -> NodeSettings:
     return NodeSettings(data=settings.data, plans={"slow": PlanSettings(requests_per_second=1)})

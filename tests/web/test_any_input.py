@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from factories import piece
 from penchant.web.routes import OPERATIONS
 from serving import Service
+from strategies import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -39,7 +40,9 @@ SHAPED = st.lists(
     ),
     max_size=3,
 )
-ANYTHING = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ANYTHING = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def is_clear(answer: Any) -> bool:
@@ -88,7 +91,7 @@ def test_any_bytes_are_answered_clearly(service: Service, path: str, body: bytes
 
 
 @given(data=st.data())
-@settings(ANYTHING, max_examples=300)
+@settings(ANYTHING, max_examples=examples(300))
 def test_any_parameter_value_is_answered_clearly(service: Service, data: st.DataObject) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     asked = [each for each in OPERATIONS if each.method == "GET" and not each.public and each.parameters]

@@ -15,6 +15,8 @@ from penchant.settings import NodeSettings
 from penchant.storage.hashing import account_id
 from serving import Service
 
+pytestmark = pytest.mark.usefixtures("fresh")  # what a process has no room for, others would be refused
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> NodeSettings:

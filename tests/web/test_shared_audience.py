@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from audience_reference import Reference
 from factories import piece
 from serving import Service
-from strategies import CATALOGUES
+from strategies import CATALOGUES, examples
 
 BASES = ("audience", "both")
 UNIT = 1 << 20
@@ -50,7 +50,7 @@ def films(service: Service) -> Service:
     return service
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(pieces=CATALOGUES.filter(lambda pieces: len(pieces) > 1), events=EVENTS)
 def test_lists_are_those_of_the_words(
     service: Service, pieces: list[dict[str, Any]], events: list[tuple[int, int, str]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from penchant.errors import PenchantError
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_submission
 from penchant.wire.plain import read_plain
+from strategies import examples
 
 Pairs = list[tuple[str, str]]
 """An object as names and JSON texts: so a name can come twice, and a text can be anything."""
@@ -133,7 +134,7 @@ def assert_same(text: bytes) -> None:
     assert outcome(decode_submission, text) == outcome(decode_by_member, text)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(SUBMISSIONS.map(str.encode))
 @example(b"[" + b"{}," * 99 + b'{"id":"a"},2]')
 @example(b"[" + b'{"id":"a","categories":{}},' * 1_999 + b'{"id":"a","categories":{},"x":1}]')

@@ -74,6 +74,10 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
   }
 
+  againContent(source: string, userId: string, query?: Query<"againContent">): Promise<Answer<"againContent">> {
+    return this.#service.json("GET", path(source, "users", userId, "again"), { query });
+  }
+
   popularContent(source: string, query?: Query<"popularContent">): Promise<Answer<"popularContent">> {
     return this.#service.json("GET", path(source, "popular"), { query });
   }

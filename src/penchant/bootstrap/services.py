@@ -40,6 +40,7 @@ from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
+from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.settings import (
@@ -176,6 +177,7 @@ def wire(
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
         plain_lists=PlainLists(database, views, recommender),
+        revisits=RevisitLists(database, recommender),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache

@@ -144,6 +144,7 @@ class Methods:
     export_user = RequestMethod(people.export_user)
     erase_user = RequestMethod(people.erase_user)
 
+    again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)
     new_content = RequestMethod(plain_lists.new_content)
     recommend_to_each = FlowMethod(plain_lists.recommend_to_each)

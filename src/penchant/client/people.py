@@ -9,7 +9,7 @@ from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
 from penchant.wire import BulkReceipt, InteractionType, Profile
 from penchant.wire.explained import PersonalPieces
-from penchant.wire.records import Interaction, PersonExport, RecordedInteraction
+from penchant.wire.records import Interaction, KnownPieces, PersonExport, RecordedInteraction
 
 MAX_INTERACTIONS = 10_000
 """Interactions in one request."""
@@ -36,6 +36,15 @@ class PersonalOptions(TypedDict, total=False):
     exclude: Iterable[str] | None
     diversity: float | None
     min_audience_version: int | None
+
+
+class ListOptions(TypedDict, total=False):
+    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces."""
+
+    limit: int | None
+    catalogs: Iterable[str] | None
+    at: date | str | None
+    exclude: Iterable[str] | None
 
 
 class RecommendOptions(PersonalOptions, total=False):
@@ -69,6 +78,11 @@ class InteractionOptions(InteractionFilter, total=False):
 def recommend(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Request[PersonalPieces]:
     """Read what a person may like, best first."""
     return _personal("/{source}/users/{userID}/recommendation", PersonalPieces, (source, user_id), options)
+
+
+def again_content(source: str, user_id: str, **options: Unpack[ListOptions]) -> Request[KnownPieces]:
+    """Read what a person began or keeps coming back to."""
+    return _personal("/{source}/users/{userID}/again", KnownPieces, (source, user_id), options)
 
 
 def get_profile(source: str, user_id: str) -> Request[list[Profile]]:

@@ -1,11 +1,10 @@
 """Requests for lists that are about no person, and for those of many people."""
 
 from collections.abc import Iterable
-from datetime import date
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from penchant.client.batches import batches
-from penchant.client.people import PersonalOptions
+from penchant.client.people import ListOptions, PersonalOptions
 from penchant.client.requests import Flow, Request, asking, reading, several
 from penchant.wire.explained import AnonymousPieces, PersonalPieces
 
@@ -13,17 +12,12 @@ MAX_PEOPLE = 1_000
 """People whose lists one request asks for."""
 
 
-class PlainOptions(TypedDict, total=False):
-    """What narrows a list; ``at`` is the day as of which availability counts.
+class PlainOptions(ListOptions, total=False):
+    """As in `ListOptions`; ``half_life_days`` is after how long a person counts half towards what is popular.
 
-    ``exclude`` leaves out pieces with these ids. ``half_life_days`` is after how long a person counts half towards
-    what is popular, 0 for never; and the age at which what is new has a score of one half.
+    0 is never. It is also the age at which what is new has a score of one half.
     """
 
-    limit: int | None
-    catalogs: Iterable[str] | None
-    at: date | str | None
-    exclude: Iterable[str] | None
     half_life_days: int | None
 
 

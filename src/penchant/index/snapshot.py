@@ -149,6 +149,11 @@ class Snapshot:
         """How many keywords its pieces have all together, those of deleted ones in the same arrays counted too."""
         return sum(len(part.segment.piece_terms) for part in self.parts)
 
+    def shows(self, piece_id: str, shown: Filter) -> bool:
+        """Return whether a live piece of this id passes a filter."""
+        found = None if piece_id in shown.omitted or piece_id in shown.blacklisted else self.find(piece_id)
+        return found is not None and bool(found[0].allowed(shown)[found[1]])
+
     def in_catalogs(self, piece_id: str, catalogs: frozenset[str]) -> bool:
         """Return whether a live piece is in one of the catalogs."""
         found = self.find(piece_id)

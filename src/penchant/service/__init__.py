@@ -21,6 +21,7 @@ from penchant.service.people import People
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
+from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
@@ -49,6 +50,7 @@ class Services:
     explanations: Explanations
     previews: Previews
     plain_lists: PlainLists
+    revisits: RevisitLists
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser

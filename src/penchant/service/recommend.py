@@ -213,7 +213,7 @@ class Recommender:
         self, view: View, user_id: str, at: int | None, now: int
     ) -> PersonHistory | Sequence[StoredInteraction]:
         """Return the history of a person, or the interactions alone where it takes long to make."""
-        interactions = self._interactions(view, user_id, at, now)
+        interactions = self.interactions(view, user_id, at, now)
         if _keyword_count(view, {each.piece_id for each in interactions}) > MANY_KEYWORDS:
             return interactions
         return history_of(view, interactions, at=at, now=now)
@@ -255,9 +255,9 @@ class Recommender:
 
     def history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory:
         """Return the history of a person at the end of a day, or now, read from storage."""
-        return history_of(view, self._interactions(view, user_id, at, now), at=at, now=now)
+        return history_of(view, self.interactions(view, user_id, at, now), at=at, now=now)
 
-    def _interactions(self, view: View, user_id: str, at: int | None, now: int) -> Sequence[StoredInteraction]:
+    def interactions(self, view: View, user_id: str, at: int | None, now: int) -> Sequence[StoredInteraction]:
         """Return the interactions of a person that count at the end of a day, or now, newest first."""
         moment = moment_of(at, now)
         return self._database.storage.people.list_interactions(

@@ -287,5 +287,7 @@ FOR = Parameter(
     schema={"type": "string", "enum": ["generators"]},
     read=_read_form,
 )
+PLAIN = (LIMIT, OLD_TAKE, CATALOGS, AT, EXCLUDE)
+"""What narrows any list."""
 PERSONAL = (LIMIT, TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
 """What chooses a list for a person."""

@@ -91,6 +91,20 @@ async def recommendation(call: Call) -> Answer:
     return personal_answer(await call.services.recommender.recommend(view, query), view.head.version)
 
 
+async def again(call: Call) -> Answer:
+    """Answer what a person began or keeps coming back to."""
+    values = call.values()
+    view = await call.view()
+    query = PersonalRequest(
+        user_id=call.path["userID"],
+        take=values["limit"] or values["take"],
+        catalogs=values["catalogs"],
+        at=values["at"],
+        exclude=values["exclude"],
+    )
+    return Answer(body=encode(await call.services.revisits.again(view, query)), version=view.head.version)
+
+
 async def profile(call: Call) -> Answer:
     """Answer a person's taste."""
     call.values()

@@ -29,6 +29,8 @@ from penchant.wire.answers import (
     Receipt,
     RecommendationResult,
     RecommendedPiece,
+    RevisitPiece,
+    RevisitResult,
     SourceStatus,
     UserExport,
 )
@@ -103,6 +105,8 @@ __all__ = [
     "Receipt",
     "RecommendationResult",
     "RecommendedPiece",
+    "RevisitPiece",
+    "RevisitResult",
     "Scope",
     "SettingsPreview",
     "SigningSecret",

@@ -47,6 +47,23 @@ class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):
     content: list[RecommendedPiece]
 
 
+class RevisitPiece(Record, frozen=True, kw_only=True, rename="camel"):
+    """A piece that a person may take up again, and why: begun, or met on several days, last at ``timestamp``."""
+
+    id: str
+    score: float
+    began: bool
+    days: int
+    timestamp: str
+
+
+class RevisitResult(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a person began or keeps coming back to."""
+
+    id: str
+    content: list[RevisitPiece]
+
+
 class Profile(Record, frozen=True, kw_only=True, rename="camel"):
     """A person's taste: categories to keywords to scores between -1000 and 1000."""
 

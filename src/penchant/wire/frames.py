@@ -90,9 +90,12 @@ def row_of(entry: Any) -> dict[str, Any]:
 
 
 def _members(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    pairs = value.items() if isinstance(value, Mapping) else msgspec.structs.asdict(value).items()
+    is_record = isinstance(value, msgspec.Struct)
+    pairs = msgspec.structs.asdict(value).items() if is_record else value.items()
+    leaves_out_none = is_record and value.__struct_config__.omit_defaults
     for name, inner in pairs:
-        if inner is msgspec.UNSET:
+        # What JSON leaves out has no column either, unless another entry has it.
+        if inner is msgspec.UNSET or (inner is None and leaves_out_none):
             continue
         if isinstance(inner, msgspec.Struct | Mapping):
             yield from _members(inner, f"{prefix}{name}.")

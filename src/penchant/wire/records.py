@@ -74,6 +74,22 @@ class StoredPersonInteraction(RecordedInteraction, frozen=True, kw_only=True, re
     event_id: str | None = None
 
 
+class KnownPiece(Record, frozen=True, kw_only=True, rename="camel"):
+    """A piece that a person began, or did something with on several days, last at ``timestamp``."""
+
+    id: str
+    score: float
+    began: bool
+    days: int
+    timestamp: datetime
+
+
+class KnownPieces(RecordList[KnownPiece], frozen=True, kw_only=True, rename="camel"):
+    """What the person with this id began or keeps coming back to."""
+
+    id: str
+
+
 class PersonExport(Record, frozen=True, kw_only=True, rename="camel"):
     """All that is stored of a person, newest first."""
 

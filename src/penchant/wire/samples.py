@@ -115,6 +115,10 @@ SAMPLES: Mapping[str, Any] = {
     },
     "RecommendationResult": {"id": "alien", "content": _ENTRIES},
     "RecommendationResults": [{"id": "kim", "content": _ENTRIES}],
+    "RevisitResult": {
+        "id": "kim",
+        "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": _MOMENT}],
+    },
     "Settings": {"categoryWeights": {"people/director": 2}, "halfLifeDays": 60, "excludeSeen": True},
     "SettingsPreview": {
         "pieces": [

@@ -30,6 +30,7 @@ _ANSWERS = (
     answers.SourceStatus,
     answers.RecommendationResult,
     answers.AnonymousResult,
+    answers.RevisitResult,
     answers.Profile,
     answers.ExportedInteraction,
     answers.InteractionAnswer,

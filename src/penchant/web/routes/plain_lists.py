@@ -5,18 +5,12 @@ from penchant.web import plain_lists
 from penchant.web.bodies import JSON
 from penchant.web.operations import BODY_ERRORS, Operation
 from penchant.web.parameters import (
-    AT,
-    CATALOGS,
-    EXCLUDE,
     HALF_LIFE,
-    LIMIT,
     MIN_VERSION,
     NEWNESS,
-    OLD_TAKE,
     PERSONAL,
+    PLAIN,
 )
-
-_PLAIN = (LIMIT, OLD_TAKE, CATALOGS, AT, EXCLUDE)
 
 PLAIN_LISTS = (
     Operation(
@@ -28,7 +22,7 @@ PLAIN_LISTS = (
         has_etag=True,
         tag="recommendations",
         scope=Scope.READ,
-        parameters=(*_PLAIN, HALF_LIFE, MIN_VERSION),
+        parameters=(*PLAIN, HALF_LIFE, MIN_VERSION),
         answer="AnonymousResult",
         errors=("overloaded",),
     ),
@@ -41,7 +35,7 @@ PLAIN_LISTS = (
         has_etag=True,
         tag="recommendations",
         scope=Scope.READ,
-        parameters=(*_PLAIN, NEWNESS, MIN_VERSION),
+        parameters=(*PLAIN, NEWNESS, MIN_VERSION),
         answer="AnonymousResult",
     ),
     Operation(

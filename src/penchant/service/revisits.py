@@ -1,0 +1,44 @@
+"""Revisits: what a person began or keeps coming back to, from what that person did and nothing else."""
+
+import itertools
+
+from penchant.index import Filter
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View
+from penchant.model import DAY_MS
+from penchant.profiles import revisits
+from penchant.ranking import SCORE_DECIMALS
+from penchant.service.list_inputs import moment_of
+from penchant.service.recommend import Recommender
+from penchant.service.requests import PersonalRequest
+from penchant.wire import RevisitPiece, RevisitResult, format_timestamp
+
+
+class RevisitLists:
+    """Lists of pieces that a person knows, to be taken up again."""
+
+    def __init__(self, database: AsyncStorage, recommender: Recommender) -> None:
+        self._database = database
+        self._recommender = recommender
+
+    async def again(self, view: View, query: PersonalRequest) -> RevisitResult:
+        """Return what a person began or came back to on another day, of what may be shown."""
+        return await self._database.promptly(self._again, view, query)
+
+    def _again(self, view: View, query: PersonalRequest) -> RevisitResult:
+        now = self._recommender.now(view)
+        moment = moment_of(query.at, now)
+        interactions = self._recommender.interactions(view, query.user_id, query.at, now)
+        known = revisits(interactions, view.settings, moment // DAY_MS)
+        shown = Filter(moment=moment, catalogs=query.catalogs, blacklisted=view.blacklisted, omitted=query.exclude)
+        # Beside the best one, whether that may be shown or not: a filter changes no score.
+        greatest = max((each.value for each in known), default=1.0)
+        scored = sorted((round(1 - each.value / greatest, SCORE_DECIMALS), each.piece_id, each) for each in known)
+        allowed = (each for each in scored if view.snapshot.shows(each[1], shown))
+        content = [
+            RevisitPiece(
+                id=piece_id, score=score, began=each.began, days=each.days, timestamp=format_timestamp(each.latest)
+            )
+            for score, piece_id, each in itertools.islice(allowed, query.take)
+        ]
+        return RevisitResult(id=query.user_id, content=content)
