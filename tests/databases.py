@@ -9,9 +9,13 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
+
+from penchant.storage.opening import open_database
 
 POSTGRESQL_TRIES = 3
 """Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
@@ -66,3 +70,10 @@ def new_database(postgresql: str) -> str:
         connection.execute(f"CREATE DATABASE {name}")
     address, _, options = postgresql.partition("?")
     return f"{address.rpartition('/')[0]}/{name}?{options}"
+
+
+@contextlib.contextmanager
+def connection_beside(folder: Path, url: str | None = None) -> Iterator[Connection]:
+    """Return a connection of one's own to a database, to look at what is stored or to damage it; commits at its end."""
+    with contextlib.closing(open_database(folder, url)) as database, database.writing_engine.begin() as connection:
+        yield connection

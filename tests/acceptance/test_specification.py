@@ -323,13 +323,16 @@ def test_the_common_parameters_narrow_both_lists(filled: Service, path: str) -> 
     assert content(filled, f"{path}?at=2019-08-17") == []
 
 
+@pytest.mark.parametrize("path", ("/films/content/3/similar", "/films/users/kim/recommendation"))
 @pytest.mark.parametrize("algorithm", ("Jaccard Index", "Cosine Similarity"))
-def test_the_algorithms_are_known_by_their_names(filled: Service, algorithm: str) -> None:
+def test_the_algorithms_are_known_by_their_names(filled: Service, algorithm: str, path: str) -> None:
+    record(filled, "RateLike", "3")
     short = algorithm.split(maxsplit=1)[0].lower()
 
-    assert content(filled, f"/films/content/3/similar?algo={algorithm}") == content(
-        filled, f"/films/content/3/similar?algo={short}"
-    )
+    found = content(filled, f"{path}?algo={algorithm}")
+
+    assert found == content(filled, f"{path}?algo={short}")
+    assert len(found) == 2
 
 
 # Lists, errors, limits
@@ -338,7 +341,12 @@ def test_the_algorithms_are_known_by_their_names(filled: Service, algorithm: str
 def test_whitelisted_pieces_come_first_in_the_order_of_the_list(filled: Service) -> None:
     filled.put("/films/whitelist", json=["unknown", "2", "3"])
 
-    assert [entry["id"] for entry in content(filled, "/films/content/1/similar")] == ["2", "3"]
+    record(filled, "RateLike", "1")
+    for path in ("/films/content/1/similar", "/films/users/kim/recommendation"):
+        assert [entry["id"] for entry in content(filled, path)] == ["2", "3"]
+    filled.put("/films/whitelist", json=["3"])
+    for path in ("/films/content/1/similar", "/films/users/kim/recommendation"):
+        assert content(filled, path)[0]["id"] == "3"
 
 
 def test_irrelevant_pieces_are_never_shown_though_whitelisted(filled: Service) -> None:

@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -37,8 +36,7 @@ CHOSEN: dict[str, Any] = {
 
 @pytest.fixture
 def through(service: Service) -> Client:
-    http = httpx.Client(transport=service.client._transport)
-    return Client(ADDRESS, service.key, retries=ONCE, http=http)
+    return Client(ADDRESS, service.key, retries=ONCE, http=service.client)
 
 
 @pytest.mark.parametrize("make", (pd.DataFrame, pl.DataFrame, lambda columns: pl.DataFrame(columns).to_dicts()))

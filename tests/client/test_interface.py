@@ -23,6 +23,7 @@ NAMES = (
     "reading",
     "revisits",
     "similar",
+    "source_settings",
     "why",
 )
 SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]

@@ -157,8 +157,9 @@ class ClientService(Service):
         return responses[-1]
 
     def _waited(self, call: Call, key: str, responses: list[httpx.Response]) -> Any:
-        # Not closed: its connections are those of the test's own client.
-        http = httpx.Client(transport=self._test_client._transport, event_hooks={"response": [responses.append]})
+        http = TestClient(self._test_client.app, raise_server_exceptions=False)
+        http.portal = self._test_client.portal
+        http.event_hooks = {"response": [responses.append]}
         return getattr(Client(ADDRESS, key, retries=ONCE, http=http), call.name)(*call.args, **call.options)
 
     def _awaited(self, call: Call, key: str, responses: list[httpx.Response]) -> Any:

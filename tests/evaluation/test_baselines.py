@@ -50,6 +50,30 @@ def test_ease_is_the_best_linear_model_without_self_similarity(knowledge: Knowle
     assert linear(knowledge, "EASE", penalty) == pytest.approx(likes @ expected, abs=1e-5)
 
 
+def test_ials_scores_by_the_factors_that_fit_likes_best(knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "FACTORS", 4)
+    likes, unliked = likes_of(knowledge), 0.3
+    pieces = np.flatnonzero(likes.any(axis=0))
+    liked = likes[:, pieces]
+
+    def best(targets: FloatArray, others: FloatArray) -> FloatArray:
+        # Weighted ridge regression of each row by itself, as a whole.
+        found = np.zeros((len(targets), 4))
+        for row, target in enumerate(targets):
+            shrinkage = baselines.SHRINKAGE * (target.sum() + unliked * len(others))
+            system = others.T @ np.diag(target + unliked) @ others + shrinkage * np.eye(4)
+            found[row] = np.linalg.solve(system, others.T @ target)
+        return found
+
+    factors = np.random.default_rng(0).normal(0, 0.1 / 2, (len(pieces), 4))
+    for _ in range(baselines.ROUNDS):
+        factors = best(liked.T, best(liked, factors))
+    scores = baselines.by_factors(knowledge, pieces, unliked)(EVERYBODY)
+
+    assert scores[:, pieces] == pytest.approx(best(liked, factors) @ factors.T, abs=1e-3)
+    assert not scores[:, np.setdiff1d(np.arange(knowledge.piece_count), pieces)].any()
+
+
 def test_item_knn_adds_up_damped_cosines_of_neighbours(knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "NEIGHBOURS", 5)
     likes = likes_of(knowledge)

@@ -21,7 +21,7 @@ from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, Sou
 from penchant.wire import decode_stored_piece, encode, format_timestamp
 from serving import Service
 
-PLAIN = ("random", "popular", "content", PENCHANT, "item-kNN", "RP3beta", "EASE")
+PLAIN = ("random", "popular", "content", PENCHANT, "item-kNN", "RP3beta", "EASE", "iALS")
 
 
 def quietly(_what: str, _done: int, _total: int) -> None:
@@ -37,7 +37,7 @@ def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation
     gains = {each.name: each.warm_people.ndcg10.value for each in report.methods if each.warm_people.ndcg10}
 
     assert set(gains) >= set(PLAIN)
-    for method in (PENCHANT, "item-kNN", "RP3beta", "EASE"):
+    for method in (PENCHANT, "item-kNN", "RP3beta", "EASE", "iALS"):
         assert gains[method] > 2 * max(gains["random"], gains["popular"], gains["content"])
 
 

@@ -115,7 +115,7 @@ def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
 
 @pytest.fixture(scope="module")
 def figures(alike: SourceHistory) -> dict[tuple[int, int], dict[str, float]]:
-    request = EvaluationRequest(split=SplitRule(), methods=("popular", PENCHANT, "EASE", "RP3beta", "item-kNN"))
+    request = EvaluationRequest(split=SplitRule(), methods=("popular", PENCHANT, "EASE", "RP3beta", "item-kNN", "iALS"))
     cases = [KnowledgeLimits(history=size, likes=likes) for size in (0, 400) for likes in (1, 3)]
     found = [evaluate(alike, replace(request, limits=each), quietly) for each in cases]
     return {
@@ -130,10 +130,12 @@ def test_where_others_are_known_one_like_leads_to_what_they_like(
     figures: dict[tuple[int, int], dict[str, float]],
 ) -> None:
     for likes in (1, 3):
-        for method in (PENCHANT, "EASE", "RP3beta", "item-kNN"):
+        for method in (PENCHANT, "EASE", "RP3beta", "item-kNN", "iALS"):
             assert figures[400, likes][method] > 2 * figures[400, likes]["popular"]
     assert figures[400, 1][PENCHANT] > 2 * figures[0, 1][PENCHANT]
-    assert {figures[0, 3][each] for each in ("popular", "EASE", "RP3beta", "item-kNN")} == {figures[0, 3]["popular"]}
+    assert {figures[0, 3][each] for each in ("popular", "EASE", "RP3beta", "item-kNN", "iALS")} == {
+        figures[0, 3]["popular"]
+    }
 
 
 def test_a_source_that_has_less_is_told(alike: SourceHistory) -> None:

@@ -89,6 +89,8 @@ def test_tmdb_films_have_the_names_in_their_cells_and_their_credits(folder: Fold
         f"1,Rope,{cell('Ann Bee')},{cell('Cee Dee', job='Director')}",
     )
 
+    folder.write("notes.csv", "a,b", "1,2")
+
     rope, plain = folder.read("tmdb")
 
     assert rope["categories"] == {
@@ -101,6 +103,7 @@ def test_tmdb_films_have_the_names_in_their_cells_and_their_credits(folder: Fold
     assert rope["extras"] == {"releaseDate": "1948-09-25"}
     assert plain["categories"] == {"genre": ["Drama", "War"], "keyword": ["sea"], "language": ["fr"]}
     assert ("tmdb_5000_movies.csv", "overview") in folder.left_out()
+    assert folder.left_out()["notes.csv", "(the whole file)"][0] == "neither a table of films nor one of credits"
 
 
 def varint(value: int) -> bytes:

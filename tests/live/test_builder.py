@@ -262,7 +262,7 @@ def test_one_source_that_cannot_be_built_does_not_hold_up_the_others(
     for source in ("a", "b", "c"):
         sources.submit(1, 2, 3, source=source)
     for head in (sources.head("a"), sources.head("b")):
-        folder = files._folder / f"{head.source_id:016x}"
+        folder = sources.folder / "index" / f"{head.source_id:016x}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text("in the way")
 

@@ -1,24 +1,37 @@
 """Both databases, real: a SQLite file, and a PostgreSQL that the development dependencies bring along."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
-from databases import new_database
-from penchant.storage import Storage, open_storage
+from databases import connection_beside, new_database
+from penchant.storage import MoveSide, Storage, open_storage
 
-Opening = Callable[[], Storage]
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Opens the same database each time that it is called."""
+
+    folder: Path
+    url: str | None
+
+    def __call__(self) -> Storage:
+        return open_storage(folder=self.folder, database_url=self.url)
+
+    def beside(self) -> AbstractContextManager[Connection]:
+        """Return a connection to the database beside those of what is under test."""
+        return connection_beside(self.folder, self.url)
 
 
 @pytest.fixture(params=("sqlite", "postgresql", "system_postgresql"))
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
-    """A function that opens the same database each time."""
-    folder = tmp_path / "data"
-    if request.param == "sqlite":
-        return lambda: open_storage(folder=folder)
-    url = new_database(request.getfixturevalue(request.param))
-    return lambda: open_storage(folder=folder, database_url=url)
+    """What opens a fresh database."""
+    url = None if request.param == "sqlite" else new_database(request.getfixturevalue(request.param))
+    return Opening(tmp_path / "data", url)
 
 
 @pytest.fixture
@@ -27,3 +40,16 @@ def storage(opening: Opening) -> Iterator[Storage]:
     opened = opening()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def account(storage: Storage) -> int:
+    return storage.accounts.ensure("one")
+
+
+@pytest.fixture(params=("to PostgreSQL", "to SQLite"))
+def sides(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[MoveSide, MoveSide]:
+    """An old and a new side, of different kinds."""
+    file = MoveSide(folder=tmp_path / "file")
+    server = MoveSide(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
+    return (file, server) if request.param == "to PostgreSQL" else (server, file)

@@ -16,6 +16,7 @@ import pytest
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import BackupContents, SourceContents, Storage, back_up, open_storage, restore
+from penchant.storage.opening import open_database
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import changes, cursor, done, head, listed, submitting, watching
 from storage.test_sqlite import start_writer
@@ -221,8 +222,8 @@ def test_a_copy_with_objects_of_others_is_not_restored(
 
 
 def test_a_schema_is_not_trusted_by_any_connection(folder: Path) -> None:
-    with opened(folder) as (storage, _):
-        for engine in storage._database.engines:
+    with closing(open_database(folder, None)) as database:
+        for engine in database.engines:
             with engine.connect() as connection:
                 assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar_one() == 0
 

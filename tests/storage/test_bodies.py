@@ -56,9 +56,8 @@ def test_listings_may_be_left_in_their_midst(opening: Opening, caplog: pytest.Lo
     assert caplog.text == ""
 
 
-def codecs(storage: Storage) -> dict[int, int]:
-
-    with storage._database.reading_engine.connect() as connection:
+def codecs(opening: Opening) -> dict[int, int]:
+    with opening.beside() as connection:
         rows = connection.execute(select(pieces.c.codec, func.count()).group_by(pieces.c.codec))
         return {row[0]: row[1] for row in rows}
 
@@ -69,7 +68,7 @@ def test_a_large_source_is_compressed_and_reads_the_same(opening: Opening) -> No
         account = storage.accounts.ensure("a")
         submit(storage, account, first)
         submit(storage, account, second)
-        assert codecs(storage) == {0: len(first), 1: len(second)}
+        assert codecs(opening) == {0: len(first), 1: len(second)}
 
     with closing(opening()) as storage:
         assert read(storage, account) == first | second
@@ -79,14 +78,14 @@ def test_a_large_source_is_compressed_and_reads_the_same(opening: Opening) -> No
         assert storage.upkeep.check() == []
 
 
-def test_small_submissions_lead_to_a_dictionary_too(storage: Storage) -> None:
+def test_small_submissions_lead_to_a_dictionary_too(opening: Opening, storage: Storage) -> None:
     account = storage.accounts.ensure("a")
     submit(storage, account, bodies(TRAINED_FROM))
-    before = codecs(storage)
+    before = codecs(opening)
 
     submit(storage, account, bodies(1, TRAINED_FROM))
 
-    assert codecs(storage)[1] == before.get(1, 0) + 1
+    assert codecs(opening)[1] == before.get(1, 0) + 1
     assert read(storage, account) == bodies(TRAINED_FROM + 1)
 
 
@@ -121,7 +120,7 @@ def test_a_missing_dictionary_is_found_by_the_check(opening: Opening) -> None:
     with closing(opening()) as storage:
         account = storage.accounts.ensure("a")
         submit(storage, account, bodies(TRAINED_FROM))
-        with storage._database.writing_engine.begin() as connection:
+        with opening.beside() as connection:
             connection.execute(delete(dictionaries))
         assert any("cannot be read" in problem for problem in storage.upkeep.check())
 
@@ -132,6 +131,6 @@ def test_compressed_bodies_take_less_room(opening: Opening) -> None:
         submit(storage, account, bodies(2 * TRAINED_FROM))
         assert head(storage, account).piece_count == 2 * TRAINED_FROM
 
-        with storage._database.reading_engine.connect() as connection:
+        with opening.beside() as connection:
             stored = connection.execute(select(func.sum(func.length(pieces.c.body)))).scalar_one()
         assert stored < sum(map(len, bodies(2 * TRAINED_FROM).values())) / 2

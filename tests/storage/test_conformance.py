@@ -2,7 +2,6 @@
 
 import threading
 import traceback
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from sqlalchemy import text
 from penchant.errors import PenchantError, StorageUnavailable, TooManyPieces, TooManySources, UnknownSource
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
 from penchant.storage import (
-    AddUsage,
     ClearPieces,
     Command,
     DeletePieces,
@@ -23,7 +21,6 @@ from penchant.storage import (
     FeedCursor,
     InteractionChange,
     InteractionQuery,
-    KeyRecord,
     Outcome,
     RecordInteractions,
     ReplaceList,
@@ -33,7 +30,6 @@ from penchant.storage import (
     SubmitPieces,
 )
 from penchant.storage.hashing import user_key
-from penchant.storage.schema import SHARED_TABLES, metadata
 from storage.conftest import Opening
 from strategies import examples
 
@@ -85,11 +81,6 @@ def listed(storage: Storage, account: int, **page: Any) -> list[str]:
 def of_user(storage: Storage, account: int, user: str, **query: Any) -> list[str]:
     asked = InteractionQuery(user_id=user, since=0, **({"limit": 100} | query))
     return [each.piece_id for each in storage.people.list_interactions(head(storage, account).source_id, asked)]
-
-
-@pytest.fixture
-def account(storage: Storage) -> int:
-    return storage.accounts.ensure("one")
 
 
 def test_a_source_begins_with_its_first_submission(storage: Storage, account: int) -> None:
@@ -293,23 +284,6 @@ def test_sources_are_busy_by_what_was_recorded_whatever_became_of_it(storage: St
     assert busy(1) == []
 
 
-def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: int) -> None:
-    done(storage, submitting(account, "a", "b"))
-    done(storage, DeletePieces(account_id=account, source="s", ids=["a"]))
-    before = head(storage, account)
-    done(storage, watching(account, "u", at=10 * DAY_MS, event="old"))
-    done(storage, watching(account, "u", at=15 * DAY_MS, event="new"))
-    far = before.changed_at + 30 * DAY_MS
-
-    days = far // DAY_MS - 12
-    assert storage.upkeep.purge(lambda _: days, now=far) == 2
-    assert of_user(storage, account, "u") == ["a"]
-    assert done(storage, watching(account, "u", event="old")).duplicates == 0
-    assert done(storage, watching(account, "u", event="new")).duplicates == 1
-    assert changes(storage, account, cursor(before, version=1)) == (True, {"b": False})
-    assert storage.upkeep.check() == []
-
-
 def test_lists_page_by_code_point(storage: Storage, account: int) -> None:
     ids = ["b", "B", "a", "é", "😀", "\uffee", "10", "9"]
     done(storage, submitting(account, *ids))
@@ -347,38 +321,12 @@ def test_a_reader_never_sees_half_a_submission(storage: Storage, account: int) -
     writer.join()
 
 
-def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> None:
-    record = KeyRecord(
-        key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
-    )
-    storage.keys.create(record, actor="test")
-
-    assert storage.keys.find("k") == record
-    assert storage.keys.find("no") is None
-    assert storage.keys.revoke("k", actor="test")
-    assert not storage.keys.revoke("k", actor="test")
-    assert [key.revoked_at is not None for key in storage.keys.list_all()] == [True]
-    assert [entry.action for entry in storage.accounts.list_audit(account_id=account)] == ["key.revoke", "key.create"]
-
-
-def test_a_key_goes_over_to_another_plan_once(storage: Storage, account: int) -> None:
-    record = KeyRecord(
-        key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
-    )
-    storage.keys.create(record, actor="test")
-
-    assert storage.keys.set_plan("k", "basic", actor="other")
-    assert not storage.keys.set_plan("k", "basic", actor="other")
-    assert not storage.keys.set_plan("no", "basic", actor="other")
-    assert storage.keys.find("k") == replace(record, plan="basic")
-    entries = [(entry.action, entry.actor, entry.subject) for entry in storage.accounts.list_audit(account_id=account)]
-    assert entries == [("key.plan", "other", "k"), ("key.create", "test", "k")]
-
-
-def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(storage: Storage, account: int) -> None:
+def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     person, event = "very-secret-person", "very-secret-event"
     done(storage, submitting(account, "a"))
-    with storage._database.writing_engine.begin() as connection:
+    with opening.beside() as connection:
         connection.execute(text("ALTER TABLE interactions RENAME TO taken_away"))
 
     with pytest.raises(StorageUnavailable) as caught:
@@ -387,56 +335,6 @@ def test_an_error_of_the_driver_holds_nothing_of_what_was_bound(storage: Storage
     told = "".join(traceback.format_exception(caught.value))
     assert "interactions" in told
     assert "secret" not in told
-
-
-def test_usage_adds_up(storage: Storage, account: int) -> None:
-    for answers in (2, 3):
-        done(storage, AddUsage(account_id=account, month="2026-11", answers=answers))
-
-    assert storage.accounts.count_answers(account, "2026-11") == 5
-    assert storage.accounts.count_answers(account, "2026-12") == 0
-
-
-def test_usage_of_accounts_tells_what_each_has_now_by_name(storage: Storage, account: int) -> None:
-    done(storage, AddUsage(account_id=account, month="2026-11", answers=2))
-    done(storage, submitting(account, "a", "b"))
-    done(storage, submitting(account, "c", source="t"))
-    done(storage, submitting(account, "d", source="gone"))
-    done(storage, DeleteSource(account_id=account, source="gone"))
-    storage.accounts.ensure("zz-idle")
-
-    rows = storage.accounts.list_usage("2026-11")
-
-    assert [(row.answers, row.sources, row.pieces) for row in rows] == [(2, 2, 3), (0, 0, 0)]
-    assert [row.account_id for row in rows] == [account, storage.accounts.find("zz-idle")]
-    assert [row.answers for row in storage.accounts.list_usage("2026-12", account_id=account)] == [0]
-
-
-def test_an_account_is_found_only_once_it_was_made(storage: Storage) -> None:
-    assert storage.accounts.find("later") is None
-    assert storage.accounts.ensure("later") == storage.accounts.find("later")
-
-
-def test_what_is_stored_survives_a_restart(opening: Opening) -> None:
-    first = opening()
-    account = first.accounts.ensure("one")
-    done(first, submitting(account, "a", body=b'{"x":1}'))
-    first.close()
-
-    second = opening()
-    assert second.pieces.read(account, "s", "a")[1] == b'{"x":1}'
-    assert second.upkeep.check() == []
-    second.close()
-
-
-def test_two_openings_see_each_other_s_commits(opening: Opening) -> None:
-    first, second = opening(), opening()
-    account = first.accounts.ensure("one")
-    for number in range(20):
-        done((first, second)[number % 2], submitting(account, str(number)))
-        assert head((second, first)[number % 2], account).version == number + 1
-    first.close()
-    second.close()
 
 
 COMMANDS = st.lists(
@@ -488,29 +386,3 @@ def test_any_sequence_of_commands_is_a_dictionary(storage: Storage, commands: li
         assert followed == held
         assert feed.head.piece_count == len(held)
     assert storage.upkeep.check() == []
-
-
-def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> None:
-    assert storage.upkeep.check() == []
-    for table in metadata.tables.values():
-        if table.name in SHARED_TABLES:
-            continue
-        assert "source_id" in table.primary_key.columns
-        assert all("source_id" in index.columns for index in table.indexes if index.unique)
-        assert not table.foreign_keys
-
-
-def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) -> None:
-    first = opening()
-    account = first.accounts.ensure("one")
-    done(first, submitting(account, "a"))
-    with first._database.writing_engine.begin() as connection:
-        connection.exec_driver_sql("DROP TABLE lineage")
-        connection.exec_driver_sql("ALTER TABLE counters DROP COLUMN erased_at")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
-    first.close()
-
-    for _ in range(2):
-        again = opening()
-        assert head(again, account).piece_count == 1
-        again.close()

@@ -6,11 +6,20 @@ import pytest
 from sqlalchemy import select, text
 
 from penchant.model import StoredInteraction
-from penchant.storage import DeleteSource, EraseUser, Erasure, InteractionChange, InteractionQuery, KeyRecord, Storage
+from penchant.storage import (
+    DeletePieces,
+    DeleteSource,
+    EraseUser,
+    Erasure,
+    InteractionChange,
+    InteractionQuery,
+    KeyRecord,
+    Storage,
+)
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
 from storage.conftest import Opening
-from storage.test_conformance import DAY_MS, cursor, done, head, submitting, watching
+from storage.test_conformance import DAY_MS, changes, cursor, done, head, of_user, submitting, watching
 
 WEEK_MS = 7 * DAY_MS
 
@@ -51,8 +60,8 @@ def create_key(storage: Storage, account: int, key_id: str, *, expires_at: int |
     storage.keys.create(record, actor="test")
 
 
-def count_rows(storage: Storage) -> dict[str, int]:
-    with storage._database.reading_engine.connect() as connection:
+def count_rows(opening: Opening) -> dict[str, int]:
+    with opening.beside() as connection:
         found = {
             name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in metadata.tables
         }
@@ -64,32 +73,34 @@ def exported(storage: Storage, account: int, user: str) -> list[StoredInteractio
     return storage.people.list_interactions(head(storage, account).source_id, query)
 
 
-def test_to_erase_who_never_was_leaves_nothing(storage: Storage, account: int) -> None:
+def test_to_erase_who_never_was_leaves_nothing(opening: Opening, storage: Storage, account: int) -> None:
     done(storage, watching(account, "u"))
-    before, rows = head(storage, account), count_rows(storage)
+    before, rows = head(storage, account), count_rows(opening)
 
     outcomes = [done(storage, erasing(account, user)) for user in ("never", "neither")]
 
     assert [outcome.interactions_version for outcome in outcomes] == [before.interactions_version] * 2
     assert head(storage, account) == before
-    assert count_rows(storage) == rows
+    assert count_rows(opening) == rows
 
 
-def test_to_erase_again_leaves_nothing_more(storage: Storage, account: int) -> None:
+def test_to_erase_again_leaves_nothing_more(opening: Opening, storage: Storage, account: int) -> None:
     done(storage, watching(account, "u"))
     first = done(storage, erasing(account, "u"))
-    rows = count_rows(storage)
+    rows = count_rows(opening)
 
     assert done(storage, erasing(account, "u")) == first
-    assert count_rows(storage) == rows
+    assert count_rows(opening) == rows
 
 
-def test_the_row_of_an_erasure_does_not_show_the_hash_of_the_person(storage: Storage, account: int) -> None:
+def test_the_row_of_an_erasure_does_not_show_the_hash_of_the_person(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     done(storage, watching(account, "u", "v"))
     keys = [user_key(head(storage, account).source_id, user) for user in ("u", "v")]
     for user in ("u", "v"):
         done(storage, erasing(account, user))
-    with storage._database.reading_engine.connect() as connection:
+    with opening.beside() as connection:
         stored = [bytes(key) for key in connection.execute(select(interactions.c.user_key)).scalars()]
 
     complete, rows = followed(storage, account, 2)
@@ -131,10 +142,10 @@ def test_erasures_are_purged_after_a_week_and_older_cursors_rebuild(storage: Sto
     assert storage.upkeep.check() == []
 
 
-def test_erasures_are_found_by_an_index_of_their_own(storage: Storage, account: int) -> None:
+def test_erasures_are_found_by_an_index_of_their_own(opening: Opening, storage: Storage, account: int) -> None:
     if not storage.quick_reads:
         pytest.skip("PostgreSQL goes by the size of the table")
-    with storage._database.reading_engine.connect() as connection:
+    with opening.beside() as connection:
         plan = connection.exec_driver_sql(
             "EXPLAIN QUERY PLAN SELECT version FROM interactions"
             f" WHERE source_id = {head(storage, account).source_id} AND type = 0 AND occurred_at < 5"
@@ -143,16 +154,18 @@ def test_erasures_are_found_by_an_index_of_their_own(storage: Storage, account: 
     assert "erasures_by_age" in plan[0][3]
 
 
-def test_a_deleted_source_is_purged_after_a_week_and_its_versions_never_go_back(storage: Storage, account: int) -> None:
+def test_a_deleted_source_is_purged_after_a_week_and_its_versions_never_go_back(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     done(storage, submitting(account, "b", "c"))
     done(storage, watching(account, "u", event="e"))
     before = head(storage, account)
     deleted = done(storage, DeleteSource(account_id=account, source="s"))
 
     purge_all(storage, before.changed_at + WEEK_MS - DAY_MS)
-    assert count_rows(storage)["counters"] == 2
+    assert count_rows(opening)["counters"] == 2
     purge_all(storage, before.changed_at + WEEK_MS + DAY_MS)
-    rows = count_rows(storage)
+    rows = count_rows(opening)
     assert not {table.name for table in (sources, counters, lists, interactions)} & rows.keys()
     assert rows.keys() == {"accounts", "audit"}
 
@@ -175,14 +188,16 @@ def test_a_source_that_was_made_again_is_not_purged(storage: Storage, account: i
     assert head(storage, account).version == deleted.version + 1
 
 
-def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(storage: Storage, account: int) -> None:
+def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(
+    opening: Opening, storage: Storage, account: int
+) -> None:
     done(storage, watching(account, "u", event="order 4711"))
     done(storage, watching(account, "u"))
 
     assert [each.event_id for each in exported(storage, account, "u")] == [None, "order 4711"]
     done(storage, erasing(account, "u"))
     assert exported(storage, account, "u") == []
-    assert "event_ids" not in count_rows(storage)
+    assert "event_ids" not in count_rows(opening)
 
 
 def test_the_audit_log_is_kept_for_its_days_and_the_older_entries_go_first(storage: Storage, account: int) -> None:
@@ -228,3 +243,20 @@ def test_ended_sessions_go_when_they_would_have_ended_anyway(storage: Storage) -
     purge_all(storage, 1_500)
 
     assert [storage.keys.is_session_ended(each) for each in ("first", "second")] == [False, True]
+
+
+def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b"))
+    done(storage, DeletePieces(account_id=account, source="s", ids=["a"]))
+    before = head(storage, account)
+    done(storage, watching(account, "u", at=10 * DAY_MS, event="old"))
+    done(storage, watching(account, "u", at=15 * DAY_MS, event="new"))
+    far = before.changed_at + 30 * DAY_MS
+
+    days = far // DAY_MS - 12
+    assert storage.upkeep.purge(lambda _: days, now=far) == 2
+    assert of_user(storage, account, "u") == ["a"]
+    assert done(storage, watching(account, "u", event="old")).duplicates == 0
+    assert done(storage, watching(account, "u", event="new")).duplicates == 1
+    assert changes(storage, account, cursor(before, version=1)) == (True, {"b": False})
+    assert storage.upkeep.check() == []

@@ -1,13 +1,7 @@
 """From one database into another and back: the same rows, whatever happens on the way."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,119 +18,19 @@ from penchant.storage import (
     DeletePieces,
     DeleteSource,
     EraseUser,
-    InteractionQuery,
-    KeyRecord,
     MoveSide,
     ReplaceList,
     ReplaceSettings,
     Storage,
-    compare_sides,
     move,
-    open_storage,
 )
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.copying import SHARED, SOURCE_TABLES, copy_source, standings
+from penchant.storage.copying import SHARED, SOURCE_TABLES
 from penchant.storage.moving import PASSES
-from penchant.storage.opening import open_database
-from penchant.storage.schema import SHARED_TABLES, interactions, metadata, pieces
-from storage.test_bodies import bodies, submit
+from penchant.storage.schema import SHARED_TABLES, metadata, pieces
+from storage.sides import SOURCES, Sides, different, edit, everything, fill, moved, moved_so_far, opened
 from storage.test_conformance import done, submitting, watching
 from strategies import examples
-
-Sides = tuple[MoveSide, MoveSide]
-SOURCES = 4
-"""Those that `fill` makes."""
-
-
-def opened(side: MoveSide) -> Storage:
-    return open_storage(folder=side.folder, database_url=side.url)
-
-
-def moved(old: MoveSide, new: MoveSide, *, served: bool = False) -> list[str]:
-    """Move, and return the lines that were told."""
-    told: list[str] = []
-    compared = move(old, new, served=served, tell=told.append)
-    assert not [each for each in compared if each.differs]
-    return told
-
-
-def moved_so_far(old: MoveSide, new: MoveSide) -> list[str]:
-    """Move as far as it goes while a server runs on the old side, and return the lines that were told."""
-    told: list[str] = []
-    with pytest.raises(Refused, match="still runs"):
-        move(old, new, served=True, tell=told.append)
-    return told
-
-
-def different(old: MoveSide, new: MoveSide) -> list[tuple[str, str]]:
-    return [(each.name, each.table) for each in compare_sides(old, new) if each.differs]
-
-
-@pytest.fixture(params=("to PostgreSQL", "to SQLite"))
-def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
-    """An old and a new side, of different kinds."""
-    file = MoveSide(folder=tmp_path / "file")
-    server = MoveSide(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
-    return (file, server) if request.param == "to PostgreSQL" else (server, file)
-
-
-def fill(storage: Storage) -> int:
-    """Store something of every kind, and return the account."""
-    account = storage.accounts.ensure("one")
-    for place, name in enumerate("kl"):
-        record = KeyRecord(
-            key_id=name, account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=place
-        )
-        storage.keys.create(record, actor="test")
-    storage.keys.revoke("l", actor="test")
-    submit(storage, account, bodies(TRAINED_FROM + 5))
-    submit(storage, account, bodies(20, TRAINED_FROM))
-    commands: list[Command] = [
-        submitting(account, "B", "a", "é", "😀", "\uffee", "10", "9"),
-        watching(account, "u", "v", at=10**12),
-        watching(account, "u", piece="piece-00003", event="e"),
-        watching(account, "w", event="f"),
-        EraseUser(account_id=account, source="s", user_id="w"),
-        DeletePieces(account_id=account, source="s", ids=["a", "piece-00001"]),
-        ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=["9", "B", "no"]),
-        ReplaceSettings(account_id=account, source="s", settings=b'{"halfLifeDays":5}'),
-        submitting(account, "x", source="cleared"),
-        ClearPieces(account_id=account, source="cleared"),
-        submitting(account, "y", source="cleared"),
-        submitting(account, "x", source="deleted"),
-        DeleteSource(account_id=account, source="deleted"),
-        submitting(account, source="empty"),
-        AddUsage(account_id=account, month="2026-11", answers=7),
-    ]
-    for command in commands:
-        done(storage, command)
-    return account
-
-
-def everything(storage: Storage) -> dict[str, Any]:
-    """Return what a database answers, to every question but that for epochs."""
-    account = storage.accounts.ensure("one")
-    answers: dict[str, Any] = {
-        "keys": storage.keys.list_all(),
-        "usage": storage.accounts.count_answers(account, "2026-11"),
-        "audit": storage.accounts.list_audit(),
-        "problems": storage.upkeep.check(),
-    }
-    for head in storage.sources.list_of(account):
-        name = head.name
-        with storage.pieces.open_page(account, name) as listing:
-            answers[f"{name} pieces"] = [piece for batch in listing.batches for piece in batch]
-        with storage.sources.follow_content(account, name, None) as feed:
-            rows = [row for batch in feed.batches for row in batch]
-            answers[f"{name} content"] = sorted(rows, key=lambda row: row.id)
-        with storage.sources.follow_interactions(account, name, None) as recorded:
-            answers[f"{name} interactions"] = [row for batch in recorded.batches for row in batch]
-        answers[f"{name} head"] = head._replace(epoch=0)
-        answers[f"{name} curation"] = storage.sources.read_curation(account, name)[1]
-        for user in ("u", "v", "w"):
-            query = InteractionQuery(user_id=user, since=0, limit=100)
-            answers[f"{name} {user}"] = storage.people.list_interactions(head.source_id, query)
-    return answers
 
 
 def epochs(storage: Storage) -> dict[str, int]:
@@ -308,77 +202,6 @@ def test_a_deleted_source_that_was_purged_since_is_gone_on_the_new_side(sides: S
         assert done(storage, submitting(account, "x", source="deleted")).version > 2
 
 
-def edit(side: MoveSide, statement: Any) -> None:
-    """Change what is stored behind everybody's back."""
-    database = open_database(side.folder, side.url, moving=True)
-    with database.writing_engine.begin() as connection:
-        assert connection.execute(statement).rowcount == 1
-    database.close()
-
-
-def test_a_row_that_differs_is_found(sides: Sides) -> None:
-    with closing(opened(sides[0])) as storage:
-        fill(storage)
-    moved(*sides)
-    assert different(*sides) == []
-
-    edit(sides[1], update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]"))
-    edit(sides[1], update(interactions).where(interactions.c.user_id == "v").values(occurred_at=10**12 + 1))
-    assert different(*sides) == [("one/s", "pieces"), ("one/s", "interactions")]
-
-
-def test_a_row_that_is_damaged_on_the_way_is_copied_anew(sides: Sides) -> None:
-    with closing(opened(sides[0])) as storage:
-        fill(storage)
-    moved_so_far(*sides)
-    edit(sides[1], update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]"))
-
-    assert moved(*sides) == ["one/s: differed, copied anew"]
-
-
-def test_a_change_while_both_are_compared_is_seen(sides: Sides) -> None:
-    with closing(opened(sides[0])) as storage:
-        account = fill(storage)
-        moved_so_far(*sides)
-        assert storage.upkeep.purge(lambda _: 396)
-
-        def tell(line: str) -> None:
-            if "differed" in line:
-                done(storage, submitting(account, "late"))
-
-        with pytest.raises(Refused, match="while both were compared"):
-            move(*sides, served=False, tell=tell)
-    assert moved(*sides) == ["one/s: copied"]
-
-
-def test_nothing_is_copied_into_a_database_that_was_released(sides: Sides) -> None:
-    with closing(opened(sides[0])) as storage:
-        fill(storage)
-    moved(*sides)
-    with (
-        closing(open_database(sides[0].folder, sides[0].url)) as old,
-        closing(open_database(sides[1].folder, sides[1].url)) as new,
-    ):
-        number = next(iter(standings(old)))
-
-        with pytest.raises(Refused, match="has finished"):
-            copy_source(old, new, number, anew=True)
-
-
-def test_a_side_that_stays_different_is_not_released(sides: Sides) -> None:
-    with closing(opened(sides[0])) as storage:
-        fill(storage)
-    damaging = update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]")
-    moved_so_far(*sides)
-    edit(sides[1], damaging)
-
-    compared = move(*sides, served=False, tell=lambda _: edit(sides[1], damaging))
-
-    assert [(each.name, each.table) for each in compared if each.differs] == [("one/s", "pieces")]
-    with pytest.raises(StorageIncompatible, match="not finished"):
-        opened(sides[1])
-
-
 def test_a_new_side_on_which_a_server_has_only_run_is_empty(sides: Sides) -> None:
     old, new = sides
     with closing(opened(old)) as storage:
@@ -390,108 +213,6 @@ def test_a_new_side_on_which_a_server_has_only_run_is_empty(sides: Sides) -> Non
 
     with closing(opened(new)) as storage:
         assert storage.tag_secret() == secret
-
-
-def test_a_side_that_holds_something_is_no_target(sides: Sides) -> None:
-    for side in sides:
-        with closing(opened(side)) as storage:
-            storage.accounts.ensure("somebody")
-
-    with pytest.raises(Refused, match="not empty"):
-        moved(*sides)
-    with closing(opened(sides[1])) as storage:
-        assert storage.upkeep.check() == []
-
-
-def test_a_move_is_not_done_twice(sides: Sides) -> None:
-    with closing(opened(sides[0])) as storage:
-        fill(storage)
-    moved(*sides)
-
-    with pytest.raises(Refused, match="not empty"):
-        moved(*sides)
-
-
-def test_two_databases_are_not_moved_into_one(sides: Sides, tmp_path: Path) -> None:
-    other = MoveSide(folder=tmp_path / "other")
-    for side in (sides[0], other):
-        with closing(opened(side)) as storage:
-            storage.accounts.ensure("somebody")
-    moved_so_far(*sides)
-
-    with pytest.raises(Refused, match="from another database"):
-        moved(other, sides[1])
-
-
-def test_a_database_is_not_moved_into_itself(sides: Sides) -> None:
-    with pytest.raises(Refused, match="same database"):
-        moved(sides[0], sides[0])
-
-
-def test_the_target_of_an_unfinished_move_is_not_moved_on(sides: Sides, tmp_path: Path) -> None:
-    opened(sides[0]).close()
-    moved_so_far(*sides)
-
-    with pytest.raises(StorageIncompatible, match="not finished"):
-        moved(sides[1], MoveSide(folder=tmp_path / "third"))
-
-
-def words(*sides: MoveSide) -> list[str]:
-    """Return the command line of a move."""
-    old, new = sides
-    database = [] if old.url is None else ["--database", old.url]
-    target = new.url or str(new.folder)
-    return [sys.executable, "-m", "penchant", "move", "--data", str(old.folder), *database, "--to", target]
-
-
-def full_pipe() -> tuple[int, int]:
-    """Return a pipe that takes nothing more: who writes a line into it stays where he is."""
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(writing, b" " * 1024)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(writing, b" ")
-    os.set_blocking(writing, True)
-    return reading, writing
-
-
-def wait_for_a_source(side: MoveSide) -> None:
-    """Wait until a source has been copied."""
-    deadline = time.monotonic() + 60
-    with closing(open_database(side.folder, side.url, moving=True)) as database:
-        while not standings(database):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
-
-@pytest.mark.slow
-def test_a_move_that_is_killed_goes_on_where_it_was(sides: Sides) -> None:
-    names = [f"s{number}" for number in range(5)]
-    with closing(opened(sides[0])) as storage:
-        account = storage.accounts.ensure("one")
-        for name in names:
-            submit(storage, account, bodies(1_500), source=name)
-        before = everything(storage)
-    reading, writing = full_pipe()
-    moving = subprocess.Popen(words(*sides), stderr=writing, stdout=subprocess.DEVNULL)
-    wait_for_a_source(sides[1])
-    moving.kill()
-    assert moving.wait(timeout=30) == -signal.SIGKILL
-    os.close(reading)
-    os.close(writing)
-    with pytest.raises(StorageIncompatible, match="not finished"):
-        opened(sides[1])
-
-    again = subprocess.run(words(*sides), capture_output=True, text=True, timeout=100, check=False)
-
-    assert again.returncode == 0, again.stderr
-    assert "Moved" in again.stdout
-    assert len(again.stderr.splitlines()) == len(names) - 1
-    with closing(opened(sides[1])) as storage:
-        assert everything(storage) == before
 
 
 STEPS = st.lists(

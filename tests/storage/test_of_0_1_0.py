@@ -5,21 +5,21 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, Inspector, inspect, text
 from starlette.testclient import TestClient
 
-from databases import new_database
+from databases import connection_beside, new_database
 from penchant.bootstrap import storage_of, web_application
 from penchant.cli import commands
 from penchant.model import DAY_MS
 from penchant.settings import NodeSettings
-from penchant.storage import Storage, restore
+from penchant.storage import restore
 from penchant.storage.schema import metadata
 
 KEPT = Path(__file__).parent / "of_0_1_0"
@@ -65,9 +65,17 @@ def options_of(settings: NodeSettings) -> list[str]:
     return ["--data", settings.data, *database]
 
 
-def schema_of(storage: Storage) -> dict[str, Any]:
+def beside(settings: NodeSettings) -> AbstractContextManager[Connection]:
+    return connection_beside(Path(settings.data), settings.database)
+
+
+def schema_of(settings: NodeSettings) -> dict[str, Any]:
     """Return the columns, keys and indexes of every table; in no order, and without defaults."""
-    found = inspect(storage._database.reading_engine)
+    with beside(settings) as connection:
+        return _schema(inspect(connection))
+
+
+def _schema(found: Inspector) -> dict[str, Any]:
     return {
         name: (
             {(each["name"], str(each["type"]), each["nullable"]) for each in found.get_columns(name)},
@@ -162,9 +170,11 @@ def test_its_schema_becomes_that_of_a_new_database(old: NodeSettings, request: p
     address = None if old.database is None else new_database(request.getfixturevalue("postgresql"))
     new = NodeSettings(data=f"{old.data}-new", database=address)
 
-    with closing(storage_of(old)) as ours, closing(storage_of(new)) as fresh:
-        assert schema_of(ours) == schema_of(fresh)
-        assert schema_of(ours).keys() >= metadata.tables.keys()
+    for each in (old, new):
+        storage_of(each).close()
+
+    assert schema_of(old) == schema_of(new)
+    assert schema_of(old).keys() >= metadata.tables.keys()
 
 
 def test_nodes_that_start_on_it_at_once_wait_for_each_other(old: NodeSettings) -> None:
@@ -205,25 +215,25 @@ def test_sessions_can_be_ended_and_new_event_ids_are_exported(client: TestClient
 def test_its_deleted_source_is_purged_and_no_version_given_again(old: NodeSettings) -> None:
     with closing(storage_of(old)) as storage:
         now = int(time.time() * 1000) + 8 * DAY_MS
-        before = len(rows_of(storage, "SELECT source_id FROM sources"))
+        before = len(rows_of(old, "SELECT source_id FROM sources"))
         while storage.upkeep.purge(lambda _: 36_500, now=now):
             pass
 
-        assert len(rows_of(storage, "SELECT source_id FROM sources")) == before - 1
-        floors = rows_of(storage, "SELECT version_floor FROM accounts WHERE version_floor IS NOT NULL")
+        assert len(rows_of(old, "SELECT source_id FROM sources")) == before - 1
+        floors = rows_of(old, "SELECT version_floor FROM accounts WHERE version_floor IS NOT NULL")
         assert floors == [(VERSION_OF_REMOVED,)]
         assert storage.upkeep.check() == []
 
 
-def rows_of(storage: Storage, statement: str) -> list[tuple[Any, ...]]:
-    with storage._database.reading_engine.connect() as connection:
+def rows_of(settings: NodeSettings, statement: str) -> list[tuple[Any, ...]]:
+    with beside(settings) as connection:
         return [tuple(row) for row in connection.execute(text(statement))]
 
 
 def test_nodes_that_are_still_of_0_1_0_go_on_writing(old: NodeSettings) -> None:
     """A node of 0.1.0 beside ours names no column that came since."""
     with closing(storage_of(old)) as storage:
-        with storage._database.writing_engine.begin() as connection:
+        with beside(old) as connection:
             connection.execute(text("INSERT INTO accounts (account_id, name) VALUES (7, 'new')"))
             connection.execute(
                 text(
@@ -244,4 +254,4 @@ def test_nodes_that_are_still_of_0_1_0_go_on_writing(old: NodeSettings) -> None:
         theirs = storage.keys.find("theirs")
         assert theirs is not None
         assert (theirs.scopes, theirs.origins, theirs.signing_secret) == ("", "", None)
-        assert rows_of(storage, "SELECT event_id FROM interactions WHERE version = 1000000") == [(None,)]
+        assert rows_of(old, "SELECT event_id FROM interactions WHERE version = 1000000") == [(None,)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from databases import new_database
+from databases import connection_beside, new_database
 from faults.cluster import new_cluster
 from penchant.errors import StorageUnavailable
 from penchant.model import EncodedPiece
@@ -107,11 +107,16 @@ def test_one_attempt_at_a_time_while_they_fail() -> None:
 
 def test_who_finds_no_free_connection_is_told_so(storage: Storage) -> None:
     account = storage.accounts.ensure("one")
-    engine = storage._database.writing_engine
-    with engine.connect(), engine.connect(), pytest.raises(StorageUnavailable):
-        storage.sources.read_head(account, "s")
+    pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
+    storage.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(10)
+    with (
+        storage.pieces.open_page(account, "s"),
+        storage.pieces.open_page(account, "s"),
+        pytest.raises(StorageUnavailable),
+    ):
+        storage.sources.read_head(account, "t")
 
-    assert storage.sources.read_head(account, "s") is None
+    assert storage.sources.read_head(account, "t") is None
 
 
 def test_a_connection_that_was_cut_is_made_again_by_the_read_that_finds_out(
@@ -119,16 +124,14 @@ def test_a_connection_that_was_cut_is_made_again_by_the_read_that_finds_out(
 ) -> None:
     account = storage.accounts.ensure("one")
     assert storage.sources.read_head(account, "s") is None
-    other = open_storage(folder=tmp_path, database_url=address)
-    with other._database.reading_engine.connect() as connection:
+    with connection_beside(tmp_path, address) as connection:
         connection.exec_driver_sql(CUT)
-    other.close()
 
     assert storage.sources.read_head(account, "s") is None
 
 
-def test_sessions_have_time_limits(storage: Storage) -> None:
-    with storage._database.reading_engine.connect() as connection:
+def test_sessions_have_time_limits(address: str, tmp_path: Path) -> None:
+    with connection_beside(tmp_path, address) as connection:
         limits = {
             name: connection.exec_driver_sql(f"SHOW {name}").scalar_one()
             for name in ("statement_timeout", "idle_in_transaction_session_timeout")
@@ -216,7 +219,7 @@ def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_pa
     first.close()
     again = open_storage(folder=tmp_path, database_url=address)
     assert [again.sources.read_head(account, name) for name in ("a", "b")] == before
-    with again._database.writing_engine.begin() as connection:
+    with connection_beside(tmp_path, address) as connection:
         connection.exec_driver_sql("UPDATE lineage SET name = 'another'")
     again.close()
 

@@ -374,5 +374,5 @@ def test_blank_lines_count_for_the_numbers_of_others() -> None:
     with pytest.raises(InvalidInput) as caught:
         decode_interaction_lines(b"\n \n" + good + b"\n\n{}", 0)
     assert caught.value.faults[0].pointer == "/5/userId"
-    with pytest.raises(InvalidSyntax, match="Line 2 is not JSON"):
+    with pytest.raises(InvalidSyntax, match=r"^Line 2 is not JSON: it ends before its end at column 2\.$"):
         decode_interaction_lines(good + b"\n{", 0)

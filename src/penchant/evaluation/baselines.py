@@ -3,13 +3,14 @@
 Each scores all pieces for some people; `best_unseen` makes lists of the scores.
 """
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.knowledge import Knowledge, Runs, runs_of
 from penchant.evaluation.metrics import NOTHING, RECALLED
 from penchant.index import FloatArray, IntArray
 
@@ -21,7 +22,10 @@ NEIGHBOURS = 200
 """Neighbours of a piece that item-kNN and RP3beta go by."""
 MATRICES = 4
 """Matrices of all pieces by all pieces that EASE holds at once, in double precision."""
+FACTORS, ROUNDS, SHRINKAGE = 64, 8, 0.003
+"""Factors of iALS, how often they are solved for, and how much they are shrunk for each like."""
 _ROWS = 512
+_TOGETHER = 40_000
 
 
 def best_unseen(scores: Scores, knowledge: Knowledge, people: IntArray) -> IntArray:
@@ -114,6 +118,53 @@ def by_ease(knowledge: Knowledge, pieces: IntArray, gram: Scores, penalty: float
     weights = system.astype(np.float32)
     np.fill_diagonal(weights, 0)
     return _linear(knowledge, pieces, weights)
+
+
+def by_factors(knowledge: Knowledge, pieces: IntArray, unliked: float) -> Score:
+    """Return iALS (Hu, Koren and Volinsky 2008): factors of people and pieces by whose product a like is 1, all else 0.
+
+    What is no like counts ``unliked``; shrinkage goes by how much there is of a person or a piece, as in Rendle et al.
+    2021. A person's factors are solved for by the pieces' when scores are asked for.
+    """
+    places = np.full(knowledge.piece_count, -1, dtype=np.int64)
+    places[pieces] = np.arange(len(pieces))
+
+    def likes_of(people: IntArray) -> tuple[IntArray, IntArray]:
+        rows, liked = knowledge.likes.pairs(people)
+        known = places[liked] >= 0
+        return rows[known], places[liked[known]]
+
+    who, what = likes_of(knowledge.others)
+    by_person = runs_of((who, what), len(knowledge.others))
+    order = np.lexsort((who, what))
+    by_piece = runs_of((what[order], who[order]), len(pieces))
+    random = np.random.default_rng(0)
+    factors = random.normal(0, 0.1 / np.sqrt(FACTORS), (len(pieces), FACTORS)).astype(np.float32)
+    for _ in range(ROUNDS):
+        factors = solved_factors(by_piece, solved_factors(by_person, factors, unliked), unliked)
+
+    def score(people: IntArray) -> Scores:
+        scores = np.zeros((len(people), knowledge.piece_count), dtype=np.float32)
+        scores[:, pieces] = solved_factors(runs_of(likes_of(people), len(people)), factors, unliked) @ factors.T
+        return scores
+
+    return score
+
+
+def solved_factors(likes: Runs, others: Scores, unliked: float) -> Scores:
+    """Return the factors of one side that fit likes best, given those of the other one; 0 where there are no likes."""
+    counts = np.diff(likes.starts)
+    found = np.zeros((len(counts), others.shape[1]), dtype=np.float32)
+    everything = np.float32(unliked) * (others.T @ others)
+    for count in np.unique(counts[counts > 0]).tolist():
+        shrinkage = np.float32(SHRINKAGE * (count + unliked * len(others))) * np.eye(others.shape[1], dtype=np.float32)
+        rows = np.flatnonzero(counts == count)
+        # Those with as many likes are solved together, as many at once as take some megabytes.
+        for own in np.array_split(rows, math.ceil(len(rows) * (count + others.shape[1]) / _TOGETHER)):
+            liked = others[likes.values[likes.starts[own][:, None] + np.arange(count)]]
+            systems = liked.transpose(0, 2, 1) @ liked + everything + shrinkage
+            found[own] = np.linalg.solve(systems, liked.sum(axis=1)[:, :, None])[:, :, 0]
+    return found
 
 
 def dense_bytes(piece_count: int) -> int:

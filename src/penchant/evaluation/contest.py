@@ -28,9 +28,14 @@ BATCH = 64
 VALIDATION_PEOPLE = 300
 VALIDATION_PIECES = 2_000
 """Pieces, those liked most, among which the parameters of fitted methods are chosen: dense matrices of them."""
-FITTED = {"item-kNN": (0.0, 5.0, 50.0), "RP3beta": (0.2, 0.4, 0.6), "EASE": (50.0, 200.0, 800.0)}
+FITTED = {
+    "item-kNN": (0.0, 5.0, 50.0),
+    "RP3beta": (0.2, 0.4, 0.6),
+    "EASE": (50.0, 200.0, 800.0),
+    "iALS": (0.1, 0.3, 1.0),
+}
 """Methods with a parameter, and the values that are tried."""
-PARAMETERS = {"item-kNN": "damping", "RP3beta": "beta", "EASE": "penalty"}
+PARAMETERS = {"item-kNN": "damping", "RP3beta": "beta", "EASE": "penalty", "iALS": "unliked"}
 
 Lists = Callable[[IntArray], IntArray]
 """Gives the lists (n_people, 20) of these people."""
@@ -204,7 +209,7 @@ def _contenders(trial: _Trial, request: EvaluationRequest, tell: Tell, notes: li
         if request.includes(PENCHANT):
             yield Contender(name=PENCHANT, lists=served.lists, parameters=_blend(knowledge))
     for name, values in FITTED.items():
-        hindrance = _hindrance(knowledge, request) if request.includes(name) else None
+        hindrance = _hindrance(knowledge, request) if name != "iALS" and request.includes(name) else None
         if hindrance is not None:
             notes.append(f"{name}: left out, since {hindrance}.")
         elif request.includes(name):
@@ -260,6 +265,8 @@ def _mean_of(lists: Lists, asked: JudgedPeople) -> float:
 
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
+    if name == "iALS":
+        return baselines.or_popular(baselines.by_factors(knowledge, pieces, value), knowledge)
     fits = {"item-kNN": baselines.by_neighbours, "RP3beta": baselines.by_walks, "EASE": baselines.by_ease}
     gram = baselines.shared_likes(knowledge, pieces, by_person=name == "RP3beta")
     return baselines.or_popular(fits[name](knowledge, pieces, gram, value), knowledge)

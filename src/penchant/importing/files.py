@@ -251,7 +251,9 @@ def json_problem(text: bytes, what: str = "line") -> str:
     try:
         decode(text)
     except PenchantError as error:
-        return error.detail.replace("The body", f"The {what}").replace("the body", f"the {what}")
+        detail = error.detail.replace("The body", f"The {what}").replace("the body", f"the {what}")
+        # The number of a line is told beside it; within itself it is always the first.
+        return detail.replace("at line 1, column", "at column") if what == "line" else detail
     return f"The {what} is no JSON value that is accepted here."
 
 

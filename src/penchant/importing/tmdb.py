@@ -43,6 +43,8 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     for file, columns in found.items():
         if columns >= _CREDIT_COLUMNS:
             people |= _read_credits(files, file, options, notes)
+        elif file not in films:
+            notes.left_out(file.name, "(the whole file)", "neither a table of films nor one of credits", 1)
     for file in films:
         yield from RowMerger(file.name, "id", options, notes).pieces(
             files.rows(file, options.form), lambda builder, values: _take(builder, values, people)

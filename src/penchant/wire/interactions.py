@@ -73,7 +73,9 @@ def decode_interaction_lines(body: bytes, now: int) -> tuple[NewInteraction, ...
         try:
             require_syntax(bytes(line))
         except InvalidSyntax as error:
-            raise InvalidSyntax(f"Line {number} is not JSON: {error.detail}") from None
+            # The body, to which the check owes its words, was this line alone.
+            where = error.detail.replace("The body", f"Line {number}").replace("at line 1, column", "at column")
+            raise InvalidSyntax(where) from None
         except InvalidInput as error:
             faults = [replace(fault, pointer=f"/{number}{fault.pointer}") for fault in error.faults]
             raise InvalidInput(f"Line {number}: {error.detail}", faults=faults) from None

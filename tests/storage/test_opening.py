@@ -1,0 +1,56 @@
+"""A database that is opened again, or twice, and one of an earlier schema."""
+
+from penchant.storage import (
+    Storage,
+)
+from penchant.storage.schema import SHARED_TABLES, metadata
+from storage.conftest import Opening
+from storage.test_conformance import done, head, submitting
+
+
+def test_what_is_stored_survives_a_restart(opening: Opening) -> None:
+    first = opening()
+    account = first.accounts.ensure("one")
+    done(first, submitting(account, "a", body=b'{"x":1}'))
+    first.close()
+
+    second = opening()
+    assert second.pieces.read(account, "s", "a")[1] == b'{"x":1}'
+    assert second.upkeep.check() == []
+    second.close()
+
+
+def test_two_openings_see_each_other_s_commits(opening: Opening) -> None:
+    first, second = opening(), opening()
+    account = first.accounts.ensure("one")
+    for number in range(20):
+        done((first, second)[number % 2], submitting(account, str(number)))
+        assert head((second, first)[number % 2], account).version == number + 1
+    first.close()
+    second.close()
+
+
+def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> None:
+    assert storage.upkeep.check() == []
+    for table in metadata.tables.values():
+        if table.name in SHARED_TABLES:
+            continue
+        assert "source_id" in table.primary_key.columns
+        assert all("source_id" in index.columns for index in table.indexes if index.unique)
+        assert not table.foreign_keys
+
+
+def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) -> None:
+    first = opening()
+    account = first.accounts.ensure("one")
+    done(first, submitting(account, "a"))
+    with opening.beside() as connection:
+        connection.exec_driver_sql("DROP TABLE lineage")
+        connection.exec_driver_sql("ALTER TABLE counters DROP COLUMN erased_at")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    first.close()
+
+    for _ in range(2):
+        again = opening()
+        assert head(again, account).piece_count == 1
+        again.close()
