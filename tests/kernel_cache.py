@@ -9,7 +9,6 @@ import penchant.index
 
 
 def _fingerprint() -> str:
-    # Numba looks only at the file of a kernel, not at those that it calls.
     files = sorted(Path(penchant.index.__file__).parent.glob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 

@@ -18,8 +18,8 @@ def wait_until(is_so: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> 
 
 def workers_of(process: int) -> list[int]:
     """Return the workers that a service has started and that have not ended."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    # Those of its main thread: the builder is started by another one.
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def holders_of(lock: Path) -> list[int]:

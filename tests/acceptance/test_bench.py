@@ -21,6 +21,8 @@ EXPECTED = {
     "interactions, one a request, 32 connections": None,
     "restart to first answer": None,
     "memory a piece, all processes": None,
+    "cost, memory of an idle service, all processes": None,
+    "cost, installed packages": None,
     "nearest, jaccard": "numpy",
     "nearest, cosine, a hundredth of the pieces": "all pieces",
     "nearest, cosine, a fifth in a delta": "clean",

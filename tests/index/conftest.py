@@ -1,20 +1,20 @@
 """The compiled kernels, for tests that want them."""
 
-from collections.abc import Iterator
-from types import ModuleType
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from kernel_cache import KERNELS
 from penchant.index import engine
+from penchant.index.kernel_samples import KINDS, WIDE_KINDS, Kind
 from penchant.live.compiling import load_kernels
 
-KINDS = (*engine.KINDS, ("h", "H"), ("i", "H"), ("d", "H"))
+Kernels = Mapping[Kind, Mapping[str, engine.Kernel]]
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Iterator[ModuleType]:
-    compiled = load_kernels(KERNELS)
-    engine.use(compiled, set(KINDS))
-    yield compiled
-    engine.use(None, set())
+def kernels() -> Iterator[Kernels]:
+    loaded = {kind: load_kernels(KERNELS, kind) for kind in (*KINDS, *WIDE_KINDS)}
+    engine.use(loaded)
+    yield loaded
+    engine.use({})

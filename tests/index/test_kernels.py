@@ -1,7 +1,7 @@
 """The compiled kernels against plain numpy: the same ids, in the same order, with the same bits."""
 
 import functools
-from types import ModuleType
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ SELECTIVITIES = st.sampled_from([1.0, 0.5, 0.01])
 @settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([FARTHEST, 5 * 10**11]))
 def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies arrive as parameters
-    kernels: ModuleType, kind: str, greatest: int, n: int, seed: int, selectivity: float, limit: int
+    kernels: Mapping[Any, Any], kind: str, greatest: int, n: int, seed: int, selectivity: float, limit: int
 ) -> None:
     assert kernels
     segment = made(n, seed % 50 if n < 1000 else 0, greatest)
@@ -88,7 +88,7 @@ def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies a
 @settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([NOWHERE, 0]))
 def test_recommendations_are_the_same_bits(
-    kernels: ModuleType, greatest: int, n: int, seed: int, selectivity: float, limit: int
+    kernels: Mapping[Any, Any], greatest: int, n: int, seed: int, selectivity: float, limit: int
 ) -> None:
     assert kernels
     random = np.random.default_rng(seed)
@@ -110,7 +110,7 @@ def test_recommendations_are_the_same_bits(
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=3), unique=True), st.lists(st.text(max_size=3)))
-def test_strings_are_found_where_they_are(kernels: ModuleType, table: list[str], wanted: list[str]) -> None:
+def test_strings_are_found_where_they_are(kernels: Mapping[Any, Any], table: list[str], wanted: list[str]) -> None:
     assert kernels
     ordered = sorted(table)
     expected = [ordered.index(value) if value in ordered else -1 for value in wanted]

@@ -17,6 +17,7 @@ from penchant.index import AudienceWeights, Segment, build_weights, engine
 from penchant.index.arrays import exact_sum
 from penchant.index.grades import latest_likes, like_matrix
 from penchant.index.ridge_exact import nearest_pieces
+from penchant.index.ridge_kernels import _is_nearer as is_nearer
 from penchant.model import grade_of
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
@@ -35,7 +36,7 @@ def searching(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("kernels")
         yield
         return
-    engine.use(None, frozenset())
+    engine.use({})
     yield
 
 
@@ -118,9 +119,9 @@ def test_numpy_and_the_kernels_give_the_same_bits(kernels: Any, seed: int, peopl
         shares = engine.shares(weights.matrix, *own, weights.source_figures.loan)
         return [shares.tobytes(), *(array.tobytes() for array in weights.arrays().values())]
 
-    engine.use(kernels, set(engine.KINDS))
+    engine.use(kernels)
     compiled = answers()
-    engine.use(None, frozenset())
+    engine.use({})
 
     assert compiled == answers()
 
@@ -130,7 +131,7 @@ def test_blocks_of_any_size_give_the_same_bits(kernels: Any) -> None:
     rows, columns = np.nonzero(chance.random((80, 30)) < 0.4)
     likes = like_matrix(rows, columns, np.full(len(rows), 9, dtype=np.uint8), 30)
     squares = np.bincount(columns, minlength=30) * 81
-    engine.use(kernels, set(engine.KINDS))
+    engine.use(kernels)
 
     found = [[array.tobytes() for array in engine.ridge_rows(likes, squares, 8, block)] for block in (1, 7, 30, 99)]
 
@@ -151,14 +152,14 @@ def test_only_the_latest_likes_of_a_person_count() -> None:
     assert latest_likes(people, pieces, np.zeros(5, np.int64), 4).all()
 
 
-def test_neighbours_are_told_apart_where_doubles_are_equal(kernels: Any) -> None:
+def test_neighbours_are_told_apart_where_doubles_are_equal() -> None:
     """G_ij^2 / G_ii of two pieces that differ in the seventeenth digit."""
     first, second = (94_906_267, 3), (94_906_266, 3)
     squares = np.array([1, second[1], first[1]])
     overlaps = np.array([[1, second[0], first[0]], [second[0], second[1], 1], [first[0], 1, first[1]]])
 
-    assert kernels.ridge_kernels._is_nearer(first[0], first[1], 2, second[0], second[1], 1)
-    assert not kernels.ridge_kernels._is_nearer(second[0], second[1], 1, first[0], first[1], 2)
+    assert is_nearer(first[0], first[1], 2, second[0], second[1], 1)
+    assert not is_nearer(second[0], second[1], 1, first[0], first[1], 2)
     assert nearest_pieces(overlaps, 0, 1).tolist() == [2]
     assert squares.tolist() == np.diag(overlaps).tolist()
 

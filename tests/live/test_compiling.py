@@ -5,28 +5,30 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from kernel_cache import KERNELS
 from penchant.bootstrap import data_folder
 from penchant.errors import StorageUnavailable
-from penchant.live.compiling import find_fault
+from penchant.index import native_compiling, native_kernels
+from penchant.index.kernel_samples import FINDING
+from penchant.live.compiling import find_fault, load_kernels
 from penchant.settings import NodeSettings
 
-COMPILE = """
+LOAD = """
 import pathlib, sys
-from penchant.index import engine
-from penchant.live.compiling import compile_alone, load_kernels
-folder = pathlib.Path(sys.argv[1])
-kernels = load_kernels(folder)
-compile_alone(kernels, engine.FINDING, folder)
-print(sum(kernels.find.stats.cache_hits.values()))
+from penchant.index.kernel_samples import FINDING
+from penchant.live.compiling import load_kernels
+load_kernels(pathlib.Path(sys.argv[1]), FINDING)
+print("numba" in sys.modules)
 """
 
 
-def compiled(folder: Path) -> int:
-    """Compile a kernel in a process of its own; return how often it was found in the cache."""
-    done = subprocess.run([sys.executable, "-c", COMPILE, str(folder)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
+def compiles(folder: Path) -> bool:
+    """Load a kernel in a process of its own; return whether it had to compile it."""
+    done = subprocess.run([sys.executable, "-c", LOAD, str(folder)], capture_output=True, text=True, check=True)
+    return done.stdout == "True\n"
 
 
 def test_a_fresh_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
@@ -40,7 +42,7 @@ def test_a_folder_that_others_can_write_has_a_fault(tmp_path: Path, mode: int) -
     assert find_fault(tmp_path) == f"others can write {tmp_path}"
 
     tmp_path.chmod(0o755)
-    planted = tmp_path / "index_1" / "planted.nbi"
+    planted = tmp_path / "below" / "find-planted.kernels"
     planted.parent.mkdir()
     planted.touch()
     planted.chmod(0o666)
@@ -67,17 +69,38 @@ def test_a_data_folder_that_everybody_can_write_is_refused(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_damaged_kernels_are_made_anew(tmp_path: Path) -> None:
-    assert [compiled(tmp_path), compiled(tmp_path)] == [0, 1]
+    assert [compiles(tmp_path), compiles(tmp_path)] == [True, False]
 
-    for path in tmp_path.rglob("*.nbi"):
-        path.write_bytes(b"\x80\x04N." + path.read_bytes()[:40])
+    (path,) = tmp_path.glob("*.kernels")
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
 
-    assert [compiled(tmp_path), compiled(tmp_path)] == [0, 1]
+    assert [compiles(tmp_path), compiles(tmp_path)] == [True, False]
 
 
 @pytest.mark.slow
 def test_what_was_planted_where_others_can_write_is_not_run(tmp_path: Path) -> None:
-    compiled(tmp_path)
+    compiles(tmp_path)
     tmp_path.chmod(0o777)
 
-    assert compiled(tmp_path) == 0
+    assert compiles(tmp_path)
+
+
+def test_an_object_file_that_is_no_image_is_loaded_by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_kernels, "link", lambda *_: None)
+    code = native_compiling.compile_kind(FINDING)
+    starts, text = np.array([0, 1, 3]), np.frombuffer(b"abc", dtype=np.uint8)
+    found = np.empty(2, dtype=np.int64)
+
+    native_kernels.load_kind(FINDING, code)["find"](starts, text, starts, text, np.array([1, 0]), found)
+
+    assert code["find"].image is None
+    assert found.tolist() == [1, 0]
+
+
+def test_a_kernel_takes_no_array_of_another_type() -> None:
+    find = load_kernels(KERNELS, FINDING)["find"]
+    numbers, text = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8)
+
+    for wrong in (numbers.astype(np.int32), np.zeros(8, dtype=np.int64)[::2], np.zeros((1, 1), dtype=np.int64)):
+        with pytest.raises(TypeError, match="an array of int64"):
+            find(wrong, text, numbers, text, numbers, numbers)

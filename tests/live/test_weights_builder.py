@@ -31,7 +31,7 @@ def _searching(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setattr(module, "SMALLEST_LIKES", 2)
     monkeypatch.setattr(WeightsBuilder, "_prepare_kernels", lambda _: None)
     yield
-    engine.use(None, frozenset())
+    engine.use({})
 
 
 def filled(sources: Sources) -> None:

@@ -101,11 +101,11 @@ def _without(kernels: Any, snapshot: Snapshot, ids: Sequence[str], algorithm: Al
     ask = _asking(snapshot, ids, algorithm, Filter(moment=MOMENT))
 
     def plain(query: int) -> object:
-        engine.use(None, frozenset())
+        engine.use({})
         try:
             return ask(query)
         finally:
-            engine.use(kernels, frozenset(engine.KINDS))
+            engine.use(kernels)
 
     return plain
 

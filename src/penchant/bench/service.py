@@ -10,12 +10,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from penchant.bench import cost
 from penchant.bench.catalogue import ids_of
 from penchant.bench.load import LoadPlan, request, run
 from penchant.bench.plain import interactions_a_second, seconds_of_pieces
 from penchant.bench.report import BenchReport
 from penchant.bench.server import BenchFailed, BenchTarget, Server, running
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
+from penchant.live.compiling import are_compiled
 from penchant.live.segment_files import SegmentFiles
 
 SOURCE = "bench"
@@ -60,7 +62,7 @@ def measure(report: BenchReport, batches: Iterable[list[bytes]], served: BenchTa
 
 def _wait_for_kernels(server: Server) -> None:
     ended = time.perf_counter() + COMPILING_S
-    while not (server.served.folder / "kernels" / "ready").exists():
+    while not are_compiled(server.served.folder / "kernels"):
         _require(time.perf_counter() < ended, "kernels")
         time.sleep(0.1)
     time.sleep(SETTLING_S)
@@ -185,6 +187,7 @@ def _restart(report: BenchReport, served: BenchTarget, piece_id: str) -> None:
     with running(served) as server:
         server.ask("GET", f"/{SOURCE}/content/{piece_id}/similar")
         report.add("restart to first answer", time.perf_counter() - began, "s")
+        cost.measure(report, server)
 
 
 def _require(fine: bool, what: str) -> None:  # noqa: FBT001  # a condition

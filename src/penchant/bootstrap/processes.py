@@ -3,7 +3,7 @@
     server (supervises)
       |-- worker, worker, ...      answer requests; try again while the database is away
       `-- builder                  at low priority; decides what is to be built
-            |-- compiling          once, then ends
+            |-- compiling          once for a machine, then ends
             `-- building           one at a time, for one file, then ends
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
@@ -24,7 +24,7 @@ from penchant.bootstrap.services import open_services, process_metrics
 from penchant.errors import StorageUnavailable
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import build_for_ever, builder_lock
-from penchant.live.compiling import compile_kernels
+from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.live.index_builders import index_builders
 from penchant.service import Services
 from penchant.settings import (
@@ -104,10 +104,11 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
             if building.exitcode:
                 raise ChildProcessError(f"building ended with {building.exitcode}")
 
-        compiling = started.Process(target=_compile, args=(settings, os.getpid()))
-        compiling.start()
-        # Joined in a thread, or it would stay a zombie while this one builds for ever.
-        threading.Thread(target=compiling.join, daemon=True).start()
+        if not are_compiled(kernel_folder(settings)):
+            compiling = started.Process(target=_compile, args=(settings, os.getpid()))
+            compiling.start()
+            # Joined in a thread, or it would stay a zombie while this one builds for ever.
+            threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
         builders = index_builders(storage, index_folder(settings), metrics, build)
         build_for_ever([*builders.values()], builder_lock(data_folder(settings)), metrics)

@@ -12,7 +12,8 @@ from penchant.bench import catalogue, engine, service
 from penchant.bench.plain import require_empty
 from penchant.bench.report import BenchReport, machine, show
 from penchant.bench.server import BenchTarget
-from penchant.index.engine import KINDS, compile_kind, use
+from penchant.index.engine import use
+from penchant.index.kernel_samples import KINDS
 from penchant.live.compiling import load_kernels
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import MAX_WORKERS
@@ -76,8 +77,6 @@ def measure_engine(report: BenchReport, folder: Path, seconds: float) -> None:
         published = next(files.published(source_id), None)
         segment = None if published is None else files.read(published)
         if segment is not None:
-            kernels = load_kernels(folder / "kernels")
-            for kind in KINDS:
-                compile_kind(kernels, kind)
-            use(kernels, frozenset(KINDS))
+            kernels = {kind: load_kernels(folder / "kernels", kind) for kind in KINDS}
+            use(kernels)
             engine.measure(report, segment, kernels, seconds)

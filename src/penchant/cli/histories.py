@@ -21,7 +21,8 @@ from penchant.evaluation.contest import Tell
 from penchant.evaluation.histories import Row, SourceHistory, history_of
 from penchant.importing import Files, InputFile
 from penchant.index import engine
-from penchant.live.compiling import compile_alone, load_kernels
+from penchant.index.kernel_samples import FINDING, RIDGE, Kind
+from penchant.live.compiling import load_kernels
 from penchant.model import (
     DAY_MS,
     MAX_INTERACTIONS_PER_REQUEST,
@@ -165,19 +166,15 @@ def kernels_for(history: SourceHistory, searches: int, settings: NodeSettings) -
         folder = kernel_folder(settings)
         if settings.kernel_folder is None and not Path(settings.data).exists():
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-kernels-")))
-        kernels = load_kernels(folder)
-        kinds = {engine.FINDING, engine.RIDGE, ("d", "B")}
+        kinds: set[Kind] = {FINDING, RIDGE, ("d", "B")}
         # Weights above 255 take two bytes, for which there are kernels of their own.
         if any(max(piece.weights.values(), default=0) > 255 for piece in history.pieces):
             kinds |= {("d", "H")}
-        for kind in sorted(kinds):
-            compile_alone(kernels, kind, folder)
-        engine.use(kernels, kinds)
+        engine.use({kind: load_kernels(folder, kind) for kind in sorted(kinds)})
         try:
             yield
         finally:
-            # The kernels may lie in a temporary folder, which goes with the block.
-            engine.use(None, frozenset())
+            engine.use({})
 
 
 @contextlib.contextmanager

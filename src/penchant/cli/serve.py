@@ -18,10 +18,9 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from penchant.bootstrap import kernel_folder, run_builder, shared_metrics, storage_of, worker_application
+from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import database_options, listening_options, read_settings
 from penchant.cli.reloading import SettingsReloader
-from penchant.live.compiling import forget_ready
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
@@ -92,7 +91,6 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    forget_ready(kernel_folder(settings))
     with shared_metrics(settings) as folder, builder_process(settings):
         hang_up = (
             server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
@@ -106,34 +104,36 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 def builder_process(settings: NodeSettings) -> Iterator[None]:
     """Keep a process running that builds the index, and start another one whenever it ends.
 
-    start --> alive --(it ended)--> pause --> start another one
-                |
-                '--(the block ends)--> it is told to end
+    keeper thread   start --> alive --(it ended)--> pause --> start another one
+                                |
+                                '--(the block ends)--> the thread ends, the process is told to
     """
     # Sent to at the end, which wakes the thread that waits.
     waking, ended = multiprocessing.Pipe(duplex=False)
-    running = [_started_builder(settings)]
+    started = threading.Event()
+    running: list[multiprocessing.Process] = []
 
     def keep() -> None:
-        while waking not in multiprocessing.connection.wait([waking, running[0].sentinel]):
-            if not waking.poll(RESTART_PAUSE_S):
-                running[0] = _started_builder(settings)
+        while True:
+            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
+            process.start()
+            running[:] = [process]
+            started.set()
+            if waking in multiprocessing.connection.wait([waking, process.sentinel]) or waking.poll(RESTART_PAUSE_S):
+                return
 
     keeper = threading.Thread(target=keep, name="penchant-builder", daemon=True)
     keeper.start()
+    # Not before it is forked: the fork would copy what this thread is in the middle of.
+    started.wait()
     try:
         yield
     finally:
         ended.send(None)
         keeper.join()
-        running[0].terminate()
-        running[0].join(KILL_TIMEOUT_S)
-
-
-def _started_builder(settings: NodeSettings) -> multiprocessing.Process:
-    process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
-    process.start()
-    return process
+        for process in running:
+            process.terminate()
+            process.join(KILL_TIMEOUT_S)
 
 
 def require_free_port(host: str, port: int) -> None:

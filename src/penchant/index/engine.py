@@ -1,26 +1,19 @@
 """Engine: each search by compiled kernels where they are ready, by numpy otherwise, with the same answers.
 
-Compiling takes seconds, so a thread of `penchant.live.compiling` does it and hands the kernels in by `use`. States of a
-kind of kernel (`Kind`), and who moves it on:
-
-    unknown --a search, `kernel`--> wanted --the thread, `compile_kind`--> compiled --the thread, `use`--> ready
-    '---------------------------------- numpy searches ------------------------------------'      kernels search
-
-Those of `KINDS` are compiled without being wanted first. While a service runs, no kind goes back.
+Compiling takes seconds, so the builder's child does it. A thread of `penchant.live.compiling` loads the kernels of a
+kind (`Kind`) once they are there, and hands them in by `use`. While a service runs, no kind goes back.
 """
 
-from collections.abc import Set as AbstractSet
-from types import ModuleType
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import exact, ridge_exact
 from penchant.index.best import Hits, in_order
+from penchant.index.kernel_samples import FINDING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
-    COUNT,
-    DOT,
     BlendFactors,
     Choice,
     FloatArray,
@@ -38,53 +31,38 @@ from penchant.index.layout import (
 )
 
 Text: TypeAlias = NDArray[np.uint8]
-Kind = tuple[str, str]
-"""What a kernel is compiled for: the type of its sums and that of weights, as numpy's characters."""
+Kernel = Callable[..., None]
 
 BLOCK = 65_536
-"""Sums that a kernel holds at once: equal to `kernels.BLOCK`, which cannot be imported without numba."""
-UNWEIGHTED = np.zeros(0, dtype=np.uint8)
+REAL_BLOCK = 8_192
+"""Sums that a kernel holds at once: equal to `kernels.BLOCK` and `REAL_BLOCK`, which only the compiler imports."""
+MAX_DENSE = 500
+"""Pieces of which numpy makes weights: all their pairs are held at once."""
 
 
 class _Engine:
-    """The compiled kernels of this process, once there are any. They change no answer, only its speed."""
+    """The kernels of this process by kind and name, once there are any. They change no answer, only its speed."""
 
     def __init__(self) -> None:
-        self.kernels: ModuleType | None = None
-        self.ready: AbstractSet[Kind] = frozenset()
-        self.wanted: set[Kind] = set()
+        self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
 
-    def kernel(self, name: str, kind: Kind) -> Any:
-        """Return a compiled kernel, or ``None`` where it is not ready; then it is noted as wanted."""
-        if kind in self.ready:
-            return getattr(self.kernels, name)
-        self.wanted.add(kind)
-        return None
+    def kernel(self, name: str, kind: Kind) -> Kernel | None:
+        """Return a compiled kernel, or ``None`` where it is not ready."""
+        return self.kernels.get(kind, {}).get(name)
 
 
 _engine = _Engine()
-FINDING: Kind = ("find", "")
-RIDGE: Kind = ("ridge", "")
-MAX_DENSE = 500
-"""Pieces of which numpy makes weights: all their pairs are held at once."""
-KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
-"""The kinds that most catalogues need; those with weights of 16 bits are compiled when they are wanted."""
 
 
-def use(kernels: ModuleType | None, ready: AbstractSet[Kind]) -> None:
-    """Search with these kernels from now on, for the kinds that are ready; with none, by numpy alone."""
-    # In this order, and by new sets: a search in another thread that sees a kind ready finds its module as well.
-    _engine.kernels, _engine.ready = kernels, ready
-
-
-def wanted() -> set[Kind]:
-    """Return the kinds that were asked for and are not ready."""
-    return _engine.wanted - _engine.ready
+def use(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
+    """Search with these kernels from now on; with none, by numpy alone."""
+    # A new mapping each time: a search in another thread sees this one or the one before.
+    _engine.kernels = dict(kernels)
 
 
 def is_ready(*kinds: Kind) -> bool:
     """Return whether kernels are compiled for these kinds."""
-    return _engine.ready >= set(kinds)
+    return _engine.kernels.keys() >= set(kinds)
 
 
 def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, norms: Norms, choice: Choice) -> Hits:
@@ -101,7 +79,8 @@ def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, nor
         return exact.nearest(query, postings, norms, choice)
     keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
     sums = np.empty(min(BLOCK, len(choice.mask)), dtype=sums_type)
-    kernel(query, postings, frequent, norms, choice, sums, keys, rows)
+    cursors = np.empty(len(query.terms), dtype=np.int64)
+    kernel(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
     return in_order(keys, rows, choice.limit)
 
 
@@ -111,7 +90,8 @@ def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: Piec
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
     keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    kernel(taste, blending, postings, figures, choice, keys, rows)
+    scores, cursors = np.empty(min(REAL_BLOCK, len(choice.mask))), np.empty(len(taste.terms), dtype=np.int64)
+    kernel(taste, blending, postings, figures, choice, scores, cursors, keys, rows)
     return in_order(keys, rows, choice.limit)
 
 
@@ -138,8 +118,7 @@ def ridge_rows(
     near, overlaps = np.full((count, k), -1, dtype=np.int64), np.zeros((count, k), dtype=np.int64)
     people, counts = np.zeros((count, k), dtype=np.uint8), np.zeros(count, dtype=np.int64)
     weights = np.zeros((count, k), dtype=np.int32)
-    kernel = _engine.kernel("neighbours", RIDGE)
-    if kernel is None:
+    if not is_ready(RIDGE):
         matrix, both = ridge_exact.overlap_matrix(likes)
         for piece in np.flatnonzero(squares).tolist():
             found = ridge_exact.nearest_pieces(matrix, piece, k)
@@ -147,7 +126,9 @@ def ridge_rows(
             weights[piece, : len(found)] = ridge_exact.ridge_weights(matrix, found, piece)
             people[piece, : len(found)] = np.minimum(both[piece, found], ridge_exact.MOST_PEOPLE)
         return near, weights, people
-    kernel(likes, squares, 0, near, overlaps, people, counts)
+    kernels = _engine.kernels[RIDGE]
+    sums, met = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    kernels["neighbours"](likes, squares, 0, near, overlaps, people, counts, sums, met, np.empty(k, dtype=np.int64))
     for first in range(0, count, block):
         cut = slice(first, min(count, first + block))
         entries = near[cut].reshape(-1)
@@ -155,8 +136,8 @@ def ridge_rows(
         order = np.argsort(entries, kind="stable")[np.count_nonzero(entries < 0) :]
         starts = np.searchsorted(entries[order], np.arange(count + 1))
         found = np.empty((cut.stop - first, k * (k + 1) // 2), dtype=np.uint32)
-        _engine.kernel("triangles", RIDGE)(likes, near[cut], starts, order, found)
-        _engine.kernel("solve", RIDGE)(found, overlaps[cut], counts[cut], weights[cut])
+        kernels["triangles"](likes, near[cut], starts, order, found, sums, met)
+        kernels["solve"](found, overlaps[cut], counts[cut], weights[cut], np.empty((k, k)), np.empty(k))
     return near, weights, people
 
 
@@ -173,7 +154,8 @@ def stand_ins(
     if kernel is None:
         return ridge_exact.stand_ins(terms, postings, norms, pieces, most)
     found, likenesses = np.full((len(pieces), most), -1, dtype=np.int64), np.zeros((len(pieces), most))
-    kernel(terms, postings, norms, pieces, found, likenesses)
+    sums, met = np.zeros(len(norms.roots)), np.empty(len(norms.roots), dtype=np.int64)
+    kernel(terms, postings, norms, pieces, found, likenesses, sums, met, np.empty(most, dtype=np.int64))
     return found, likenesses
 
 
@@ -185,7 +167,8 @@ def likeness_squares(
     if kernel is None:
         return ridge_exact.likeness_squares(likes, starts, terms, units, term_count)
     found = np.zeros(len(likes.person_starts) - 1, dtype=np.int64)
-    kernel(likes, starts, terms, units, term_count, found)
+    sums, met = np.zeros(term_count, dtype=np.int64), np.empty(term_count, dtype=np.int64)
+    kernel(likes, starts, terms, units, found, sums, met)
     return found
 
 
@@ -197,56 +180,3 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     found = np.empty(len(weights.evidence))
     kernel(weights, seeds, grades, loan, *np.zeros((3, len(found)), np.int64), found)
     return found
-
-
-def compile_kind(kernels: ModuleType, kind: Kind) -> None:
-    """Compile a kernel for a kind, or load it from the cache, by a search among no pieces. Takes up to 3 s.
-
-    Numba compiles for the types of a call: every argument has the type and number of dimensions that searches give.
-    """
-    numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
-    if kind == FINDING:
-        kernels.find(numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers[:0], numbers[:0].copy())
-        return
-    if kind == RIDGE:
-        _compile_ridge(kernels)
-        return
-    sums_type, weights_type = (np.dtype(name) for name in kind)
-    postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
-    if sums_type == np.float64:
-        taste = Taste(numbers[:0], none, none, 1.0, 1.0)
-        blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
-        figures = PieceFigures(none, none, none)
-        kernels.best(taste, blending, postings, figures, choice, numbers, numbers.copy())
-        return
-    norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
-    if sums_type == np.uint8:
-        norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
-    query = KernelQuery(COUNT if sums_type == np.uint8 else DOT, numbers[:0], np.zeros(0, dtype=sums_type), 1.0)
-    frequent = FrequentTerms(
-        np.zeros(0, dtype=np.int8),
-        np.zeros(0, dtype=np.uint64),
-        np.zeros(0, dtype=np.int16),
-        np.zeros((0, 0), dtype=np.uint8),
-    )
-    kernels.nearest(query, postings, frequent, norms, choice, np.zeros(0, dtype=sums_type), numbers, numbers.copy())
-
-
-_NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1)
-
-
-def _compile_ridge(kernels: ModuleType) -> None:
-    """Compile the kernels of the audience part by calls with no pieces and no people, as `compile_kind`."""
-    starts, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    numbers, bytes_ = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint8)
-    real, small = np.zeros(0), np.zeros(0, dtype=np.int32)
-    likes = LikeMatrix(starts, numbers, bytes_, starts, numbers, bytes_)
-    square = np.zeros((0, 1), dtype=np.int64)
-    kernels.neighbours(likes, none, 0, square, square.copy(), np.zeros((0, 1), dtype=np.uint8), none.copy())
-    kernels.triangles(likes, square, starts, none, np.zeros((0, 1), dtype=np.uint32))
-    kernels.solve(np.zeros((0, 1), dtype=np.uint32), square, none, np.zeros((0, 1), dtype=np.int32))
-    rows = SparseRows(starts, numbers, real)
-    kernels.stand_ins(rows, rows, LikenessNorms(real, real, 0.0), none, square, np.zeros((0, 1)))
-    kernels.likeness_squares(likes, starts, numbers, none, 0, none.copy())
-    weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
-    kernels.shares(weights, none, none, 0.0, none.copy(), none.copy(), none.copy(), real)

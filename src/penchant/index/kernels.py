@@ -1,8 +1,8 @@
 """Kernels: the compiled searches of a segment, and nothing else that numba sees.
 
-All jitted functions of a search live in this one file: numba does not notice a change in a jitted function of
-another file and would serve a stale cache. Import it through `penchant.index.engine`, which says where that cache lies;
-`penchant.index.exact` is the definition in numpy, and a property test holds both equal bit by bit.
+`penchant.index.native_compiling` makes machine code of them, and nothing else imports this file: searches run that code
+alone (`penchant.index.native_kernels`). They allocate nothing, so that it needs nothing of numba; room to work in is an
+argument. `penchant.index.exact` is the definition in numpy, and a property test holds both equal bit by bit.
 
 How a query runs. Rows are cut into blocks whose sums fit the second-level cache, and each block goes through four
 steps; here one of 96 rows, a chunk being 32:
@@ -28,13 +28,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import types
 from numba.extending import intrinsic
 
-from penchant.index import layout, ridge_kernels, string_kernels
-
-# `penchant.live.compiling` sets the folder before it imports this file; without one nothing is cached.
-_jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
+from penchant.index import layout
+from penchant.index.inlining import inlined
 
 BLOCK = 65_536
 """Pieces whose sums are held at once: they stay in the second-level cache (16,384 took 25 % longer)."""
@@ -45,9 +43,6 @@ CHUNK = 32
 MARGIN = 1e-5
 """Slack of the chunk test against the rounding of the exact key: never tighter than it."""
 
-find = string_kernels.find
-neighbours, triangles, solve = ridge_kernels.neighbours, ridge_kernels.triangles, ridge_kernels.solve
-stand_ins, likeness_squares, shares = ridge_kernels.stand_ins, ridge_kernels.likeness_squares, ridge_kernels.shares
 COUNT, DOT, SIZE = layout.COUNT, layout.DOT, layout.SIZE
 UNIT = float(layout.DISTANCE_SCALE)
 SCORE_UNIT = float(layout.SCORE_SCALE)
@@ -73,7 +68,7 @@ def _lowest(_context: Any, _word: Any) -> Any:
     return types.int64(types.uint32), generate
 
 
-@_jit
+@inlined
 def _upto(pieces, low, high, end):
     """Return the first index in [low, high) whose piece is `end` or later: by doubling steps, then by halves."""
     step = 1
@@ -93,42 +88,42 @@ def _upto(pieces, low, high, end):
 
 # The loops below index slices from 0 by unsigned numbers: no test for the end of the posting, none for negative
 # indexes. The same algorithm without that took three times as long (1.47 ms against 0.50).
-@_jit
+@inlined
 def _add_ones(sums, pieces, value, begin):
     """Add a term's value to the sums of the pieces that have it."""
     for i in range(len(pieces)):
         sums[np.uint64(pieces[i]) - np.uint64(begin)] += value
 
 
-@_jit
+@inlined
 def _add_products(sums, pieces, weights, value, begin):
     """Add a term's value times its weight in each of the pieces that have it."""
     for i in range(len(pieces)):
         sums[np.uint64(pieces[i]) - np.uint64(begin)] += value * weights[i]
 
 
-@_jit
+@inlined
 def _add_column(sums, column, value):
     """Add a frequent term's value times its weights, which lie there for all pieces: no row is looked up."""
     for i in range(len(sums)):
         sums[i] += value * column[i]
 
 
-@_jit
+@inlined
 def _add_columns(sums, one, one_value, other, other_value):
     """Add two columns in one pass over the sums: 15 % less time than one after the other."""
     for i in range(len(sums)):
         sums[i] += one_value * one[i] + other_value * other[i]
 
 
-@_jit
+@inlined
 def _count_signatures(sums, signatures, wanted):
     """Set sums to the number of the query's frequent terms: 64 terms, nine tenths of all postings, in 82 us."""
     for i in range(len(sums)):
         sums[i] = _bits(signatures[i] & wanted)
 
 
-@_jit
+@inlined
 def _accumulate(sums, begin, end, query, postings, frequent, cursors):
     """Make sums[i] the overlap or dot product of piece begin + i with the query.
 
@@ -172,7 +167,7 @@ def _accumulate(sums, begin, end, query, postings, frequent, cursors):
         _add_column(sums, column, query.values[pending])
 
 
-@_jit
+@inlined
 def _apply_mask(sums, mask, nothing):
     """Zero what may not be shown: looked up for all pieces, so that a filter costs the same at any selectivity."""
     for i in range(len(sums)):
@@ -219,7 +214,7 @@ def _reaching(_context: Any, sums: Any, bounds: Any, first: Any, least: Any, slo
     return types.uint32(sums, bounds, types.int64, types.int64, types.int64), generate
 
 
-@_jit
+@inlined
 def _replace_worst(keys, rows, key, row):
     """Replace the heap's root, the worst entry: that of the greatest key, then of the greatest row.
 
@@ -241,14 +236,14 @@ def _replace_worst(keys, rows, key, row):
     keys[i], rows[i] = key, row
 
 
-@_jit
+@inlined
 def _distance(mode, query_norm, total, norm):
     """Return the rounded distance as an integer: the same operations in the same order as `exact`, bit by bit."""
     similarity = total / (np.sqrt(query_norm * norm) if mode == DOT else query_norm + norm - total)
     return max(np.int64(0), np.int64(np.rint((1.0 - similarity) * UNIT)))
 
 
-@_jit
+@inlined
 def _bound(sums, mode, query_norm, scale, limit):
     """Return least, slope: what a nearer piece reaches in `_reaching`; a sum of 0 may do so too, for `_offer` to see.
 
@@ -269,7 +264,7 @@ def _bound(sums, mode, query_norm, scale, limit):
     return np.int64(share * query_norm * one), np.int64(min(most, share / scale * unit))
 
 
-@_jit
+@inlined
 def _offer(row, total, query, norms, keys, rows):
     """Put a piece into the heap if it is near enough; return whether it was."""
     if total <= 0:
@@ -281,9 +276,10 @@ def _offer(row, total, query, norms, keys, rows):
     return True
 
 
-@_jit
-def nearest(query, postings, frequent, norms, choice, sums, keys, rows):
+def nearest(query, postings, frequent, norms, choice, sums, cursors, keys, rows):
     """Fill keys and rows with the nearest pieces, in no order; entries not needed keep key `limit`.
+
+    ``sums`` has room for a block, ``cursors`` (n_terms of the query,) for where each term's postings go on.
 
     A piece enters if its key is less than `limit` and than the worst entry's: of equal keys the first come stay,
     and as rows come in ascending order, ties go to the lesser one.
@@ -293,7 +289,6 @@ def nearest(query, postings, frequent, norms, choice, sums, keys, rows):
     keys[:] = limit
     rows[:] = layout.NOWHERE
     least, slope = _bound(sums, query.mode, query.norm, norms.scale, limit)
-    cursors = np.empty(len(query.terms), np.int64)
     for j in range(len(query.terms)):
         cursors[j] = postings.starts[query.terms[j]]
     next_excluded = 0
@@ -320,14 +315,14 @@ def nearest(query, postings, frequent, norms, choice, sums, keys, rows):
                 least, slope = _bound(sums, query.mode, query.norm, norms.scale, keys[0])
 
 
-@_jit
+@inlined
 def _add_roots(sums, pieces, weights, value, table, begin):
     """Add a term's value times the root of its weight in each of the pieces that have it, from a table of roots."""
     for i in range(len(pieces)):
         sums[np.uint64(pieces[i]) - np.uint64(begin)] += value * table[weights[i]]
 
 
-@_jit
+@inlined
 def _blended(dot, taste, blending, root, popular, liked):
     """Return a score, its parts added in the order of the definition."""
     divisor = taste.norm * (root + taste.mean_norm / 2)
@@ -336,14 +331,14 @@ def _blended(dot, taste, blending, root, popular, liked):
     return mixed / blending.total
 
 
-@_jit
+@inlined
 def _score_bounds(taste, blending, worst):
     """Return what `_any_scores` compares with: two units below the worst score, and what the parts count."""
     least = (-np.float64(worst) - 2.0) / SCORE_UNIT * blending.total
     return least, blending.content, blending.popularity, blending.audience, taste.norm, taste.mean_norm / 2
 
 
-@_jit
+@inlined
 def _any_scores(dots, bounds, roots, popular, liked):
     """Return whether a piece of a chunk can score as much: no division, no branch (0.9 ms where scores took 3.9)."""
     least, content, share, shared, norm, half = bounds
@@ -355,17 +350,14 @@ def _any_scores(dots, bounds, roots, popular, liked):
     return found != 0
 
 
-@_jit
-def best(taste, blending, postings, figures, choice, keys, rows):
+def best(taste, blending, postings, figures, choice, scores, cursors, keys, rows):
     """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`."""
     mask, excluded, limit = choice.mask, choice.excluded, choice.limit
     roots, popular, liked = figures.roots, figures.popular, figures.audience
     keys[:] = limit
     rows[:] = layout.NOWHERE
-    cursors = np.empty(len(taste.terms), np.int64)
     for j in range(len(taste.terms)):
         cursors[j] = postings.starts[taste.terms[j]]
-    scores = np.empty(REAL_BLOCK, np.float64)
     bounds = _score_bounds(taste, blending, keys[0])
     next_excluded = 0
     for begin in range(0, len(mask), REAL_BLOCK):

@@ -1,6 +1,6 @@
 """Layout: units, types of arrays and the records that kernels take, shared by the parts of the index.
 
-Plain values: no numba here, so that commands which never search do not load it.
+Plain values: no numba here, which only the compiler of kernels loads.
 """
 
 from typing import NamedTuple, TypeAlias

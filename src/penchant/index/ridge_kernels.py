@@ -1,6 +1,7 @@
 """Compiled kernels of the audience part; `ridge_exact` says in numpy what they compute, bit by bit.
 
-A file of its own that calls no jitted function of another one: numba would not notice a change there.
+They allocate nothing, as those of `penchant.index.kernels`: ``sums`` of zeros and ``met`` are arguments, and are of
+zeros again at the end.
 
 How weights are made, for pieces j in blocks::
 
@@ -20,11 +21,9 @@ A row of G is added up in one word for each piece (``sums``), of which few are m
 """
 
 import numpy as np
-from numba import config, njit
 
 from penchant.index import layout
-
-_jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
+from penchant.index.inlining import inlined
 
 PEOPLE_SHIFT = layout.PEOPLE_SHIFT
 OVERLAP_MASK = (1 << layout.PEOPLE_SHIFT) - 1
@@ -40,7 +39,7 @@ SLACK = 1.0 - 1e-12
 """What quotients of doubles are less exact by than the comparison of integers, with room."""
 
 
-@_jit
+@inlined
 def _add_row(likes, piece, sums, met):
     """Add up a row of G and how many people each pair has; return how many pieces are met."""
     count = 0
@@ -56,7 +55,7 @@ def _add_row(likes, piece, sums, met):
     return count
 
 
-@_jit
+@inlined
 def _is_nearer(overlap, square, piece, other_overlap, other_square, other):
     """Compare G_ij^2 / G_ii of two pieces in whole numbers: quotients, then remainders, then ids."""
     # G_ij^2 <= G_ii G_jj, and a remainder is less than its G_ii: all products fit 63 bits while G_ii is below 2^31, as
@@ -71,7 +70,7 @@ def _is_nearer(overlap, square, piece, other_overlap, other_square, other):
     return piece < other
 
 
-@_jit
+@inlined
 def _sift(heap, size, start, sums, squares):
     """Let an entry sink below those that are less near: the root is the least near of all.
 
@@ -105,16 +104,24 @@ def _sift(heap, size, start, sums, squares):
     heap[i] = entry
 
 
-@_jit
-def neighbours(likes, squares, first, near, overlaps, people, counts):
+@inlined
+def _ascend(numbers, size):
+    """Sort the first numbers by insertion: they are eighty at most."""
+    for i in range(1, size):
+        number, j = numbers[i], i
+        while j > 0 and numbers[j - 1] > number:
+            numbers[j] = numbers[j - 1]
+            j -= 1
+        numbers[j] = number
+
+
+def neighbours(likes, squares, first, near, overlaps, people, counts, sums, met, heap):
     """Fill near (b, k) with the neighbours of pieces from `first` on, ascending, and G and people of each pair.
 
     ``counts`` (b,) gets how many there are; entries past it stay as they are. Costs for each piece the likes of all
     people who like it.
     """
     k = near.shape[1]
-    sums, met = np.zeros(len(squares), np.int64), np.empty(len(squares), np.int64)
-    heap = np.empty(k, np.int64)
     for r in range(len(near)):
         piece, size = first + r, 0
         met_count = _add_row(likes, piece, sums, met)
@@ -146,17 +153,16 @@ def neighbours(likes, squares, first, near, overlaps, people, counts):
             worst = worst_overlap * worst_overlap / np.float64(squares[heap[0]])
         counts[r] = size
         # Equations are written by ascending piece: of doubles, another order would make other weights.
-        chosen = np.sort(heap[:size])
+        _ascend(heap, size)
         for p in range(size):
-            near[r, p] = chosen[p]
-            overlaps[r, p] = sums[chosen[p]] & OVERLAP_MASK
-            people[r, p] = min(sums[chosen[p]] >> PEOPLE_SHIFT, 255)
+            near[r, p] = heap[p]
+            overlaps[r, p] = sums[heap[p]] & OVERLAP_MASK
+            people[r, p] = min(sums[heap[p]] >> PEOPLE_SHIFT, 255)
         for a in range(met_count):
             sums[met[a]] = 0
 
 
-@_jit
-def triangles(likes, near, owner_starts, owners, found):
+def triangles(likes, near, owner_starts, owners, found, sums, met):
     """Fill found (b, k (k + 1) / 2) with G among the neighbours of each row of near.
 
     ``owner_starts`` cuts ``owners`` into the entries of near, as numbers, that hold each piece::
@@ -166,7 +172,6 @@ def triangles(likes, near, owner_starts, owners, found):
     A row of G is added up once for all entries of its piece, however many pieces of the block have it for a neighbour.
     """
     n, k = len(owner_starts) - 1, near.shape[1]
-    sums, met = np.zeros(n, np.int64), np.empty(n, np.int64)
     for piece in range(n):
         if owner_starts[piece] == owner_starts[piece + 1]:
             continue
@@ -181,14 +186,11 @@ def triangles(likes, near, owner_starts, owners, found):
             sums[met[a]] = 0
 
 
-@_jit
-def solve(triangle, overlaps, counts, weights):
+def solve(triangle, overlaps, counts, weights, lower, b):
     """Fill weights (b, k) with those of each row, by Cholesky in doubles, sums from left to right.
 
     (G + penalty) b = g, of as many neighbours as ``counts`` says: G + penalty = L L', then L y = g, then L' b = y.
     """
-    k = overlaps.shape[1]
-    lower, b = np.empty((k, k), np.float64), np.empty(k, np.float64)
     for r in range(len(counts)):
         size = counts[r]
         for i in range(size):
@@ -216,16 +218,13 @@ def solve(triangle, overlaps, counts, weights):
             weights[r, i] = np.int32(np.rint(b[i] * WEIGHT_UNIT))
 
 
-@_jit
-def stand_ins(terms, postings, norms, pieces, found, likenesses):
+def stand_ins(terms, postings, norms, pieces, found, likenesses, sums, met, keys):
     """Fill found (w, m) with the likest liked pieces of each of some pieces, -1 for none, and how alike they are.
 
     Most alike first, ties of twelve decimals by piece; see `ridge_exact.stand_ins`. The best so far lie in order, and a
     better one moves those after it down: they are ten.
     """
     most = found.shape[1]
-    sums, met = np.zeros(len(norms.roots), np.float64), np.empty(len(norms.roots), np.int64)
-    keys = np.empty(most, np.int64)
     for w in range(len(pieces)):
         piece, met_count, size = pieces[w], 0, 0
         for e in range(terms.starts[piece], terms.starts[piece + 1]):
@@ -255,13 +254,11 @@ def stand_ins(terms, postings, norms, pieces, found, likenesses):
             size = min(size + 1, most)
 
 
-@_jit
-def likeness_squares(likes, starts, terms, units, term_count, found):
+def likeness_squares(likes, starts, terms, units, found, sums, met):
     """Fill found (u,) with the square of the sum of the unit vectors of what each person likes.
 
     At most 1,000 likes of a length of about 2^16 count for a person: squares of some 2^52, far from an overflow.
     """
-    sums, met = np.zeros(term_count, np.int64), np.empty(term_count, np.int64)
     for person in range(len(found)):
         met_count, total = 0, np.int64(0)
         for a in range(likes.person_starts[person], likes.person_starts[person + 1]):
@@ -280,7 +277,6 @@ def likeness_squares(likes, starts, terms, units, term_count, found):
         found[person] = total
 
 
-@_jit
 def shares(weights, seeds, grades, loan, sums, lent, liked, found):
     """Fill found (n,) with part a of all pieces for a person's likes; sums, lent and liked (n,) start at 0.
 

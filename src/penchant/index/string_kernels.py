@@ -1,14 +1,9 @@
-"""String kernels: how strings of one table are looked up in another one; `penchant.index.kernels` hands them out.
+"""String kernels: how strings of one table are looked up in another one."""
 
-A file of its own that calls no jitted function of another one: numba would not notice a change there.
-"""
-
-from numba import config, njit
-
-_jit = njit(nogil=True, cache=bool(config.CACHE_DIR))
+from penchant.index.inlining import inlined
 
 
-@_jit
+@inlined
 def _compare(one, other):
     """Return -1, 0 or 1 as one string of bytes is before, equal to or after another."""
     for i in range(min(len(one), len(other))):
@@ -17,7 +12,6 @@ def _compare(one, other):
     return (len(one) > len(other)) - (len(one) < len(other))
 
 
-@_jit
 def find(starts, text, wanted_starts, wanted_text, numbers, found):
     """Set found[i] to the number that string numbers[i] has in an ascending table, or to -1."""
     for i in range(len(numbers)):

@@ -1,37 +1,46 @@
-"""Kernel compiling: in the background, once for a machine, into a folder that nobody else may write.
+"""Kernel compiling: once for a machine, into files of machine code in a folder that nobody else may write.
 
-Until kernels are compiled, and where there is no such folder, numpy answers the same. What numba caches is code that it
-runs without a question, so a folder that others can write is not used. Numba is imported here and not before: commands
-that never search do without it.
+Until kernels are compiled, and where they cannot be, numpy answers the same. A file is code that this process runs
+without a question, so a folder that others can write is not used. A file's name tells for which release, compiler and
+processor it is, its first bytes whether it is whole. The compiler is imported where something is compiled alone.
 """
 
 import contextlib
 import fcntl
+import functools
+import hashlib
 import os
+import platform
 import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 
+import msgspec
+
+import penchant.index
 from penchant.index import engine
+from penchant.index.kernel_samples import KINDS, WIDE_KINDS, Kind
+from penchant.index.native_kernels import NativeCode, load_kind
 from penchant.telemetry import logger
 
 LOCK = "lock"
-READY = "ready"
+SUFFIX = ".kernels"
 WAIT_S = 0.25
-"""Pause between looks for kinds that were asked for since."""
+"""Pause between looks for files that the builder compiles."""
 PATIENCE_S = 60.0
 """How long a worker waits for the builder to compile before it does so itself."""
+_DIGEST = hashlib.sha256
 
 
 class KernelCompiler:
     """Makes the kernels ready in a thread of its own; `close` ends it after the kind under way.
 
-    It waits until `compile_kernels` has compiled them in another process, since compiling keeps the interpreter
-    busy, and then loads them. Kinds that few catalogues want it compiles by itself, when they are wanted. ``loaded`` is
-    called once, in its thread, when the first kinds are ready.
+    It waits until `compile_kernels` has compiled them in another process, since the compiler keeps the interpreter busy
+    and takes much memory. Past its patience, and where nothing can be handed over, it compiles them itself. ``loaded``
+    is called once, in its thread, when those are ready that most catalogues need.
     """
 
     def __init__(self, folder: Path, *, loaded: Callable[[], None] = lambda: None) -> None:
@@ -46,46 +55,131 @@ class KernelCompiler:
         self._ended.set()
 
     def _run(self) -> None:
-        """Make kinds ready one by one until `close`, first those of all catalogues, then those that searches want."""
-        ready: frozenset[engine.Kind] = frozenset()
+        kernels: dict[Kind, Mapping[str, engine.Kernel]] = {}
+        fault = find_fault(self._folder)
+        if fault is not None:
+            logger.warning("compiled kernels are not kept in %s: %s", self._folder, fault)
         try:
-            if find_fault(self._folder) is None:
-                # Also past its patience it goes on, and compiles what is not in the cache by itself.
-                self._wait()
-            kernels = load_kernels(self._folder)
-            while not self._ended.is_set():
-                is_first = not ready
-                for kind in sorted((set(engine.KINDS) | engine.wanted()) - ready):
-                    compile_alone(kernels, kind, self._folder)
-                    ready |= {kind}
-                    engine.use(kernels, ready)
-                if is_first:
+            for kind in (*KINDS, *WIDE_KINDS):
+                if fault is None:
+                    self._wait(kind)
+                if self._ended.is_set():
+                    return
+                kernels[kind] = load_kernels(self._folder, kind)
+                engine.use(kernels)
+                if kind == KINDS[-1]:
                     self._loaded()
-                self._ended.wait(WAIT_S)
         except Exception:  # noqa: BLE001  # numpy goes on answering
             logger.exception("the kernels cannot be compiled; searching with numpy")
 
-    def _wait(self) -> None:
+    def _wait(self, kind: Kind) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while not (self._folder / READY).exists() and time.monotonic() < deadline:
-            self._ended.wait(WAIT_S)
+        while not is_compiled(self._folder, kind) and time.monotonic() < deadline:
+            if self._ended.wait(WAIT_S):
+                return
+
+
+def is_compiled(folder: Path, kind: Kind) -> bool:
+    """Return whether there is a file of a kind for this release and processor."""
+    return _file_of(folder, kind).exists()
+
+
+def are_compiled(folder: Path) -> bool:
+    """Return whether all kernels are."""
+    return all(is_compiled(folder, kind) for kind in (*KINDS, *WIDE_KINDS))
 
 
 def compile_kernels(folder: Path) -> None:
-    """Compile what most catalogues need into the folder's cache, and mark it as ready for workers that wait."""
+    """Compile all kernels into files of a folder, those first that most catalogues need."""
     if find_fault(folder) is not None:
         return  # workers compile for themselves: nothing can be handed over
-    kernels = load_kernels(folder)
-    for kind in engine.KINDS:
-        compile_alone(kernels, kind, folder)
-    with contextlib.suppress(OSError):
-        (folder / READY).touch()
+    for kind in (*KINDS, *WIDE_KINDS):
+        with _alone(folder):
+            if not is_compiled(folder, kind):
+                _write(folder, kind, _encoded(kind))
 
 
-def forget_ready(folder: Path) -> None:
-    """Let workers wait until the kernels of this start are compiled; what an earlier one compiled may not fit."""
+def load_kernels(folder: Path | None, kind: Kind) -> Mapping[str, engine.Kernel]:
+    """Return the kernels of a kind, compiled first where a folder has them not; not kept where it has a fault."""
+    if folder is None or find_fault(folder) is not None:
+        return _loaded(kind, _encoded(kind))
+    with _alone(folder):
+        encoded = _read(folder, kind)
+        if encoded is None:
+            encoded = _encoded(kind)
+            _write(folder, kind, encoded)
+    return _loaded(kind, encoded)
+
+
+def _read(folder: Path, kind: Kind) -> bytes | None:
+    """Return the code of a kind as it is kept; ``None`` where there is none, or none that is whole."""
+    try:
+        kept = _file_of(folder, kind).read_bytes()
+    except OSError:
+        return None
+    digest, encoded = kept[: _DIGEST().digest_size], kept[_DIGEST().digest_size :]
+    if _DIGEST(encoded).digest() == digest:
+        return encoded
+    logger.warning("the compiled kernels in %s cannot be used and are made anew", folder)
+    return None
+
+
+def _write(folder: Path, kind: Kind, encoded: bytes) -> None:
+    path = _file_of(folder, kind)
+    written = path.with_suffix(".new")
+    # A full disk costs the next start its time, nothing else.
     with contextlib.suppress(OSError):
-        (folder / READY).unlink(missing_ok=True)
+        written.write_bytes(_DIGEST(encoded).digest() + encoded)
+        written.chmod(0o600)
+        written.replace(path)
+
+
+def _encoded(kind: Kind) -> bytes:
+    from penchant.index import native_compiling  # noqa: PLC0415  # numba takes half a second and 70 MB
+
+    return msgspec.msgpack.encode(native_compiling.compile_kind(kind))
+
+
+def _loaded(kind: Kind, encoded: bytes) -> Mapping[str, engine.Kernel]:
+    return load_kind(kind, msgspec.msgpack.decode(encoded, type=dict[str, NativeCode]))
+
+
+def _file_of(folder: Path, kind: Kind) -> Path:
+    return folder / f"{'-'.join(filter(None, kind))}-{code_version()}{SUFFIX}"
+
+
+@functools.cache
+def code_version() -> str:
+    """Return what tells code of this release, compiler and processor from any other, as letters of a file's name."""
+    here = Path(penchant.index.__path__[0])
+    files = sorted({*here.glob("*kernel*.py"), *here.glob("native_*.py"), here / "inlining.py", here / "layout.py"})
+    told = [path.read_bytes() for path in files]
+    told += [version(name).encode() for name in ("numba", "llvmlite")]
+    told += [platform.machine().encode(), *_processor()]
+    return hashlib.sha256(b"\0".join(told)).hexdigest()[:24]
+
+
+def _processor() -> Iterator[bytes]:
+    """Yield what Linux says of the first processor: its name, and what it can do."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_bytes().partition(b"\n\n")[0].splitlines():
+            if line.startswith((b"model name", b"flags", b"CPU ", b"Features")):
+                yield line
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process of a folder after the other compile: the first does it, the rest load."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def find_fault(folder: Path) -> str | None:
@@ -114,43 +208,3 @@ def _is_ours(path: Path, foreign_bits: int) -> bool:
     except FileNotFoundError:
         return True  # another process has just given it its name
     return status.st_uid in {os.geteuid(), 0} and not status.st_mode & foreign_bits
-
-
-def load_kernels(folder: Path | None) -> ModuleType:
-    """Import the kernels, to be cached in a folder; not cached without one, or where it has a fault."""
-    import numba  # noqa: PLC0415  # commands that never search do without it
-
-    fault = None if folder is None else find_fault(folder)
-    if fault is not None:
-        logger.warning("compiled kernels are not kept in %s: %s", folder, fault)
-    # Before the import, since `_jit` of the kernels looks at it then.
-    is_cached = folder is not None and fault is None
-    numba.config.CACHE_DIR = str(folder) if is_cached else ""  # type: ignore[attr-defined]  # numba makes it
-    from penchant.index import kernels  # noqa: PLC0415  # numba looks for its cache when a kernel is defined
-
-    return kernels
-
-
-def compile_alone(kernels: ModuleType, kind: engine.Kind, folder: Path) -> None:
-    """Compile a kind, one process of a folder after the other: the first compiles, the rest load."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:
-        engine.compile_kind(kernels, kind)
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        _compile_cached(kernels, kind, folder)
-    finally:
-        os.close(descriptor)
-
-
-def _compile_cached(kernels: ModuleType, kind: engine.Kind, folder: Path) -> None:
-    """Compile a kind, or load it; where what is cached is damaged, remove it all and compile anew."""
-    try:
-        engine.compile_kind(kernels, kind)
-    except Exception:  # noqa: BLE001  # whatever unpickling makes of damaged bytes
-        logger.warning("the compiled kernels in %s cannot be used and are made anew", folder)
-        for path in folder.rglob("*.nb[ic]"):
-            path.unlink(missing_ok=True)
-        engine.compile_kind(kernels, kind)

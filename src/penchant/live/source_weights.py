@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from penchant.errors import NotYetVisible, UnknownSource
 from penchant.index import engine
+from penchant.index.kernel_samples import RIDGE
 from penchant.live.audiences import AudienceRequest
 from penchant.live.database import AsyncStorage
 from penchant.live.likes_builder import SMALLEST_LIKES
@@ -185,7 +186,7 @@ class WeightsFollower:
             self._metrics.weights_mapped.inc()
 
     def _guess(self, head: SourceHead, events: int) -> float:
-        if not engine.is_ready(engine.RIDGE):
+        if not engine.is_ready(RIDGE):
             return PLAIN_S * head.piece_count
         return PIECE_S * head.piece_count + EVENT_S * events
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from penchant.errors import UnknownSource
 from penchant.index import engine
+from penchant.index.kernel_samples import FINDING, RIDGE
 from penchant.live.array_files import PublishedFile, Stamp
 from penchant.live.builder import Build, FileBuilder, continued, cursor_of
-from penchant.live.compiling import compile_alone, load_kernels
+from penchant.live.compiling import load_kernels
 from penchant.live.likes_builder import SMALLEST_LIKES, OldestDays, counted_now
 from penchant.live.likes_files import LikesFiles, likes_stamp_of
 from penchant.live.segment_files import SegmentFiles
@@ -19,7 +20,7 @@ from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 from penchant.wire import decode_settings
 
-NEEDED_KERNELS = (engine.FINDING, engine.RIDGE)
+NEEDED_KERNELS = (FINDING, RIDGE)
 
 
 class WeightsBuilder(FileBuilder[StoredWeights]):
@@ -105,10 +106,4 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         """Compile or load the kernels, in this process: numpy would take too long for sources of this size."""
         if engine.is_ready(*NEEDED_KERNELS):
             return
-        kernels = load_kernels(self._kernels)
-        for kind in NEEDED_KERNELS:
-            if self._kernels is None:
-                engine.compile_kind(kernels, kind)
-            else:
-                compile_alone(kernels, kind, self._kernels)
-        engine.use(kernels, set(NEEDED_KERNELS))
+        engine.use({kind: load_kernels(self._kernels, kind) for kind in NEEDED_KERNELS})

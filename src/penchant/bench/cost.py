@@ -1,0 +1,42 @@
+"""Cost figures: what a service takes that nobody asks anything of, and what its installation takes on the disk."""
+
+import contextlib
+import os
+import sysconfig
+import time
+from pathlib import Path
+
+from penchant.bench.report import BenchReport
+from penchant.bench.server import Server
+
+SETTLING_S = 10.0
+"""For the pauses between looks to become as long as they do."""
+IDLE_S = 20.0
+
+
+def measure(report: BenchReport, server: Server) -> None:
+    """Add the cost of a server that has answered something and is then left alone."""
+    time.sleep(SETTLING_S)
+    began, used = time.perf_counter(), _cpu_s(server)
+    time.sleep(IDLE_S)
+    share = (_cpu_s(server) - used) / (time.perf_counter() - began)
+    report.add("cost, CPU of an idle service", 100 * share, "%")
+    report.add("cost, memory of an idle service, all processes", server.memory_bytes() / 2**20, "MiB")
+    report.add("cost, installed packages", _installed_bytes() / 2**20, "MiB")
+
+
+def _cpu_s(server: Server) -> float:
+    """Return the CPU time that all processes of a server have used."""
+    ticks = 0
+    for number in server.processes():
+        with contextlib.suppress(OSError):
+            # Behind the name, which may hold spaces, the fields from the third on: the user's and the system's time.
+            fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _installed_bytes() -> int:
+    """Return what the folder of this Python's packages takes, in blocks of the disk."""
+    files = Path(sysconfig.get_path("purelib")).rglob("*")
+    return sum(file.lstat().st_blocks * 512 for file in files)

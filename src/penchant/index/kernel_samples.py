@@ -1,0 +1,85 @@
+"""Samples of kernels: for each kind arguments with no pieces, in order, of the types that searches give."""
+
+from typing import Any
+
+import numpy as np
+
+from penchant.index.layout import (
+    COUNT,
+    DOT,
+    BlendFactors,
+    Choice,
+    FrequentTerms,
+    KernelQuery,
+    LikeMatrix,
+    LikenessNorms,
+    Norms,
+    PieceFigures,
+    Postings,
+    SparseRows,
+    Taste,
+    WeightMatrix,
+)
+
+Kind = tuple[str, str]
+"""What kernels are compiled for: the type of their sums and that of weights, as numpy's characters."""
+FINDING: Kind = ("find", "")
+RIDGE: Kind = ("ridge", "")
+KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
+"""The kinds that most catalogues need."""
+WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
+"""The kinds for weights of 16 bits."""
+UNWEIGHTED = np.zeros(0, dtype=np.uint8)
+Sample = tuple[Any, ...]
+
+
+def samples_of(kind: Kind) -> dict[str, Sample]:
+    """Return the samples of a kind's kernels by their names."""
+    numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
+    if kind == FINDING:
+        return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
+    if kind == RIDGE:
+        return _ridge_samples()
+    sums_type, weights_type = (np.dtype(name) for name in kind)
+    postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
+    if sums_type == np.float64:
+        taste = Taste(numbers, none, none, 1.0, 1.0)
+        blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
+        figures = PieceFigures(none, none, none)
+        return {"best": (taste, blending, postings, figures, choice, none, numbers, numbers, numbers)}
+    norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
+    if sums_type == np.uint8:
+        norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
+    sums = np.zeros(0, dtype=sums_type)
+    query = KernelQuery(COUNT if sums_type == np.uint8 else DOT, numbers, sums, 1.0)
+    frequent = FrequentTerms(
+        np.zeros(0, dtype=np.int8),
+        np.zeros(0, dtype=np.uint64),
+        np.zeros(0, dtype=np.int16),
+        np.zeros((0, 0), dtype=np.uint8),
+    )
+    return {"nearest": (query, postings, frequent, norms, choice, sums, numbers, numbers, numbers)}
+
+
+_NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1)
+
+
+def _ridge_samples() -> dict[str, Sample]:
+    """Return the samples of the kernels of the audience part."""
+    starts, numbers = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+    bytes_, small = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
+    real, reals, square = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 1), dtype=np.int64)
+    triangles = np.zeros((0, 1), dtype=np.uint32)
+    likes = LikeMatrix(starts, numbers, bytes_, starts, numbers, bytes_)
+    rows = SparseRows(starts, numbers, real)
+    weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
+    people = np.zeros((0, 1), dtype=np.uint8)
+    norms = LikenessNorms(real, real, 0.0)
+    return {
+        "neighbours": (likes, starts, 0, square, square, people, starts, starts, starts, starts),
+        "triangles": (likes, square, starts, starts, triangles, starts, starts),
+        "solve": (triangles, square, starts, np.zeros((0, 1), dtype=np.int32), reals, real),
+        "stand_ins": (rows, rows, norms, starts, square, reals, real, starts, starts),
+        "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
+        "shares": (weights, starts, starts, 0.0, starts, starts, starts, real),
+    }

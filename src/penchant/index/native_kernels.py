@@ -1,0 +1,132 @@
+"""Native kernels: compiled code, loaded and called by address, without a compiler.
+
+A kernel is called as numba's functions call each other: a place for its result, one for an error, then every argument,
+cut into numbers. A tuple is its members; an array is
+
+    owner   parent   items   bytes of an item   address   shape, a number each   strides, a number each
+
+Both places are ignored: kernels return nothing and raise nothing.
+"""
+
+import ctypes
+import mmap
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from penchant.index.kernel_samples import Kind, samples_of
+from penchant.index.native_linking import NativeImage, link
+
+_HEAD_BYTES = object.__basicsize__
+"""Where an array's address stands in its object: numpy's C interface has it there (`leaf.ctypes.data` takes 3 us)."""
+_address_at = ctypes.c_void_p.from_address
+_ADDRESS = struct.Struct("<Q")
+
+
+class NativeCode(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel as an image; where there is none, as an object file, and the name that it has there."""
+
+    symbol: str
+    code: bytes = b""
+    image: NativeImage | None = None
+
+
+class NativeKernel:
+    """A kernel to be called with arguments of the types of its sample; it runs without the interpreter's lock."""
+
+    def __init__(self, compiled: NativeCode, sample: tuple[Any, ...]) -> None:
+        # Kept: the code goes with what has loaded it.
+        self._kept, address = _loaded(compiled) if compiled.image is None else _mapped(compiled.image)
+        leaves = tuple(_leaves(sample))
+        numbers = [kind for leaf in leaves for kind in _number_types(leaf)]
+        # By argument the type and dimensions of an array, or what makes a number of it.
+        self._types = tuple(
+            (leaf.dtype, leaf.ndim, None) if isinstance(leaf, np.ndarray) else (None, 0, type(leaf)) for leaf in leaves
+        )
+        signature = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *numbers)
+        self._function = signature(address)
+        self._ignored = (ctypes.c_uint64 * 2)()
+        self._place = ctypes.addressof(self._ignored)
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run the kernel.
+
+        Raises:
+            TypeError: an argument is not of the type that the code is for.
+        """
+        numbers: list[Any] = [self._place, self._place + 8]
+        for leaf, (dtype, dimensions, number) in zip(_leaves(arguments), self._types, strict=True):
+            if number is not None:
+                numbers.append(number(leaf))
+                continue
+            # What is not of its type would be read past its end.
+            if leaf.dtype != dtype or leaf.ndim != dimensions or not leaf.flags.c_contiguous:
+                raise TypeError(f"a kernel takes an array of {dtype}, not of {leaf.dtype}")
+            address = _address_at(id(leaf) + _HEAD_BYTES).value
+            numbers += (None, None, leaf.size, leaf.itemsize, address, *leaf.shape, *leaf.strides)
+        self._function(*numbers)
+
+
+def native_code(symbol: str, code: bytes) -> NativeCode:
+    """Return the code of an object file, as an image where it can be one."""
+    image = link(code, symbol)
+    return NativeCode(symbol=symbol, code=code) if image is None else NativeCode(symbol=symbol, image=image)
+
+
+def load_kind(kind: Kind, code: Mapping[str, NativeCode]) -> dict[str, NativeKernel]:
+    """Return the kernels of a kind by their names; takes some milliseconds.
+
+    Raises:
+        KeyError: the code lacks one of them.
+    """
+    return {name: NativeKernel(code[name], sample) for name, sample in samples_of(kind).items()}
+
+
+def _leaves(arguments: tuple[Any, ...]) -> Iterator[Any]:
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            yield from _leaves(argument)
+        else:
+            yield argument
+
+
+def _number_types(leaf: Any) -> list[Any]:
+    if isinstance(leaf, np.ndarray):
+        head = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+        return head + [ctypes.c_int64] * (2 * leaf.ndim)
+    return [ctypes.c_double if isinstance(leaf, float) else ctypes.c_int64]
+
+
+def _mapped(image: NativeImage) -> tuple[Any, int]:
+    """Return the memory of an image, to be run and not written any more, and the address of its function.
+
+    Raises:
+        OSError: the system lets no memory be run that was written.
+    """
+    memory = mmap.mmap(-1, len(image.memory), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.write(image.memory)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for at, number in image.inner:
+        _ADDRESS.pack_into(memory, at, address + number)
+    library = ctypes.CDLL(None, use_errno=True)
+    for at, name in image.outer:
+        _ADDRESS.pack_into(memory, at, ctypes.cast(library[name], ctypes.c_void_p).value)
+    if library.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(len(memory)), mmap.PROT_READ | mmap.PROT_EXEC):
+        raise OSError(ctypes.get_errno(), "the kernels may not be run")
+    return memory, address + image.entry
+
+
+def _loaded(compiled: NativeCode) -> tuple[Any, int]:
+    """Return LLVM's engine with an object file, and the address of its function."""
+    import llvmlite.binding as llvm  # noqa: PLC0415  # it takes 60 MB, and images do without it
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(compiled.code))
+    engine.finalize_object()
+    return engine, engine.get_function_address(compiled.symbol)
