@@ -1,5 +1,6 @@
 """Files to import, written by the tests themselves in the genuine formats."""
 
+import csv
 import gzip
 import json
 from collections.abc import Iterator
@@ -44,6 +45,14 @@ class Folder:
     def mapped(self) -> dict[tuple[str, str], tuple[str, int]]:
         """Return what was mapped: to what and how often by file and field."""
         return {(each.file, each.field): (each.to, each.count) for each in self.notes.all_mapped()}
+
+
+@pytest.fixture(autouse=True)
+def field_limit() -> Iterator[None]:
+    """Put the longest field of CSV back, which the process has one of."""
+    before = csv.field_size_limit()
+    yield
+    csv.field_size_limit(before)
 
 
 @pytest.fixture

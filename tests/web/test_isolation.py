@@ -15,6 +15,8 @@ from penchant.wire import encode, sign_user
 from penchant.wire.samples import SAMPLES
 from serving import Service
 
+pytestmark = pytest.mark.usefixtures("fresh")  # wrong keys of one address are answered late
+
 TENANT = [operation for operation in OPERATIONS if "{source}" in operation.path]
 SHOP = "https://shop.example"
 PATH = {"contentID": "alien", "other": "gravity", "userID": "kim", "type": "Click"}
