@@ -9,16 +9,15 @@ from pathlib import Path
 from penchant.bench.report import BenchReport
 from penchant.bench.server import Server
 
-SETTLING_S = 10.0
-"""For the pauses between looks to become as long as they do."""
 IDLE_S = 20.0
+"""How long an idle service is looked at, after half of that for its pauses to become as long as they do."""
 
 
-def measure(report: BenchReport, server: Server) -> None:
-    """Add the cost of a server that has answered something and is then left alone."""
-    time.sleep(SETTLING_S)
+def measure(report: BenchReport, server: Server, *, seconds: float) -> None:
+    """Add the cost of a server that has answered something and is then left alone for some seconds and a half more."""
+    time.sleep(seconds / 2)
     began, used = time.perf_counter(), _cpu_s(server)
-    time.sleep(IDLE_S)
+    time.sleep(seconds)
     share = (_cpu_s(server) - used) / (time.perf_counter() - began)
     report.add("cost, CPU of an idle service", 100 * share, "%")
     report.add("cost, memory of an idle service, all processes", server.memory_bytes() / 2**20, "MiB")

@@ -57,7 +57,7 @@ def measure(report: BenchReport, batches: Iterable[list[bytes]], served: BenchTa
         _fresh(report, server, seconds)
         _people(report, server, ids, seconds)
         key = server.key
-    _restart(report, replace(served, key=key), ids[-1])
+    _restart(report, replace(served, key=key), ids[-1], seconds)
 
 
 def _wait_for_kernels(server: Server) -> None:
@@ -182,12 +182,12 @@ def _people(report: BenchReport, server: Server, ids: Sequence[str], seconds: fl
     report.add("recommendation, one connection", answered.p50_ms, "ms", p99=answered.p99_ms)
 
 
-def _restart(report: BenchReport, served: BenchTarget, piece_id: str) -> None:
+def _restart(report: BenchReport, served: BenchTarget, piece_id: str, seconds: float) -> None:
     began = time.perf_counter()
     with running(served) as server:
         server.ask("GET", f"/{SOURCE}/content/{piece_id}/similar")
         report.add("restart to first answer", time.perf_counter() - began, "s")
-        cost.measure(report, server)
+        cost.measure(report, server, seconds=min(cost.IDLE_S, 7 * seconds))
 
 
 def _require(fine: bool, what: str) -> None:  # noqa: FBT001  # a condition
