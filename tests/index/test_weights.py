@@ -99,8 +99,16 @@ def test_any_history_gives_what_the_words_say(
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 2**32), people=st.integers(1, 120), pieces=st.integers(1, 60), k=st.sampled_from([2, 7, 80]))
-def test_numpy_and_the_kernels_give_the_same_bits(kernels: Any, seed: int, people: int, pieces: int, k: int) -> None:
+@given(
+    seed=st.integers(0, 2**32),
+    people=st.integers(1, 120),
+    pieces=st.integers(1, 60),
+    k=st.sampled_from([2, 7, 80]),
+    threads=st.sampled_from([1, 3]),
+)
+def test_numpy_and_the_kernels_give_the_same_bits(
+    kernels: Any, seed: int, people: int, pieces: int, k: int, threads: int
+) -> None:
     chance = np.random.default_rng(seed)
     liked = chance.random((people, pieces)) < chance.random(pieces) * 0.8
     rows, columns = np.nonzero(liked)
@@ -115,7 +123,7 @@ def test_numpy_and_the_kernels_give_the_same_bits(kernels: Any, seed: int, peopl
     own = (np.arange(0, pieces, 2), np.full((pieces + 1) // 2, 9, dtype=np.int64))
 
     def answers() -> list[bytes]:
-        weights = build_weights(likes, segment, {}, k=k)
+        weights = build_weights(likes, segment, {}, k=k, threads=threads)
         shares = engine.shares(weights.matrix, *own, weights.source_figures.loan)
         return [shares.tobytes(), *(array.tobytes() for array in weights.arrays().values())]
 
@@ -133,9 +141,13 @@ def test_blocks_of_any_size_give_the_same_bits(kernels: Any) -> None:
     squares = np.bincount(columns, minlength=30) * 81
     engine.use(kernels)
 
-    found = [[array.tobytes() for array in engine.ridge_rows(likes, squares, 8, block)] for block in (1, 7, 30, 99)]
+    found = [
+        [array.tobytes() for array in engine.ridge_rows(likes, squares, 8, block, threads=threads)]
+        for block in (1, 7, 30, 99)
+        for threads in (1, 2, 5)
+    ]
 
-    assert found[0] == found[1] == found[2] == found[3]
+    assert all(each == found[0] for each in found)
 
 
 def test_grades_round_halves_up_and_are_at_least_one() -> None:

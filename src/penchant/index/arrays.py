@@ -1,6 +1,8 @@
 """Arrays: records as arrays by name, for files that any number of processes map, and back; and sums over arrays."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import Field, fields
 from typing import Any
 
@@ -32,6 +34,17 @@ def members_of(kind: type, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]
         else:
             members[each.name] = arrays[each.name]
     return members
+
+
+def over_ranges(count: int, threads: int, work: Callable[[slice], None]) -> None:
+    """Have ranges of 0 to ``count`` worked on at once, each by a thread, by what lets others run meanwhile."""
+    if threads == 1:
+        work(slice(0, count))
+        return
+    cuts = itertools.pairwise(count * number // threads for number in range(threads + 1))
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, itertools.starmap(slice, cuts)):
+            pass
 
 
 def starts_of(counts: IntArray) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import exact, ridge_exact
+from penchant.index.arrays import over_ranges
 from penchant.index.best import Hits, in_order
 from penchant.index.kernel_samples import FINDING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
@@ -108,11 +109,12 @@ def find(
 
 
 def ridge_rows(
-    likes: LikeMatrix, squares: IntArray, k: int, block: int
+    likes: LikeMatrix, squares: IntArray, k: int, block: int, *, threads: int = 1
 ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.uint8]]:
     """Return by piece its neighbours, ascending, -1 for none, their weights, and how many people like both.
 
-    Shapes (n_pieces, k). ``squares`` is G_ii; kernels hold what they need of so many pieces as ``block`` at once.
+    Shapes (n_pieces, k). ``squares`` is G_ii; kernels hold what they need of so many pieces as ``block`` at once, and
+    run in so many ``threads``.
     """
     count = len(squares)
     near, overlaps = np.full((count, k), -1, dtype=np.int64), np.zeros((count, k), dtype=np.int64)
@@ -126,19 +128,51 @@ def ridge_rows(
             weights[piece, : len(found)] = ridge_exact.ridge_weights(matrix, found, piece)
             people[piece, : len(found)] = np.minimum(both[piece, found], ridge_exact.MOST_PEOPLE)
         return near, weights, people
-    kernels = _engine.kernels[RIDGE]
-    sums, met = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    kernels["neighbours"](likes, squares, 0, near, overlaps, people, counts, sums, met, np.empty(k, dtype=np.int64))
+    neighbours = _engine.kernels[RIDGE]["neighbours"]
+
+    def meet(cut: slice) -> None:
+        rows = (near[cut], overlaps[cut], people[cut], counts[cut])
+        neighbours(likes, squares, cut.start, *rows, *_room(count), np.empty(k, dtype=np.int64))
+
+    over_ranges(count, threads, meet)
     for first in range(0, count, block):
-        cut = slice(first, min(count, first + block))
-        entries = near[cut].reshape(-1)
-        # The entries of the block by the piece they hold, those of -1 cut off; piece p owns starts[p] to starts[p + 1].
-        order = np.argsort(entries, kind="stable")[np.count_nonzero(entries < 0) :]
-        starts = np.searchsorted(entries[order], np.arange(count + 1))
-        found = np.empty((cut.stop - first, k * (k + 1) // 2), dtype=np.uint32)
-        kernels["triangles"](likes, near[cut], starts, order, found, sums, met)
-        kernels["solve"](found, overlaps[cut], counts[cut], weights[cut], np.empty((k, k)), np.empty(k))
+        cut = slice(first, first + block)
+        _solve_block(likes, near[cut], overlaps[cut], counts[cut], weights[cut], threads)
     return near, weights, people
+
+
+def _solve_block(
+    likes: LikeMatrix,
+    near: IntArray,
+    overlaps: IntArray,
+    counts: IntArray,
+    weights: NDArray[np.int32],
+    threads: int,
+) -> None:
+    """Fill the weights of a block of pieces, whose neighbours are known."""
+    triangles, solve = (_engine.kernels[RIDGE][name] for name in ("triangles", "solve"))
+    count, k = len(likes.piece_starts) - 1, near.shape[1]
+    entries = near.reshape(-1)
+    # The entries of the block by the piece they hold, those of -1 cut off; piece p owns starts[p] to starts[p + 1].
+    order = np.argsort(entries, kind="stable")[np.count_nonzero(entries < 0) :]
+    starts = np.searchsorted(entries[order], np.arange(count + 1))
+    found = np.empty((len(near), k * (k + 1) // 2), dtype=np.uint32)
+
+    def fill(cut: slice) -> None:
+        # As if the pieces of other threads had no entries.
+        own = np.clip(starts, starts[cut.start], starts[cut.stop])
+        triangles(likes, near, own, order, found, *_room(count))
+
+    def weigh(cut: slice) -> None:
+        solve(found[cut], overlaps[cut], counts[cut], weights[cut], np.empty((k, k)), np.empty(k))
+
+    over_ranges(count, threads, fill)
+    over_ranges(len(near), threads, weigh)
+
+
+def _room(count: int) -> tuple[IntArray, IntArray]:
+    """Return ``sums`` and ``met`` of so many pieces."""
+    return np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
 
 
 def makes_weights(piece_count: int) -> bool:
@@ -147,15 +181,20 @@ def makes_weights(piece_count: int) -> bool:
 
 
 def stand_ins(
-    terms: SparseRows, postings: SparseRows, norms: LikenessNorms, pieces: IntArray, most: int
+    terms: SparseRows, postings: SparseRows, norms: LikenessNorms, pieces: IntArray, most: int, *, threads: int = 1
 ) -> tuple[IntArray, FloatArray]:
     """Return the likest liked pieces of each of some pieces, and how alike they are; see `ridge_exact.stand_ins`."""
     kernel = _engine.kernel("stand_ins", RIDGE)
     if kernel is None:
         return ridge_exact.stand_ins(terms, postings, norms, pieces, most)
     found, likenesses = np.full((len(pieces), most), -1, dtype=np.int64), np.zeros((len(pieces), most))
-    sums, met = np.zeros(len(norms.roots)), np.empty(len(norms.roots), dtype=np.int64)
-    kernel(terms, postings, norms, pieces, found, likenesses, sums, met, np.empty(most, dtype=np.int64))
+
+    def fill(cut: slice) -> None:
+        sums, met = np.zeros(len(norms.roots)), np.empty(len(norms.roots), dtype=np.int64)
+        rows = (pieces[cut], found[cut], likenesses[cut])
+        kernel(terms, postings, norms, *rows, sums, met, np.empty(most, dtype=np.int64))
+
+    over_ranges(len(pieces), threads, fill)
     return found, likenesses
 
 

@@ -115,16 +115,22 @@ def no_likes(piece_count: int = 0) -> LikeMatrix:
 
 
 def build_weights(
-    likes: LikeMatrix, catalogue: Segment, category_weights: Mapping[str, float], *, k: int | None = None
+    likes: LikeMatrix,
+    catalogue: Segment,
+    category_weights: Mapping[str, float],
+    *,
+    k: int | None = None,
+    threads: int = 1,
 ) -> AudienceWeights:
     """Return the weights that likes of a catalogue's pieces give; ``k`` is how many neighbours a piece has.
 
-    Takes 1 to 3 s for 10,000 pieces and half a million likes once the kernels are compiled.
+    Takes 1 to 3 s for 10,000 pieces and half a million likes once the kernels are compiled. The bytes are the same in
+    any number of ``threads``.
     """
     count = len(catalogue)
     if k is None:
         k = NEIGHBOURS_OF_LARGE if count >= LARGE_SOURCE else NEIGHBOURS
-    near, weights, people = _solved(likes, count, k)
+    near, weights, people = _solved(likes, count, k, threads)
     values = values_of(catalogue, category_weights)
     rarities = rarities_of(np.diff(catalogue.posting_starts), count)
     liked_by = np.diff(likes.piece_starts)
@@ -132,19 +138,19 @@ def build_weights(
     return AudienceWeights(
         ids=catalogue.ids,
         **_transposed(near, weights, people),
-        **_stood_in(catalogue, values, rarities, liked_by, category_weights),
+        **_stood_in(catalogue, values, rarities, liked_by, category_weights, threads),
         evidence=np.rint(EVIDENCE / (EVIDENCE + liked_by) * SHARE_SCALE).astype(np.int32),
         figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceFigures)], dtype=np.int64),
     )
 
 
-def _solved(likes: LikeMatrix, count: int, k: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _solved(likes: LikeMatrix, count: int, k: int, threads: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return by piece its neighbours, ascending, -1 for none, their weights and people; shapes (n_pieces, k)."""
     # G_ii. A triangle has k (k + 1) / 2 entries of four bytes.
     squares = np.zeros(count, dtype=np.int64)
     owners = np.repeat(np.arange(count), np.diff(likes.piece_starts))
     np.add.at(squares, owners, likes.piece_grades.astype(np.int64) ** 2)
-    return engine.ridge_rows(likes, squares, k, max(1, BLOCK_BYTES // (2 * k * (k + 1))))
+    return engine.ridge_rows(likes, squares, k, max(1, BLOCK_BYTES // (2 * k * (k + 1))), threads=threads)
 
 
 def _transposed(near: NDArray[Any], weights: NDArray[Any], people: NDArray[Any]) -> dict[str, Any]:
@@ -172,6 +178,7 @@ def _stood_in(
     rarities: FloatArray,
     liked_by: IntArray,
     category_weights: Mapping[str, float],
+    threads: int,
 ) -> dict[str, Any]:
     """Return the pieces that each piece stands in for, those that few people like, and the shares.
 
@@ -192,7 +199,7 @@ def _stood_in(
         mean=Snapshot.of_segment(catalogue).mean_norm(category_weights),
     )
     pieces = np.flatnonzero(liked_by < FEW_PEOPLE)
-    found, likenesses = engine.stand_ins(terms, postings, norms, pieces, STAND_INS)
+    found, likenesses = engine.stand_ins(terms, postings, norms, pieces, STAND_INS, threads=threads)
     # With the half, shares add up to less than 1, and to little where no piece is much alike.
     shares = np.rint(likenesses / (likenesses.sum(axis=1, keepdims=True) + 0.5) * SHARE_SCALE).astype(np.int32)
     rows, columns = np.nonzero((found >= 0) & (shares > 0))

@@ -1,6 +1,7 @@
 """Weights builder: makes the weights of busy sources, in a process of the builder."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -74,16 +75,17 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         origin = self._weights_files.origin(published)
         return origin is None or not origin.is_current(head, self._days.of(head))
 
-    def build(self, head: SourceHead, published: PublishedFile | None) -> None:  # noqa: ARG002  # as of each kind
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a weights file, as `FileBuilder.build`; the last one is of no use for it."""
         started = time.perf_counter()
-        made, of = self.made(head)
+        # The first is waited for; later ones leave the machine to requests.
+        made, of = self.made(head, threads=1 if published else os.cpu_count() or 1)
         self._files.publish(likes_stamp_of(of), made)
         figures = made.weights.source_figures
         fields = {"likes": figures.likes, "pieces": figures.pieces, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a weights file", extra={"fields": fields})
 
-    def made(self, head: SourceHead) -> tuple[StoredWeights, SourceHead]:
+    def made(self, head: SourceHead, *, threads: int = 1) -> tuple[StoredWeights, SourceHead]:
         """Return the weights as of now, and the head that they are of."""
         self._prepare_kernels()
         # Two feeds, read one after the other: the file names the version of each that its weights are of.
@@ -98,7 +100,7 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         likes, of = counted_now(self._storage, self._likes_files, (head, newest), oldest_day)
         if (of.incarnation, of.epoch) != (content.head.incarnation, content.head.epoch):
             raise UnknownSource("The source was made again meanwhile.")
-        made = weigh(likes, snapshot, settings, version, oldest_day)
+        made = weigh(likes, snapshot, settings, version, oldest_day, threads=threads)
         assert made is not None  # noqa: S101  # the kernels are ready
         return made, of
 

@@ -69,7 +69,13 @@ class WeightsFiles(ArrayFiles[StoredWeights]):
 
 
 def weigh(
-    likes: Likes, snapshot: Snapshot, settings: SourceSettings, content_version: int, oldest_day: int
+    likes: Likes,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    content_version: int,
+    oldest_day: int,
+    *,
+    threads: int = 1,
 ) -> StoredWeights | None:
     """Return the weights that likes and a catalogue give; ``None`` while numpy alone would take too long."""
     catalogue = snapshot.merged()
@@ -77,6 +83,6 @@ def weigh(
     if not makes_weights(int(np.count_nonzero(np.diff(matrix.piece_starts)))):
         return None
     return StoredWeights(
-        weights=build_weights(matrix, catalogue, settings.category_weights),
+        weights=build_weights(matrix, catalogue, settings.category_weights, threads=threads),
         origin=WeightsOrigin(content_version, oldest_day, int(likes.first_day[0])),
     )
