@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from acceptance.processes import wait_until
@@ -121,8 +122,11 @@ def test_silent_and_half_open_connections_do_not_stop_others(server: Server) -> 
     for connection in held[::2]:
         connection.sendall(b"POST /s/content HTTP/1.1\r\nHost: x\r\n")
     try:
-        # In the time that the client has patience, which does not suffice to wait until they are cut.
-        assert server.client.get("/s/ids").status_code == 200
+        # From another address, since one has `connections-per-address` at most; and in the time that the client has
+        # patience, which does not suffice to wait until they are cut.
+        other = httpx.HTTPTransport(local_address="127.0.0.2")
+        with httpx.Client(base_url=server.url, headers={"x-api-key": server.key}, transport=other) as client:
+            assert client.get("/s/ids").status_code == 200
     finally:
         for connection in held:
             connection.close()
