@@ -27,7 +27,7 @@ def clock() -> DayClock:
     return DAY_CLOCK
 
 
-def record(service: Service, clock: DayClock, source: str, *events: tuple[str, str, float]) -> None:
+def record(service: Service, clock: DayClock, source: str, *events: tuple[str, str, int]) -> None:
     """Record what a person ``u`` did, by piece, type and days ago."""
     body = [
         {"userId": "u", "contentId": each, "type": kind, "timestamp": (clock.now() - timedelta(days=days)).isoformat()}
@@ -87,7 +87,7 @@ def test_the_list_is_that_of_the_words(service: Service, clock: DayClock, events
 
 def test_why_and_when_are_told(service: Service, clock: DayClock) -> None:
     service.submit("s", piece("begun", "x"), piece("seen", "x"), piece("loved", "x"))
-    record(service, clock, "s", ("begun", "Play", 0), ("seen", "Play", 0.2), ("seen", "Watch", 0.1))
+    record(service, clock, "s", ("begun", "Play", 0), ("seen", "Play", 0), ("seen", "Watch", 0))
     record(service, clock, "s", ("loved", "Watch", 3), ("loved", "Watch", 2))
 
     loved, begun = again(service)
@@ -105,8 +105,8 @@ def test_windows_lists_and_parameters_hold(service: Service, clock: DayClock) ->
         piece("a", "x", filters={"catalogs": ["c"]}),
         piece("b", "x"),
         piece("c", "x", filters={"availableFrom": "2999-01-01T00:00:00Z"}),
-        piece("d", "x"),
-        piece("e", "x"),
+        piece("d", "x", filters={"availableFrom": "2020-01-01T00:00:00Z"}),
+        piece("e", "x", filters={"availableFrom": "2020-01-01T00:00:00Z"}),
     )
     record(service, clock, "s", *[(each, "Play", days) for days, each in enumerate("abcde")])
 
