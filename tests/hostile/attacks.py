@@ -94,6 +94,12 @@ def prepare(target: Target) -> None:
         assert client.post(f"/{SOURCE}-long/content", json=many).status_code == 202
 
 
+def plain_reads(target: Target) -> None:
+    """Read a piece: no attack, but what busy connections do to others by themselves."""
+    with target.client() as client:
+        client.get(f"/{SOURCE}/content/p0-1")
+
+
 def json_bomb(target: Target) -> None:
     """Send 32 KB of gzip that are 31 MiB of JSON of a wrong shape."""
     with target.client() as client:
@@ -219,7 +225,7 @@ def main(url: str, key: str, *names: str) -> None:
         stopping.set()
 
     threading.Thread(target=listen, daemon=True).start()
-    make([attack for attack in ATTACKS if attack.__name__ in names], Target(url, key), stopping)
+    make([attack for attack in (plain_reads, *ATTACKS) if attack.__name__ in names], Target(url, key), stopping)
 
 
 if __name__ == "__main__":
