@@ -3,7 +3,7 @@
 from penchant.service.requests import PlainRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.query import Values
-from penchant.web.recommendations import personal_answer, personal_query
+from penchant.web.recommendations import list_choice, personal_answer, personal_query
 from penchant.web.tags import body_tag
 from penchant.wire import decode_asked, encode
 
@@ -13,12 +13,9 @@ MAX_PEOPLE = 1_000
 
 def _plain_query(call: Call, values: Values) -> PlainRequest:
     return PlainRequest(
-        take=values["limit"] or values["take"],
-        catalogs=values["catalogs"],
-        at=values["at"],
-        exclude=values["exclude"],
         half_life_days=values["halfLifeDays"],
         min_audience_version=call.min_audience_version(),
+        **list_choice(values),
     )
 
 

@@ -1,7 +1,7 @@
 """Handlers of what the service is for: similar content, recommendations, profiles."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from penchant.index import Audience
 from penchant.model import Basis
@@ -13,15 +13,32 @@ from penchant.web.tags import body_tag
 from penchant.wire import encode
 
 
+class ListChoice(TypedDict):
+    """What every list is chosen by, as requests for lists name it."""
+
+    take: int
+    catalogs: frozenset[str] | None
+    at: int | None
+    exclude: frozenset[str]
+
+
+def list_choice(values: Values) -> ListChoice:
+    """Return what a query says of any list."""
+    return ListChoice(
+        # The new name wins over the old one.
+        take=values["limit"] or values["take"],
+        catalogs=values["catalogs"],
+        at=values["at"],
+        exclude=values["exclude"],
+    )
+
+
 def similar_query(piece_id: str, values: Values) -> SimilarRequest:
     """Return the request for pieces similar to one by content, from a query's values."""
     return SimilarRequest(
         piece_id=piece_id,
-        take=values["limit"] or values["take"],
         algorithm=values["algo"],
-        catalogs=values["catalogs"],
-        at=values["at"],
-        exclude=values["exclude"],
+        **list_choice(values),
     )
 
 
@@ -42,15 +59,12 @@ def personal_query(call: Call, user_id: str, values: Values) -> PersonalRequest:
     """Return the request for a person's recommendations, from a query's values."""
     return PersonalRequest(
         user_id=user_id,
-        take=values["limit"] or values["take"],
         algorithm=values["algo"],
-        catalogs=values["catalogs"],
-        at=values["at"],
         include_seen=values["include-seen"],
         fill=values["fill"],
-        exclude=values["exclude"],
         diversity=values["diversity"],
         min_audience_version=call.min_audience_version(),
+        **list_choice(values),
     )
 
 
@@ -95,13 +109,7 @@ async def again(call: Call) -> Answer:
     """Answer what a person began or keeps coming back to."""
     values = call.values()
     view = await call.view()
-    query = PersonalRequest(
-        user_id=call.path["userID"],
-        take=values["limit"] or values["take"],
-        catalogs=values["catalogs"],
-        at=values["at"],
-        exclude=values["exclude"],
-    )
+    query = PersonalRequest(user_id=call.path["userID"], **list_choice(values))
     return Answer(body=encode(await call.services.revisits.again(view, query)), version=view.head.version)
 
 
