@@ -171,7 +171,7 @@ def _solve_block(
 
 
 def _room(count: int) -> tuple[IntArray, IntArray]:
-    """Return ``sums`` and ``met`` of so many pieces."""
+    """Return ``sums`` and ``met`` for so many pieces or terms."""
     return np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
 
 
@@ -206,8 +206,7 @@ def likeness_squares(
     if kernel is None:
         return ridge_exact.likeness_squares(likes, starts, terms, units, term_count)
     found = np.zeros(len(likes.person_starts) - 1, dtype=np.int64)
-    sums, met = np.zeros(term_count, dtype=np.int64), np.empty(term_count, dtype=np.int64)
-    kernel(likes, starts, terms, units, found, sums, met)
+    kernel(likes, starts, terms, units, found, *_room(term_count))
     return found
 
 

@@ -142,7 +142,9 @@ def figures_of_person(
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     owners, rows = _rows_of(interactions.pieces, snapshot)
-    length = _taste_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
+    length = len(interactions)
+    if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
+        length = _taste_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
     numbers, values = _piece_values(interactions, settings, today, length)
     grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
