@@ -6,6 +6,7 @@ All of it is made when it is first asked for: most processes never are, and what
 import asyncio
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penchant.service.shares import AccountShares
@@ -70,10 +71,11 @@ class ServiceDocuments:
     def _made_forms(self) -> tuple[Answer, Answer]:
         with self._lock:
             if self._forms is None:
-                document = self._document()
+                document = self._document
                 self._forms = Answer(body=encode(document)), Answer(body=encode(for_generators(document)))
             return self._forms
 
+    @cached_property
     def _document(self) -> dict[str, Any]:
         page = Library().documents.get("interface")
         return openapi(self._described, self._base_path, "" if page is None else page.text)
@@ -83,7 +85,7 @@ class ServiceDocuments:
 
         with self._lock:
             if self._site is None:
-                self._site = DocumentSite(self._document(), self._base_path)
+                self._site = DocumentSite(self._document, self._base_path)
             return self._site
 
     def _page_operation(self, name: str, path: str, summary: str) -> Operation:
