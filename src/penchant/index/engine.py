@@ -17,6 +17,7 @@ from penchant.index.kernel_samples import FINDING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
     BoolArray,
+    Borrowing,
     Choice,
     FloatArray,
     FrequentTerms,
@@ -232,6 +233,7 @@ class ListArrays(NamedTuple):
     pairs: PersonPairs
     terms: PieceTerms
     weights: WeightMatrix
+    borrowing: Borrowing
     blends: PersonBlends
     figures: ListFigures
     room: ListRoom
