@@ -90,6 +90,9 @@ class Metrics:
         self.pieces_submitted = Counter(
             "penchant_pieces_submitted", "Pieces accepted in submissions.", registry=self.registry
         )
+        self.placement_lists = Counter(
+            "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
+        )
         self.interactions_recorded = Counter(
             "penchant_interactions_recorded", "Interactions stored.", registry=self.registry
         )

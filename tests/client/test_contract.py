@@ -25,11 +25,25 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import Interaction, Likings, Piece
+from penchant.wire.records import Interaction, Likings, PageList, Piece, Placement, PlacementVariant
 from penchant.wire.records import Settings as SourceSettings
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}
+LIST_MEMBERS: dict[str, Any] = {
+    "algorithm": "both",
+    "blend": BLEND,
+    "category_weights": {"g": 2},
+    "max_per_value": {"g": 3},
+    "diversity": 0.5,
+    "exclude_seen": True,
+    "half_life_days": 7,
+    "catalogs": ["a"],
+    "whitelist": ["c"],
+    "blacklist": ["d"],
+    "fallback": "popular",
+}
+VARIANT = PlacementVariant(name="v", share=0.2, kind="new", **LIST_MEMBERS)
 SAMPLES: dict[str, Any] = {
     "source": "s",
     "content_id": "c",
@@ -79,6 +93,12 @@ SAMPLES: dict[str, Any] = {
     "event_id": "e",
     "month": "2026-01",
     "generators": True,
+    "name": "p",
+    "placement": Placement(kind="similar", experiment="e", variants=[VARIANT], **LIST_MEMBERS),
+    "version": 3,
+    "user": "u",
+    "content": "c",
+    "lists": [PageList(placement="p", content="c", take=3)],
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {

@@ -24,6 +24,8 @@ from penchant.storage.schema import (
     keys,
     lists,
     pieces,
+    placement_versions,
+    placements,
     secrets,
     sources,
     unfinished_move,
@@ -38,7 +40,7 @@ SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids)
 """The tables whose new rows the version tells."""
-SMALL_TABLES = (lists, dictionaries)
+SMALL_TABLES = (lists, placements, placement_versions, dictionaries)
 SOURCE_TABLES = (*HEAD_TABLES, *FEED_TABLES, *SMALL_TABLES)
 """The tables of a source."""
 

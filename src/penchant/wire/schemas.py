@@ -20,7 +20,8 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations
+from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
 
@@ -47,6 +48,10 @@ _ANSWERS = (
     administration.IssuedKeyAnswer,
     administration.SigningSecret,
     administration.UsageReport,
+    placement_answers.PlacementResult,
+    placement_answers.PageResult,
+    placement_answers.PlacementListing,
+    placement_answers.PlacementHistory,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -68,6 +73,7 @@ def components() -> dict[str, Any]:
         **_pieces(),
         **_lists(),
         "Settings": _settings(),
+        **placement_schemas(_settings(), generated["PlacementVersion"]),
         "InteractionInput": _interaction(),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
