@@ -90,9 +90,6 @@ class Metrics:
         self.pieces_submitted = Counter(
             "penchant_pieces_submitted", "Pieces accepted in submissions.", registry=self.registry
         )
-        self.placement_lists = Counter(
-            "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
-        )
         self.interactions_recorded = Counter(
             "penchant_interactions_recorded", "Interactions stored.", registry=self.registry
         )
@@ -169,6 +166,9 @@ class Metrics:
         """Make the metrics of the change feed."""
         self.changes_sent = Counter(
             "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
+        )
+        self.placement_lists = Counter(
+            "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
         )
         self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 

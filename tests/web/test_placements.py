@@ -317,6 +317,7 @@ def test_a_source_made_again_has_no_placements(source: Service) -> None:
         ({"kind": "new", "blacklist": ["a", "a", 1]}, ["/blacklist/1", "/blacklist/2"]),
         ({"kind": "new", "catalogs": []}, ["/catalogs"]),
         ({"kind": "new", "variants": [{"share": 1}]}, ["/variants/0/name"]),
+        ({"kind": "new", "variants": [{"name": "ä" * 28, "share": 1}]}, ["/variants/0/name"]),
         ({"kind": "new", "variants": [{"name": "base", "share": 1}]}, ["/variants/0/name"]),
         ({"kind": "new", "variants": [{"name": "a", "share": 0.12345}]}, ["/variants/0/share"]),
         ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "kind": None}]}, ["/variants/0/kind"]),
@@ -380,6 +381,15 @@ def test_a_list_that_cannot_be_made_leaves_the_others(source: Service) -> None:
 
     assert [each["error"]["code"] for each in lists[:2]] == ["unknown-piece", "unknown-placement"]
     assert (lists[2]["kind"], ids(lists[2])) == ("new", ["p11"])
+
+
+def test_each_list_has_an_id_that_says_whose_it_is(source: Service) -> None:
+    put(source, {"kind": "new", "variants": [{"name": "b", "share": 1}]})
+
+    alone = source.get("/s/placements/home/list?user=ann").headers["x-penchant-list"]
+    beside = page(source, {"placement": "home"}, {"placement": "home"}, user="ann")
+
+    assert len({alone, *(each["listId"] for each in beside)}) == 3
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class PlacementOptions(TypedDict, total=False):
     min_audience_version: int | None
 
 
-class PageOptions(TypedDict, total=False):
+class PageListOptions(TypedDict, total=False):
     """For whom the lists of a page are; ``exclude`` leaves out pieces with these ids from all of them."""
 
     user: str | None
@@ -86,7 +86,7 @@ def placement_list(source: str, name: str, **options: Unpack[PlacementOptions]) 
 
 
 def page_lists(
-    source: str, lists: Iterable[PageList | Mapping[str, object]], **options: Unpack[PageOptions]
+    source: str, lists: Iterable[PageList | Mapping[str, object]], **options: Unpack[PageListOptions]
 ) -> Request[PageResult]:
     """Read the lists of several placements for a page, in which no piece comes twice."""
     body: dict[str, object] = {"lists": list(lists)}

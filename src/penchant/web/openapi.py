@@ -56,6 +56,7 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
         "integer",
         "The version of the source's interactions after what was recorded or erased.",
     ),
+    "x-penchant-list": ("string", "The id of the list, which impressions and interactions may name."),
     "x-penchant-stale": (
         "string",
         "`true` while the database is away: the answer may be older than what is stored.",
@@ -264,6 +265,8 @@ def _answer_headers(operation: Operation) -> list[str]:
         names.append("x-penchant-deleted")
     if _knows_audience(operation):
         names.append("x-penchant-audience-version")
+    if operation.answer == "PlacementResult":
+        names.append("x-penchant-list")
     if operation.changes_interactions:
         names.append("x-penchant-interactions-version")
     return names

@@ -1,13 +1,16 @@
 """Handlers of placements: stored, listed, rolled back, and the lists that they show."""
 
 from penchant.errors import PenchantError
+from penchant.live.views import View
 from penchant.model import Scope
+from penchant.service.list_ids import LIST_HEADER
 from penchant.service.placement_lists import PlacementAnswer, PlacementRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.problems import problem_of
 from penchant.wire import (
     PageEntry,
     PageResult,
+    PlacementResult,
     decode_page,
     decode_placement,
     encode,
@@ -74,7 +77,8 @@ async def placement_list(call: Call) -> Answer:
         min_audience_version=call.min_audience_version(),
     )
     answer = await call.services.placement_lists.answer(view, request)
-    return Answer(body=encode(answer.result), version=view.head.version, headers=_audience_headers([answer]))
+    headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
+    return Answer(body=encode(answer.result), version=view.head.version, headers=headers)
 
 
 async def page_lists(call: Call) -> Answer:
@@ -102,8 +106,7 @@ async def page_lists(call: Call) -> Answer:
     except BaseException:
         uncount()
         raise
-    base_path = call.services.settings.base_path
-    entries = [_entry(request, answer, base_path) for request, answer in zip(requests, answers, strict=True)]
+    entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
     made = [each for each in answers if isinstance(each, PlacementAnswer)]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
     return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
@@ -121,9 +124,9 @@ def require_person(call: Call, user_id: str | None) -> None:
         call.require_people([user_id])
 
 
-def _entry(request: PlacementRequest, answer: PlacementAnswer | PenchantError, base_path: str) -> PageEntry:
+def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementAnswer | PenchantError) -> PageEntry:
     if isinstance(answer, PenchantError):
-        error = problem_of(answer, base_path)
+        error = problem_of(answer, call.services.settings.base_path)
         return PageEntry(placement=request.placement, content_id=request.content_id, error=error)
     result = answer.result
     return PageEntry(
@@ -131,7 +134,14 @@ def _entry(request: PlacementRequest, answer: PlacementAnswer | PenchantError, b
         variant=result.variant,
         kind=result.kind,
         content_id=result.content_id,
+        list_id=_list_id(call, view, result),
         content=result.content,
+    )
+
+
+def _list_id(call: Call, view: View, result: PlacementResult) -> str:
+    return call.services.list_ids.make(
+        view.head, placement=result.placement, variant=result.variant, user_id=result.user_id
     )
 
 

@@ -22,12 +22,16 @@ class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
-    """One of the lists that were asked for at once, or what is wrong with the request for it."""
+    """One of the lists that were asked for at once, or what is wrong with the request for it.
+
+    ``list_id`` is what the header ``x-penchant-list`` says of a list that is asked for alone.
+    """
 
     placement: str
     variant: str | UnsetType = UNSET
     kind: PlacementKind | UnsetType = UNSET
     content_id: str | None
+    list_id: str | UnsetType = UNSET
     content: list[RecommendedPiece] | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 

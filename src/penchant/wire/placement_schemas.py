@@ -5,11 +5,12 @@ from typing import Any
 
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, MAX_TAKE, Basis, PlacementKind
 from penchant.wire.pages import MAX_EXCLUDED, MAX_LISTS
-from penchant.wire.placements import MAX_CATALOGS, MAX_OWN_IDS, MAX_VARIANTS
+from penchant.wire.placements import MAX_CATALOGS, MAX_NAME_BYTES, MAX_OWN_IDS, MAX_VARIANTS
 from penchant.wire.settings import MAX_DAYS
 
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
-_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
+_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES}
+_CATALOG = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 _KIND = {"type": "string", "enum": list(PlacementKind)}
 _TAKE = {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE}
 
@@ -52,7 +53,7 @@ def _members(settings: Mapping[str, Any]) -> dict[str, Any]:
         "diversity": {"type": "number", "minimum": 0, "maximum": 1},
         "excludeSeen": {"type": "boolean"},
         "halfLifeDays": {"type": "integer", "minimum": 0, "maximum": MAX_DAYS},
-        "catalogs": {"type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_CATALOGS},
+        "catalogs": {"type": "array", "items": _CATALOG, "minItems": 1, "maxItems": MAX_CATALOGS},
         "whitelist": ids,
         "blacklist": ids,
         "fallback": _KIND,
@@ -87,6 +88,7 @@ def _page_entry() -> dict[str, Any]:
             "variant": {"type": "string"},
             "kind": _KIND,
             "contentId": {"type": ["string", "null"]},
+            "listId": {"type": "string"},
             "content": {"type": "array", "items": _ref("RecommendedPiece")},
             "error": _ref("Problem"),
         },

@@ -12,6 +12,7 @@ from typing import Any
 from penchant.errors import InvalidInput
 from penchant.model import Basis, Blend, PlacementKind, SourceSettings
 from penchant.wire.encoding import encode
+from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import check_ids
 from penchant.wire.settings import MAX_DAYS, read_settings
 from penchant.wire.syntax import Faults, decode_object, fail_at, kind_of, pointer
@@ -21,6 +22,8 @@ BASE = "base"
 """What the placement itself is called where its variants have names."""
 BUCKETS = 10_000
 """Of so many equal parts of all people variants have some: shares have four decimals."""
+MAX_NAME_BYTES = MAX_LIST_NAMES_BYTES // 2
+"""Bytes in the name of a placement or a variant: both together fit the id of a list."""
 MAX_VARIANTS = 8
 MAX_OWN_IDS = 1_000
 """Ids on a list of a placement's own: with 500 characters each they fit the limit of a body."""
@@ -118,6 +121,8 @@ def placement_problem(name: str) -> str | None:
     """Return what is wrong with the name of a placement or a variant, or ``None``."""
     if name in RESERVED_IDS:
         return "Found '.' or '..', which clients take for steps in a path; any other name is accepted."
+    if len(name.encode()) > MAX_NAME_BYTES:
+        return f"Found {len(name.encode())} bytes in UTF-8; 1 to {MAX_NAME_BYTES} are accepted."
     return name_problem(name)
 
 

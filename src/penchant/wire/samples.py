@@ -115,7 +115,7 @@ SAMPLES: Mapping[str, Any] = {
     "PageResult": {
         "userId": "kim",
         "lists": [
-            _PLACEMENT_LIST | {"content": _ENTRIES},
+            _PLACEMENT_LIST | {"listId": "AGcj2X", "content": _ENTRIES},
             {"placement": "beside", "contentId": "not-there", "error": _PROBLEM},
         ],
     },
