@@ -18,10 +18,12 @@ from penchant.index.explaining import (
 from penchant.index.figures import SourceFigures
 from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
 from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, FloatArray, IntArray, Mask
-from penchant.index.likes import Likes
+from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.people import PeopleEvents, PeopleTable, people_table
+from penchant.index.people_lists import FoundLists, ManyListsSpec, PeopleLists
 from penchant.index.person import (
     InteractionArrays,
     PersonFigures,
@@ -57,15 +59,21 @@ __all__ = [
     "Filter",
     "FlatCategory",
     "FloatArray",
+    "FoundLists",
     "IntArray",
     "InteractionArrays",
+    "LatestEvents",
     "LikeShare",
     "Likes",
     "ListSpec",
+    "ManyListsSpec",
     "Mask",
     "Merge",
     "Neighbour",
     "Part",
+    "PeopleEvents",
+    "PeopleLists",
+    "PeopleTable",
     "PersonFigures",
     "PersonVector",
     "PieceCounts",
@@ -103,6 +111,7 @@ __all__ = [
     "newness_scan",
     "offer_of",
     "overlap_parts",
+    "people_table",
     "pieces_having",
     "popularity_scan",
     "recommended",

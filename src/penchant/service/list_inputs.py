@@ -157,7 +157,7 @@ def _spec(
 ) -> ListSpec:
     return ListSpec(
         shown=shown,
-        blending=_blending(view, query.algorithm, content_factor),
+        blending=blending_of(view.settings, query.algorithm, content_factor),
         category_weights=view.settings.category_weights,
         take=MAX_TAKE,
         fill=query.fill,
@@ -193,11 +193,11 @@ def _weighted(view: View, profile: Mapping[Term, int]) -> PersonVector:
     )
 
 
-def _blending(view: View, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
+def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
     """Return what the parts are mixed with; the content alone where cosine is asked for."""
     if algorithm is not None:
         return BlendFactors(1.0, 0.0, 0.0, total=1.0)
-    blend = view.settings.blend
+    blend = settings.blend
     content = content_factor * float(blend.content)
     total = content + float(blend.audience) + float(blend.popularity)
     # ``or``: where content alone counts and nothing was met, no piece has a content part, and any divisor does.

@@ -57,6 +57,7 @@ from penchant.wire.explanations import (
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
+from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
@@ -73,6 +74,7 @@ __all__ = [
     "MAX_DAYS",
     "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
+    "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
     "AccountUsageAnswer",
@@ -132,6 +134,7 @@ __all__ = [
     "decode_key_wish",
     "decode_likings",
     "decode_list",
+    "decode_list_id",
     "decode_plan_wish",
     "decode_preview",
     "decode_settings",
@@ -141,6 +144,7 @@ __all__ = [
     "decode_submission",
     "delete_line",
     "encode",
+    "encode_list_id",
     "encode_settings",
     "end_line",
     "format_timestamp",
