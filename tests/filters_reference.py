@@ -1,5 +1,6 @@
 """Filters by full scan, in plain Python over pieces as they were submitted; nothing of `penchant` is used."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +27,9 @@ _VALUES: dict[str, list[Any]] = {
     "boolean": [True, False],
     "time": _MOMENTS,
 }
-_ANYTHING = st.sampled_from([None, True, 0.5, 1, 2**53 + 1, "no", "2026-13-01", [], ["x", 1], {}, "x" * 501])
+_ANYTHING: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, 0.5, 1, 2**53 + 1, "no", "2026-13-01", [], ["x", 1], {}, "x" * 501]
+)
 
 
 def _of(kind: str) -> st.SearchStrategy[Any]:
@@ -87,7 +90,7 @@ def _condition_holds(clause: dict[str, Any], extras: dict[str, Any]) -> bool:
     def same(name: str) -> list[Any]:
         return [_value(each, attribute["type"]) for each in clause[name]]
 
-    tests = {
+    tests: dict[str, Callable[[], bool]] = {
         "any": lambda: any(each in own for each in same("any")),
         "all": lambda: all(each in own for each in same("all")),
         "gt": lambda: any(each > _value(clause["gt"], attribute["type"]) for each in own),

@@ -126,7 +126,8 @@ def _number(value: Any) -> float | None:
 
 def _integer(value: Any) -> float | None:
     number = _number(value)
-    return number if number is not None and number.is_integer() and abs(number) <= GREATEST_INTEGER else None
+    # The bound is that of the value itself: the double of one beyond it may be the greatest integer.
+    return number if number is not None and number.is_integer() and abs(value) <= GREATEST_INTEGER else None
 
 
 def _boolean(value: Any) -> bool | None:
