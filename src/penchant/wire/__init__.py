@@ -34,6 +34,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
+from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
@@ -53,6 +54,7 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
@@ -93,6 +95,7 @@ __all__ = [
     "BUCKETS",
     "DEFAULT_LIMITS",
     "MAX_DAYS",
+    "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
     "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
@@ -159,6 +162,7 @@ __all__ = [
     "components",
     "decode_asked",
     "decode_draft",
+    "decode_filter",
     "decode_ids",
     "decode_interaction_lines",
     "decode_interactions",
@@ -172,6 +176,7 @@ __all__ = [
     "decode_preview",
     "decode_settings",
     "decode_stored_label",
+    "decode_stored_marks",
     "decode_stored_piece",
     "decode_submission",
     "delete_line",
@@ -188,6 +193,7 @@ __all__ = [
     "parse_month",
     "parse_timestamp",
     "placement_problem",
+    "read_filter",
     "read_placement",
     "sign_user",
     "signed_user",
