@@ -509,7 +509,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
+         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -873,12 +873,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
          */
         put: operations["putSettings"];
         post?: never;
