@@ -93,6 +93,9 @@ class Metrics:
         self.interactions_recorded = Counter(
             "penchant_interactions_recorded", "Interactions stored.", registry=self.registry
         )
+        self.impressions_recorded = Counter(
+            "penchant_impressions_recorded", "Pieces of lists stored as seen.", registry=self.registry
+        )
         self.commit_seconds = Histogram(
             "penchant_commit_seconds",
             "Time from a change's arrival to its commit.",

@@ -23,6 +23,7 @@ TAG_DESCRIPTIONS = {
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
     "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
     "curation": "Whitelist, blacklist and settings of a source.",
+    "placements": "Lists of a page by name: what they showed, and what came of it.",
     "source": "A source as a whole.",
 }
 _DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}

@@ -20,6 +20,7 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
@@ -53,6 +54,7 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
@@ -83,6 +85,7 @@ __all__ = [
     "ChangeLine",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedImpression",
     "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
@@ -125,6 +128,7 @@ __all__ = [
     "decode_asked",
     "decode_draft",
     "decode_ids",
+    "decode_impressions",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",

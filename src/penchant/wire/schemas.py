@@ -10,7 +10,6 @@ import msgspec
 
 from penchant.model import (
     MAX_ID_LENGTH,
-    MAX_INTERACTIONS_PER_REQUEST,
     MAX_LABEL_LENGTH,
     MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
@@ -22,7 +21,14 @@ from penchant.model import (
 )
 from penchant.wire import administration, answers, explanations
 from penchant.wire.previews import MAX_PREVIEWED
-from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
+from penchant.wire.recording_schemas import recording_schemas
+from penchant.wire.settings import (
+    MAX_ATTRIBUTION_HOURS,
+    MAX_BLEND,
+    MAX_CATEGORY_WEIGHT,
+    MAX_DAYS,
+    MAX_INTERACTION_WEIGHT,
+)
 
 _ANSWERS = (
     answers.Addresses,
@@ -67,8 +73,8 @@ def components() -> dict[str, Any]:
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
+        **recording_schemas(),
         "Settings": _settings(),
-        "InteractionInput": _interaction(),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
@@ -125,11 +131,6 @@ def _arrays() -> dict[str, Any]:
         "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
-        "InteractionArray": {
-            "type": "array",
-            "maxItems": MAX_INTERACTIONS_PER_REQUEST,
-            "items": _ref("InteractionInput"),
-        },
         "ProfileList": {"type": "array", "items": _ref("Profile")},
     }
 
@@ -344,6 +345,7 @@ def _settings() -> dict[str, Any]:
                 "type": "object",
                 "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
             },
+            "attributionWindowHours": {"type": "integer", "minimum": 1, "maximum": MAX_ATTRIBUTION_HOURS},
         },
     }
 
@@ -374,17 +376,3 @@ def _key_wish() -> dict[str, Any]:
 def _plan_wish() -> dict[str, Any]:
     name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
     return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}
-
-
-def _interaction() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "userId": _ID,
-            "type": {"type": "string", "enum": _TYPES},
-            "contentId": _ID,
-            "timestamp": _MOMENT,
-            "eventId": {"oneOf": [_ID, {"type": "null"}]},
-        },
-        "required": ["userId", "type", "contentId"],
-    }

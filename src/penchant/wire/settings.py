@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, MAX_TAKE, Blend, InteractionType, SourceSettings
+from penchant.model import (
+    DEFAULT_INTERACTION_WEIGHTS,
+    IMPRESSION_DAYS,
+    MAX_TAKE,
+    Blend,
+    InteractionType,
+    SourceSettings,
+)
 from penchant.wire.encoding import encode
 from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
 from penchant.wire.text import name_problem
@@ -16,6 +23,7 @@ MAX_DAYS = 36_500
 MAX_CATEGORY_WEIGHT = 100
 MAX_INTERACTION_WEIGHT = 100
 MAX_BLEND = 100
+MAX_ATTRIBUTION_HOURS = 24 * IMPRESSION_DAYS
 """Bounds of the interface, sections 5 to 7."""
 _MEMBERS = (
     "categoryWeights",
@@ -26,7 +34,9 @@ _MEMBERS = (
     "blend",
     "newPieceHalfLifeDays",
     "maxPerValue",
+    "attributionWindowHours",
 )
+_DEFAULTS = SourceSettings()
 _BLEND_MEMBERS = ("content", "audience", "popularity")
 
 
@@ -60,16 +70,19 @@ def read_settings(found: Any) -> SourceSettings:
         blend=reader.blend(value),
         new_piece_half_life_days=reader.number(value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30),
         max_per_value=reader.max_per_value(value),
+        attribution_hours=reader.hours(value, "attributionWindowHours", default=_DEFAULTS.attribution_hours),
     )
     reader.faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, every member in the interface's order; `maxPerValue` only where it limits something."""
+    """Return settings as JSON, members in the interface's order; the last two only where they differ from defaults."""
     weights = settings.interaction_weights
     blend = settings.blend
-    limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
+    others: dict[str, Any] = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
+    if settings.attribution_hours != _DEFAULTS.attribution_hours:
+        others["attributionWindowHours"] = settings.attribution_hours
     return encode(
         {
             "categoryWeights": dict(settings.category_weights),
@@ -79,7 +92,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
             "excludeSeen": settings.exclude_seen,
             "blend": {"content": blend.content, "audience": blend.audience, "popularity": blend.popularity},
             "newPieceHalfLifeDays": settings.new_piece_half_life_days,
-            **limits,
+            **others,
         }
     )
 
@@ -124,6 +137,14 @@ class _Reader:
         found = value.get(name, default)
         if type(found) is not int or not 1 <= found <= MAX_DAYS:
             self.faults.add(pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted.")
+            return default
+        return found
+
+    def hours(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
+        found = value.get(name, default)
+        if type(found) is not int or not 1 <= found <= MAX_ATTRIBUTION_HOURS:
+            detail = f"Found {_shown(found)}; an integer from 1 to {MAX_ATTRIBUTION_HOURS} is accepted."
+            self.faults.add(pointer(name), detail)
             return default
         return found
 

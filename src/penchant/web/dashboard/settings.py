@@ -31,7 +31,7 @@ async def settings(visit: Visit) -> PageAnswer:
 async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Try settings on some lists, or store them unless they were changed meanwhile."""
     view = await visit.view()
-    given = _given(visit.form)
+    given = _without_field(view) | _given(visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
         wanted = decode_settings(encode(given))
@@ -53,6 +53,12 @@ def _fields(found: SourceSettings) -> dict[str, Any]:
     """Return settings by the names of the interface."""
     fields: dict[str, Any] = msgspec.json.decode(encode_settings(found))
     return fields
+
+
+def _without_field(view: View) -> dict[str, Any]:
+    """Return the settings in force that the form has no field for, so that to save it changes none of them."""
+    fields = _fields(view.settings)
+    return {name: fields[name] for name in ("maxPerValue", "attributionWindowHours") if name in fields}
 
 
 def _given(form: Form) -> dict[str, Any]:
