@@ -25,7 +25,7 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import Interaction, Likings, Piece, SeenList
+from penchant.wire.records import AttributeSettings, Interaction, Likings, Piece, SeenList
 from penchant.wire.records import Settings as SourceSettings
 from serving import Service
 
@@ -52,7 +52,12 @@ SAMPLES: dict[str, Any] = {
     "whitelist": ["c"],
     "blacklist": ["c"],
     "explain": True,
-    "settings": SourceSettings(category_weights={"g": 2}, max_per_value={"g": 3}, attribution_window_hours=3),
+    "settings": SourceSettings(
+        category_weights={"g": 2},
+        max_per_value={"g": 3},
+        attributes={"year": AttributeSettings(pointer="/year", type="integer")},
+        attribution_window_hours=3,
+    ),
     "account": "a",
     "plan": "full",
     "admin": False,
@@ -68,6 +73,7 @@ SAMPLES: dict[str, Any] = {
     "take": 3,
     "skip": 3,
     "catalogs": ["a", "b"],
+    "filter": {"must": [{"key": "language", "any": ["en"]}]},
     "algo": "cosine",
     "by": "audience",
     "at": "2026-01-01",

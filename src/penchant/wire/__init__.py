@@ -35,6 +35,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
+from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
@@ -54,6 +55,7 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
 from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
@@ -72,6 +74,7 @@ from penchant.wire.times import format_timestamp, parse_date, parse_interaction_
 __all__ = [
     "DEFAULT_LIMITS",
     "MAX_DAYS",
+    "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
     "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
@@ -127,6 +130,7 @@ __all__ = [
     "components",
     "decode_asked",
     "decode_draft",
+    "decode_filter",
     "decode_ids",
     "decode_impressions",
     "decode_interaction_lines",
@@ -139,6 +143,7 @@ __all__ = [
     "decode_preview",
     "decode_settings",
     "decode_stored_label",
+    "decode_stored_marks",
     "decode_stored_piece",
     "decode_submission",
     "delete_line",
@@ -153,6 +158,7 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "read_filter",
     "sign_user",
     "signed_user",
     "source_problem",
