@@ -165,7 +165,10 @@ class Metrics:
         )
 
     def _add_feed_metrics(self) -> None:
-        """Make the metrics of the change feed."""
+        """Make the metrics of what pages report as seen, and of the change feed."""
+        self.impressions_recorded = Counter(
+            "penchant_impressions_recorded", "Pieces of lists stored as seen.", registry=self.registry
+        )
         self.changes_sent = Counter(
             "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
         )

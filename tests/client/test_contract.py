@@ -25,7 +25,16 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import AttributeSettings, Interaction, Likings, PageList, Piece, Placement, PlacementVariant
+from penchant.wire.records import (
+    AttributeSettings,
+    Interaction,
+    Likings,
+    PageList,
+    Piece,
+    Placement,
+    PlacementVariant,
+    SeenList,
+)
 from penchant.wire.records import Settings as SourceSettings
 from serving import Service
 
@@ -53,7 +62,9 @@ SAMPLES: dict[str, Any] = {
     "type": "Click",
     "pieces": [Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1})],
     "interactions": [
-        Interaction(user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e")
+        Interaction(
+            user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e", list_id="l"
+        )
     ],
     "ids": ["c"],
     "user_ids": ["u"],
@@ -68,6 +79,7 @@ SAMPLES: dict[str, Any] = {
         category_weights={"g": 2},
         max_per_value={"g": 3},
         attributes={"year": AttributeSettings(pointer="/year", type="integer")},
+        attribution_window_hours=3,
     ),
     "account": "a",
     "plan": "full",
@@ -96,6 +108,8 @@ SAMPLES: dict[str, Any] = {
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
+    "list": "l",
+    "lists": [SeenList(list_id="l", content=["c"], user_id="u", timestamp="2026-01-01T00:00:00Z")],
     "month": "2026-01",
     "generators": True,
     "name": "p",
@@ -103,10 +117,10 @@ SAMPLES: dict[str, Any] = {
     "version": 3,
     "user": "u",
     "content": "c",
-    "lists": [PageList(placement="p", content="c", take=3)],
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {
+    "page_lists": {"lists": [PageList(placement="p", content="c", take=3)]},
     "preview_settings": {"pieces": ["c"]},
     "submit_frame": {
         "frame": [{"i": 1, "l": "x", "g": ["k"], "w": [80], "c": "a", "x": 1}],

@@ -52,7 +52,17 @@ from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
 from penchant.wire import InteractionType, Scope, sign_user
 from penchant.wire.frames import to_frame
-from penchant.wire.records import Interaction, Likings, PageList, Piece, Placement, PlacementVariant, Settings
+from penchant.wire.records import (
+    Interaction,
+    Likings,
+    PageList,
+    Piece,
+    Placement,
+    PlacementVariant,
+    SeenList,
+    SeenPiece,
+    Settings,
+)
 
 __all__ = [
     "Algorithm",
@@ -89,6 +99,8 @@ __all__ = [
     "RequestTimeout",
     "Retries",
     "Scope",
+    "SeenList",
+    "SeenPiece",
     "ServiceError",
     "Settings",
     "StorageUnavailable",

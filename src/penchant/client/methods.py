@@ -8,7 +8,17 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from penchant.client import administration, content, curation, explanations, frames, people, placements, plain_lists
+from penchant.client import (
+    administration,
+    content,
+    curation,
+    explanations,
+    frames,
+    impressions,
+    people,
+    placements,
+    plain_lists,
+)
 from penchant.client.requests import Flow, ListingRequest, Pages, Request
 
 P = ParamSpec("P")
@@ -143,6 +153,8 @@ class Methods:
     iterate_interactions = PagesMethod(people.iterate_interactions)
     export_user = RequestMethod(people.export_user)
     erase_user = RequestMethod(people.erase_user)
+
+    record_impressions = FlowMethod(impressions.record_impressions)
 
     again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)

@@ -7,7 +7,7 @@ which is the base. The buckets are stored with each version of the placement, as
     buckets, in thousands  0 a 2 b 5 ------- 10     0 a 2 b 5 a 6 ------ 10           0 a 2 b 4 - 5 a 6 ---- 10
 
 A variant that grows takes buckets that are nobody's, one that shrinks gives up its last ones: nobody else sees another
-variant than before. From shares alone, without what was before, this cannot be had for three variants or more (D91 of
+variant than before. From shares alone, without what was before, this cannot be had for three variants or more (D92 of
 docs/decisions.md).
 """
 

@@ -121,13 +121,10 @@ class SourceReader:
         listed: dict[str, list[str]] = {kind.value: [] for kind in ListKind}
         for kind, piece_id in self._connection.execute(statement):
             listed[kind].append(piece_id)
-        settings = self._connection.execute(
-            select(sources.c.settings).where(sources.c.source_id == self.head.source_id)
-        ).scalar_one()
         return SourceCuration(
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
-            settings=bytes(settings),
+            settings=stored_settings(self._connection, self.head.source_id),
             placements=placements_in_force(self._connection, self.head.source_id),
         )
 
@@ -300,6 +297,11 @@ def _heads(connection: Connection, statement: Select[Any], minimum: int) -> list
     rows = connection.execute(statement, {"minimum": minimum})
     heads = [to_head(row, row.account_id, row.name) for row in rows]
     return [head for head in heads if head is not None]
+
+
+def stored_settings(connection: Connection, source_id: int) -> bytes:
+    """Return the settings of a source as they are stored; empty for the defaults."""
+    return bytes(connection.execute(select(sources.c.settings).where(sources.c.source_id == source_id)).scalar_one())
 
 
 def count_sources(connection: Connection, account_id: int) -> int:

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, StoredInteraction
+from penchant.model import (
+    EncodedPiece,
+    InteractionType,
+    ListKind,
+    NewImpression,
+    NewInteraction,
+    StoredInteraction,
+)
 
 
 class SourceHead(NamedTuple):
@@ -256,8 +263,19 @@ class RecordInteractions(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordImpressions(SourceCommand):
+    """Store what was shown; a piece of a list that is known already is not stored again.
+
+    For ``window_ms`` afterwards interactions that name no list are attributed to it.
+    """
+
+    impressions: Sequence[NewImpression]
+    window_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser(SourceCommand):
-    """Delete all that is stored of a person, event ids included."""
+    """Delete all that is stored of a person, event ids and impressions included."""
 
     user_id: str
 
@@ -281,6 +299,7 @@ Command = (
     | PutPlacement
     | DeletePlacement
     | RecordInteractions
+    | RecordImpressions
     | EraseUser
     | AddUsage
 )
@@ -291,8 +310,8 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions` or `EraseUser`. ``interactions`` are those of a `RecordInteractions` in its order, for
-    a stored event id the one that was stored first.
+    after a `RecordInteractions` or `EraseUser`. ``created`` are pieces or impressions. ``interactions`` are those of a
+    `RecordInteractions` in its order, for a stored event id the one that was stored first.
     """
 
     version: int = 0

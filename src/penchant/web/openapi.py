@@ -21,7 +21,7 @@ TAG_DESCRIPTIONS = {
     "content": "The pieces of a source: submit, list, read and delete them, and read what is similar to one.",
     "people": "What people do with pieces: record, list, export and erase it, and read their profiles.",
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
-    "placements": "What the rows of pages show: which list, under which settings, in which variants; and their lists.",
+    "placements": "What the rows of pages show, in which variants; what people saw of it, and what came of that.",
     "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
     "curation": "Whitelist, blacklist and settings of a source.",
     "source": "A source as a whole.",

@@ -246,6 +246,11 @@ EVENT_ID = Parameter(
     schema={"type": "string"},
     read=_read_id,
 )
+LIST = Parameter(
+    name="list",
+    description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
+    schema={"type": "string"},
+)
 CONFIRM = Parameter(
     name="confirm",
     description="The source's name once more, so that no slip deletes it.",

@@ -20,6 +20,7 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
@@ -55,6 +56,7 @@ from penchant.wire.explanations import (
     TermRest,
 )
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
+from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
@@ -109,6 +111,7 @@ __all__ = [
     "ChangeLine",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedImpression",
     "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
@@ -164,6 +167,7 @@ __all__ = [
     "decode_draft",
     "decode_filter",
     "decode_ids",
+    "decode_impressions",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",

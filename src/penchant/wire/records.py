@@ -57,6 +57,37 @@ class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
     content_id: str
     timestamp: datetime | str | None = None
     event_id: str | None = None
+    list_id: str | None = None
+
+
+class SeenPiece(Record, frozen=True, kw_only=True):
+    """A piece that was seen, at a position from 1."""
+
+    id: str
+    position: int
+
+
+class SeenList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What was seen of a list: ids in the order of their positions from 1, or pieces with positions.
+
+    ``list_id`` is the ``x-penchant-list`` of its answer; with ``user_id`` it must be a list for this person.
+    """
+
+    list_id: str
+    content: Sequence[str | SeenPiece]
+    user_id: str | None = None
+    timestamp: datetime | str | None = None
+
+
+class PersonImpression(Record, frozen=True, kw_only=True, rename="camel"):
+    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
+
+    placement: str
+    variant: str
+    content_id: str
+    position: int | None = None
+    timestamp: datetime
+    led_to: Sequence[str] = ()
 
 
 class RecordedInteraction(Record, frozen=True, kw_only=True, rename="camel"):
@@ -96,6 +127,7 @@ class PersonExport(Record, frozen=True, kw_only=True, rename="camel"):
     source: str
     user_id: str
     interactions: list[StoredPersonInteraction]
+    impressions: Sequence[PersonImpression] = ()
 
 
 class SourceState(Record, frozen=True, kw_only=True, rename="camel"):
@@ -183,6 +215,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     new_piece_half_life_days: Number = _DEFAULTS.new_piece_half_life_days
     max_per_value: Mapping[str, int] | UnsetType = UNSET
     attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
+    attribution_window_hours: int | UnsetType = UNSET
 
 
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
