@@ -411,7 +411,7 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         delete?: never;
@@ -451,7 +451,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
@@ -489,7 +489,7 @@ export interface paths {
         };
         /**
          * Export all that is stored of a person.
-         * @description All that is stored of a person; of an interaction that was recorded with an `eventId`, that too. Needs the scope `write`.
+         * @description All that is stored of a person; of an interaction that was recorded with an `eventId`, that too. `impressions` has what the person was shown in lists of placements and what it led to, where there is any. Needs the scope `write`.
          */
         get: operations["exportUser"];
         put?: never;
@@ -912,6 +912,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/impressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report up to 10,000 pieces of lists as seen, all or none.
+         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, in their order from position 1, or objects with `id` and `position`. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and 100 pieces of a list at most; what is known or too much already is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
+         */
+        post: operations["recordImpressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/-/openapi.json": {
         parameters: {
             query?: never;
@@ -1145,7 +1165,7 @@ export interface components {
         };
         /**
          * BulkReceipt
-         * @description How many interactions were newly stored, and how many were known by their event id.
+         * @description How many interactions or seen pieces were newly stored, and how many were known already.
          */
         BulkReceipt: {
             /** Format: int64 */
@@ -1157,12 +1177,31 @@ export interface components {
         };
         /**
          * UserExport
-         * @description All that is stored of a person, newest first.
+         * @description All that is stored of a person, newest first; ``impressions`` where there are any.
          */
         UserExport: {
             source: string;
             userId: string;
             interactions: components["schemas"]["ExportedInteraction"][];
+            /** @default [] */
+            impressions: components["schemas"]["ExportedImpression"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ExportedImpression
+         * @description A piece that a person was shown in a list of a placement, and the types of interaction that it led to.
+         */
+        ExportedImpression: {
+            placement: string;
+            variant: string;
+            contentId: string;
+            /** @default null */
+            position: number | null;
+            /** Format: date-time */
+            timestamp: string;
+            /** @default [] */
+            ledTo: string[];
         } & {
             [key: string]: unknown;
         };
@@ -1528,7 +1567,6 @@ export interface components {
         RecommendationResults: components["schemas"]["RecommendationResult"][];
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
-        InteractionArray: components["schemas"]["InteractionInput"][];
         ProfileList: components["schemas"]["Profile"][];
         Health: {
             /** @constant */
@@ -1681,6 +1719,31 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        InteractionInput: {
+            userId: string;
+            /** @enum {string} */
+            type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+            contentId: string;
+            /** Format: date-time */
+            timestamp?: string | null;
+            eventId?: string | null;
+            listId?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        InteractionArray: components["schemas"]["InteractionInput"][];
+        ImpressionInput: {
+            listId: string;
+            content: (string | {
+                id: string;
+                /** Format: int32 */
+                position?: number;
+            })[];
+            userId?: string | null;
+            /** Format: date-time */
+            timestamp?: string | null;
+        };
+        ImpressionArray: components["schemas"]["ImpressionInput"][];
         Settings: {
             categoryWeights?: {
                 [key: string]: number;
@@ -1740,6 +1803,8 @@ export interface components {
             maxPerValue?: {
                 [key: string]: number;
             };
+            /** Format: int32 */
+            attributionWindowHours?: number;
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -1841,17 +1906,6 @@ export interface components {
                  */
                 take: number | null;
             }[];
-        };
-        InteractionInput: {
-            userId: string;
-            /** @enum {string} */
-            type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
-            contentId: string;
-            /** Format: date-time */
-            timestamp?: string | null;
-            eventId?: string | null;
-        } & {
-            [key: string]: unknown;
         };
         KeyWish: {
             account: string;
@@ -5861,6 +5915,8 @@ export interface operations {
                 timestamp?: string;
                 /** @description Your id of the event: the same one is stored once, and answered alike. */
                 "event-id"?: string;
+                /** @description The list that the person took it from, by its `x-penchant-list`; without it, the last one shown. */
+                list?: string;
             };
             header?: never;
             path: {
@@ -13069,6 +13125,256 @@ export interface operations {
             };
             /** @description `unknown-source`: No such source */
             404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordImpressions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "listId": "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU",
+                 *         "content": [
+                 *           "alien",
+                 *           {
+                 *             "id": "gravity",
+                 *             "position": 4
+                 *           }
+                 *         ]
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["ImpressionArray"];
+            };
+        };
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accepted": 1,
+                     *       "duplicates": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkReceipt"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
                     [name: string]: unknown;
