@@ -48,6 +48,7 @@ LIST_MEMBERS: dict[str, Any] = {
     "exclude_seen": True,
     "half_life_days": 7,
     "catalogs": ["a"],
+    "filter": {"key": "language", "any": ["en"]},
     "whitelist": ["c"],
     "blacklist": ["d"],
     "fallback": "popular",
@@ -116,6 +117,7 @@ SAMPLES: dict[str, Any] = {
     "placement": Placement(kind="similar", experiment="e", variants=[VARIANT], **LIST_MEMBERS),
     "version": 3,
     "user": "u",
+    "variant": "v",
     "content": "c",
 }
 """A value for every parameter that methods have, by its name."""
@@ -135,7 +137,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {(method, "why") for method in ("preview_settings", "placement_list", "page_lists")}
+NEVER_TOLD = {(method, "why") for method in ("preview_settings", "placement_list", "page_lists", "preview_placement")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

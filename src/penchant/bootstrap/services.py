@@ -39,6 +39,7 @@ from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
@@ -165,6 +166,7 @@ def wire(
     content = Content(database, views, metrics, current)
     plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
     placements = Placements(database)
+    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, metrics)
     return Services(
         current=current,
         metrics=metrics,
@@ -186,7 +188,8 @@ def wire(
         plain_lists=plain_lists,
         revisits=revisits,
         placements=placements,
-        placement_lists=PlacementLists(placements, recommender, plain_lists, revisits, metrics),
+        placement_lists=placement_lists,
+        placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache

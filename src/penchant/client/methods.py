@@ -176,6 +176,7 @@ class Methods:
     roll_back_placement = RequestMethod(placements.roll_back_placement)
     placement_list = RequestMethod(placements.placement_list)
     page_lists = RequestMethod(placements.page_lists)
+    preview_placement = RequestMethod(placements.preview_placement)
 
     get_whitelist = RequestMethod(curation.get_whitelist)
     put_whitelist = RequestMethod(curation.put_whitelist)

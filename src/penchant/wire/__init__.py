@@ -73,11 +73,13 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PreviewedPlacement,
 )
+from penchant.wire.placement_previews import PlacementWish, decode_placement_preview
 from penchant.wire.placements import (
     BASE,
     BUCKETS,
     ListRules,
     PlacementSpec,
+    check_filters,
     decode_placement,
     encode_placement,
     placement_problem,
@@ -138,6 +140,7 @@ __all__ = [
     "PlacementResult",
     "PlacementSpec",
     "PlacementVersion",
+    "PlacementWish",
     "PreviewWish",
     "PreviewedList",
     "PreviewedPlacement",
@@ -162,6 +165,7 @@ __all__ = [
     "UsageReport",
     "UserExport",
     "begin_line",
+    "check_filters",
     "components",
     "decode_asked",
     "decode_draft",
@@ -176,6 +180,7 @@ __all__ = [
     "decode_list_id",
     "decode_page",
     "decode_placement",
+    "decode_placement_preview",
     "decode_plan_wish",
     "decode_preview",
     "decode_settings",

@@ -128,6 +128,19 @@ SAMPLES: Mapping[str, Any] = {
     "Placement": _PLACEMENT,
     "PlacementHistory": {"versions": [_PLACEMENT_VERSION]},
     "PlacementListing": {"placements": [_PLACEMENT_VERSION]},
+    "PlacementPreview": {
+        "lists": [
+            {
+                "userId": "kim",
+                "variantBefore": "base",
+                "variantAfter": "mixed",
+                "before": _ENTRIES,
+                "after": _ENTRIES[:1],
+                "moves": [{"id": "gravity", "before": 2, "after": None}],
+            }
+        ]
+    },
+    "PlacementWish": {"name": "home", "placement": _PLACEMENT, "users": ["kim"], "take": 10},
     "PlacementResult": _PLACEMENT_LIST | {"userId": "kim", "content": _ENTRIES},
     "PlanWish": {"plan": "full"},
     "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},

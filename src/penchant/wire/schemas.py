@@ -52,6 +52,7 @@ _ANSWERS = (
     placement_answers.PageResult,
     placement_answers.PlacementListing,
     placement_answers.PlacementHistory,
+    placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
