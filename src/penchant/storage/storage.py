@@ -10,12 +10,14 @@ from penchant.storage.accounts import AccountStore
 from penchant.storage.connections import ServerOptions
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.group_transaction import GroupTransaction
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.keys import KeyStore
 from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
 from penchant.storage.pieces import PieceStore
+from penchant.storage.placements import PlacementStore
 from penchant.storage.records import Command, Outcome
-from penchant.storage.secrets import TAGS, ensure_secret, read_secret
+from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sources import SourceStore
 from penchant.storage.transactions import Transactions
 from penchant.storage.upkeep import Upkeep
@@ -36,6 +38,8 @@ class Storage:
         self.sources = SourceStore(transactions)
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
+        self.placements = PlacementStore(transactions)
+        self.impressions = ImpressionStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})
 
     @property
@@ -45,12 +49,11 @@ class Storage:
 
     def tag_secret(self) -> bytes:
         """Return the database's secret for ETags, equal on all nodes; it is made if it is missing."""
-        with self._transactions.read() as connection:
-            secret = read_secret(connection, TAGS)
-        if secret:
-            return secret
-        with self._transactions.write() as connection:
-            return ensure_secret(connection, self._transactions.insert, TAGS)
+        return self._secret(TAGS)
+
+    def list_secret(self) -> bytes:
+        """Return the database's secret for list ids, equal on all nodes; it is made if it is missing."""
+        return self._secret(LIST_IDS)
 
     def submit(self, command: Command) -> Future[Outcome]:
         """Queue a command; its future is done once its group is committed and synced to disk.
@@ -66,6 +69,14 @@ class Storage:
         self._content.close()
         self._interactions.close()
         self._database.close()
+
+    def _secret(self, name: str) -> bytes:
+        with self._transactions.read() as connection:
+            secret = read_secret(connection, name)
+        if secret:
+            return secret
+        with self._transactions.write() as connection:
+            return ensure_secret(connection, self._transactions.insert, name)
 
 
 def open_storage(

@@ -20,6 +20,7 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
@@ -34,6 +35,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
+from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
@@ -53,10 +55,34 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
+from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
+from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.pages import PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
+from penchant.wire.placement_answers import (
+    PageEntry,
+    PageResult,
+    PlacementHistory,
+    PlacementListing,
+    PlacementPreview,
+    PlacementResult,
+    PlacementVersion,
+    PreviewedPlacement,
+)
+from penchant.wire.placements import (
+    BASE,
+    BUCKETS,
+    ListRules,
+    PlacementSpec,
+    decode_placement,
+    encode_placement,
+    placement_problem,
+    read_placement,
+)
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
@@ -67,9 +93,13 @@ from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
 __all__ = [
+    "BASE",
+    "BUCKETS",
     "DEFAULT_LIMITS",
     "MAX_DAYS",
+    "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
+    "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
     "AccountUsageAnswer",
@@ -81,6 +111,7 @@ __all__ = [
     "ChangeLine",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedImpression",
     "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
@@ -90,14 +121,26 @@ __all__ = [
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "ListRules",
     "Move",
     "MovingRule",
+    "PageEntry",
+    "PageResult",
+    "PageRow",
+    "PageWish",
     "PartShare",
     "PersonalWhy",
     "PieceShare",
     "Place",
+    "PlacementHistory",
+    "PlacementListing",
+    "PlacementPreview",
+    "PlacementResult",
+    "PlacementSpec",
+    "PlacementVersion",
     "PreviewWish",
     "PreviewedList",
+    "PreviewedPlacement",
     "Problem",
     "ProblemFault",
     "Profile",
@@ -122,20 +165,28 @@ __all__ = [
     "components",
     "decode_asked",
     "decode_draft",
+    "decode_filter",
     "decode_ids",
+    "decode_impressions",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
     "decode_likings",
     "decode_list",
+    "decode_list_id",
+    "decode_page",
+    "decode_placement",
     "decode_plan_wish",
     "decode_preview",
     "decode_settings",
     "decode_stored_label",
+    "decode_stored_marks",
     "decode_stored_piece",
     "decode_submission",
     "delete_line",
     "encode",
+    "encode_list_id",
+    "encode_placement",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -145,6 +196,9 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "placement_problem",
+    "read_filter",
+    "read_placement",
     "sign_user",
     "signed_user",
     "source_problem",
