@@ -368,7 +368,7 @@ def test_a_source_made_again_has_nothing_of_the_old_one(service: Service) -> Non
     assert len(service.get("/s/content/a/similar").json()["content"]) == 1
 
 
-@pytest.mark.parametrize("limit", [0, 1, 49, 50, 51, 99, 100, 101, 151])
+@pytest.mark.parametrize("limit", (0, 1, 49, 50, 51, 99, 100, 101, 151))
 def test_a_listing_is_the_same_whether_it_is_read_at_once_or_batch_by_batch(service: Service, limit: int) -> None:
     stored = [piece(f"p{number:03}") for number in range(151)]
     service.submit("batches", *stored)
