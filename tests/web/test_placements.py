@@ -431,10 +431,8 @@ def test_a_preview_shows_the_lists_as_they_will_be(source: Service) -> None:
     assert source.get("/s/placements/home").json() == {"kind": "new"}
     put(source, draft)
     after = {user: listed(source, f"?user={user}&take=3") for user in users}
-    assert {each["userId"]: each["before"] for each in found} == {
-        user: each["content"] for user, each in before.items()
-    }
-    assert {each["userId"]: each["after"] for each in found} == {user: each["content"] for user, each in after.items()}
+    for side, lists in (("before", before), ("after", after)):
+        assert [each[side] for each in found] == [lists[user]["content"] for user in users]
     assert {each["variantAfter"] for each in found} == {"base", "b"}
     assert [each["moves"] == [] for each in found] == [each["variantAfter"] == "b" for each in found]
 
