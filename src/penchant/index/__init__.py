@@ -2,8 +2,9 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.index.building import merge_segments, term_table
-from penchant.index.engine import makes_weights
+from penchant.index.building import PieceColumns, build_segment, merge_segments, segment_of, term_table
+from penchant.index.compaction import Merge
+from penchant.index.engine import makes_weights, read_pieces
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
@@ -17,7 +18,7 @@ from penchant.index.explaining import (
 )
 from penchant.index.figures import SourceFigures
 from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
-from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BodyForm, BoolArray, FloatArray, IntArray, Mask
 from penchant.index.likes import Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
@@ -34,7 +35,7 @@ from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
-from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
+from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, count_ahead, key_of, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
@@ -50,6 +51,7 @@ __all__ = [
     "AudienceWeights",
     "Availability",
     "BlendFactors",
+    "BodyForm",
     "BoolArray",
     "CategoryCount",
     "CategoryTelling",
@@ -67,6 +69,7 @@ __all__ = [
     "Part",
     "PersonFigures",
     "PersonVector",
+    "PieceColumns",
     "PieceCounts",
     "PlacedTaste",
     "Popularity",
@@ -87,6 +90,7 @@ __all__ = [
     "TermShares",
     "VocabularyFindings",
     "blended_parts",
+    "build_segment",
     "build_weights",
     "categories",
     "count_ahead",
@@ -101,8 +105,10 @@ __all__ = [
     "overlap_parts",
     "pieces_having",
     "popularity_scan",
+    "read_pieces",
     "recommended",
     "scan_of",
+    "segment_of",
     "shares_of",
     "similarity_shares",
     "taste_length",

@@ -5,14 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penchant.index import Mask, Merge, Segment, Snapshot, merge_segments
+from penchant.live.decoding import segment_of_changes
 from penchant.live.segments import Segments
-from penchant.model import IndexedPiece, SourceSettings
-from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
+from penchant.model import SourceSettings
+from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import decode_settings, decode_stored_piece
+from penchant.wire import decode_settings
 
-APPLY_PIECES = 20_000
-"""Decoded pieces in memory at a time while a large source is loaded: some 60 MB."""
+APPLY_PIECES = 50_000
+APPLY_BYTES = 32 * 1024 * 1024
+"""Pieces, and bytes of their bodies, in memory at a time while a large source is loaded: some 100 MB in all."""
+MANY_PIECES = 20_000
+"""Pieces after which the memory that reading them took is given back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,16 +104,24 @@ def apply_feed(
     """Return the snapshot after all changes of a feed; a complete feed starts from nothing."""
     if feed.complete:
         snapshot = Snapshot.empty()
-    changes: dict[str, IndexedPiece | None] = {}
-    was_large = False
+    changes: list[PieceChange] = []
+    size = total = 0
+
+    def applied() -> Snapshot:
+        stored = [change for change in changes if not change.deleted]
+        # Each piece comes once in a feed: of a complete one nothing can be there already.
+        replaced = [] if feed.complete else [change.id for change in changes]
+        segment = segment_of_changes(stored) if stored else None
+        return snapshot.replace(replaced, segment, max_merged=max_merged, merge=merge)
+
     for batch in feed.batches:
-        for row in batch:
-            changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
-        if len(changes) >= APPLY_PIECES:
-            snapshot, changes = snapshot.apply(changes, max_merged=max_merged, merge=merge), {}
-            was_large = True
-    snapshot = snapshot.apply(changes, max_merged=max_merged, merge=merge) if changes else snapshot
-    if was_large:
+        changes += batch
+        size += sum(len(change.body) for change in batch)
+        total += len(batch)
+        if len(changes) >= APPLY_PIECES or size >= APPLY_BYTES:
+            snapshot, changes, size = applied(), [], 0
+    snapshot = applied() if changes else snapshot
+    if total >= MANY_PIECES:
         _give_memory_back()
     return snapshot
 
