@@ -11,6 +11,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
+from penchant.attributes import Attribute
+
 MAX_NAME_LENGTH = 200
 """Characters in the name of a source, a category level or a catalog (interface, section 1)."""
 MAX_ID_LENGTH = 500
@@ -69,7 +71,8 @@ class IndexedPiece:
     ``weights`` maps each term to its effective weight: the submitted one, or for a keyword without weight
     the mean weight of the piece's weighted keywords, rounded half up, at least 1, or 1 where none has a
     weight. ``weighted`` tells whether a keyword was submitted with a weight. Times are milliseconds since
-    1970 UTC; ``available_from`` is the submitted moment or else that of the first submission.
+    1970 UTC; ``available_from`` is the submitted moment or else that of the first submission. ``marks`` are those that
+    the piece has of the source's attributes.
     """
 
     id: str
@@ -78,6 +81,7 @@ class IndexedPiece:
     catalogs: frozenset[str] = frozenset()
     available_from: int = 0
     available_until: int | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +194,21 @@ class NewInteraction:
     event_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListIdentity:
+    """What a list's id says: the list of which placement and variant, for whom, made when.
+
+    ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
+    within its source, and keys sort by ``made_at``, which is in milliseconds since 1970 UTC, in whole seconds.
+    """
+
+    placement: str
+    variant: str
+    person: bytes
+    made_at: int
+    key: bytes
+
+
 class GradedLike(NamedTuple):
     """A piece that a person likes, and how much: a grade from 1 to 16."""
 
@@ -237,7 +256,8 @@ DEFAULT_INTERACTION_WEIGHTS: Mapping[InteractionType, float] = MappingProxyType(
 class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals.
 
-    ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword.
+    ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword, ``attributes``
+    by key what lists can be filtered by.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -248,6 +268,7 @@ class SourceSettings:
     blend: Blend = field(default_factory=Blend)
     new_piece_half_life_days: float = 30
     max_per_value: Mapping[str, int] = field(default_factory=dict)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
     @property
     def positive_types(self) -> frozenset[InteractionType]:

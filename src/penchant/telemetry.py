@@ -151,7 +151,9 @@ class Metrics:
         self.similar_answers = Counter(
             "penchant_similar_answers", "Similar lists, remembered or searched.", ["cache"], registry=self.registry
         )
-
+        self.filtered_lists = Counter(
+            "penchant_filtered_lists", "Requests for lists with a filter by attributes.", registry=self.registry
+        )
         self.remembered_people = Counter(
             "penchant_remembered_people",
             "People who asked for recommendations, remembered or read.",

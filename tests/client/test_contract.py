@@ -25,7 +25,7 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import Interaction, Likings, Piece
+from penchant.wire.records import AttributeSettings, Interaction, Likings, Piece
 from penchant.wire.records import Settings as SourceSettings
 from serving import Service
 
@@ -50,7 +50,11 @@ SAMPLES: dict[str, Any] = {
     "whitelist": ["c"],
     "blacklist": ["c"],
     "explain": True,
-    "settings": SourceSettings(category_weights={"g": 2}, max_per_value={"g": 3}),
+    "settings": SourceSettings(
+        category_weights={"g": 2},
+        max_per_value={"g": 3},
+        attributes={"year": AttributeSettings(pointer="/year", type="integer")},
+    ),
     "account": "a",
     "plan": "full",
     "admin": False,
@@ -66,6 +70,7 @@ SAMPLES: dict[str, Any] = {
     "take": 3,
     "skip": 3,
     "catalogs": ["a", "b"],
+    "filter": {"must": [{"key": "language", "any": ["en"]}]},
     "algo": "cosine",
     "by": "audience",
     "at": "2026-01-01",

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernel_cache import KERNELS
-from penchant.index import build_segment, engine
+from penchant.attributes import Attribute, AttributeType
+from penchant.index import Strings, build_segment, engine
 from penchant.index.kernel_samples import READING
 from penchant.live import decoding
 from penchant.live.compiling import load_kernels
@@ -42,9 +43,11 @@ PIECES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
                 "free": st.just("1"),
             },
         ),
-        "extras": st.just({"categories": {"genre": ["x"]}}),
+        "extras": st.fixed_dictionaries({"categories": st.just({"genre": ["x"]}), "language": NAMES}),
     },
 )
+
+ATTRIBUTES = (Attribute(AttributeType.KEYWORD, "/language"),)
 
 
 @pytest.fixture(autouse=True)
@@ -62,12 +65,13 @@ def stored(pieces: list[dict[str, Any]]) -> list[PieceChange]:
     return [PieceChange(each.id, False, place, each.body) for place, each in enumerate(encoded)]
 
 
-def expected(changes: list[PieceChange]) -> dict[str, Any]:
-    return build_segment(decode_stored_piece(each.body, each.first_submitted_at) for each in changes).arrays()
+def expected(changes: list[PieceChange], attributes: tuple[Attribute, ...] = ()) -> dict[str, Any]:
+    pieces = [decode_stored_piece(each.body, each.first_submitted_at, attributes) for each in changes]
+    return build_segment(pieces, Strings.of(map(str, attributes))).arrays()
 
 
 def read_by_kernel(changes: list[PieceChange]) -> int:
-    found = decoding._read(sorted(changes, key=lambda change: change.id))  # what it leaves, nobody tells
+    found = decoding._read(sorted(changes, key=lambda change: change.id), ())  # what it leaves, nobody tells
     assert found is not None
     return len(found[0].ids)
 
@@ -80,11 +84,13 @@ def assert_same(arrays: dict[str, Any], others: dict[str, Any]) -> None:
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(st.lists(PIECES, min_size=1, max_size=8))
-def test_a_segment_is_the_same_with_the_kernel(pieces: list[dict[str, Any]]) -> None:
+@given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([(), ATTRIBUTES]))
+def test_a_segment_is_the_same_with_the_kernel(pieces: list[dict[str, Any]], attributes: tuple[Attribute, ...]) -> None:
     changes = stored(pieces)
 
-    assert_same(segment_of_changes(changes).arrays(), expected(changes))
+    found = segment_of_changes(changes, attributes, Strings.of(map(str, attributes)))
+
+    assert_same(found.arrays(), expected(changes, attributes))
 
 
 def test_what_most_catalogues_hold_is_read_by_the_kernel() -> None:

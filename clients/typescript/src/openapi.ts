@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
          */
         get: operations["similarContent"];
         put?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * What this person may like, best first.
-         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
+         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["recommend"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
          */
         get: operations["againContent"];
         put?: never;
@@ -569,7 +569,7 @@ export interface paths {
         };
         /**
          * Why a piece is among those similar to another, or why not.
-         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
+         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
          */
         get: operations["whySimilar"];
         put?: never;
@@ -589,7 +589,7 @@ export interface paths {
         };
         /**
          * Why a piece is recommended to a person, or why not.
-         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
+         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["whyRecommended"];
         put?: never;
@@ -611,7 +611,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs` and `at`. Counts as one answer. Needs the scope `read`.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter` and `at`. Counts as one answer. Needs the scope `read`.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -1537,6 +1537,15 @@ export interface components {
             maxPerValue?: {
                 [key: string]: number;
             };
+            /** @description Members of extras that lists can be filtered by. */
+            attributes?: {
+                [key: string]: components["schemas"]["Attribute"];
+            };
+        };
+        Attribute: {
+            pointer: string;
+            /** @enum {string} */
+            type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
         };
         InteractionInput: {
             userId: string;
@@ -4677,6 +4686,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
@@ -4761,7 +4772,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4929,6 +4940,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -4999,7 +5012,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecommendationResult"];
                 };
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5151,6 +5164,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -5207,7 +5222,7 @@ export interface operations {
                     "application/json": components["schemas"]["RevisitResult"];
                 };
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -6588,6 +6603,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -6663,7 +6680,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -6815,6 +6832,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -6886,7 +6905,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7035,6 +7054,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -7319,6 +7340,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -7418,7 +7441,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7567,6 +7590,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -7676,7 +7701,7 @@ export interface operations {
                     "application/json": components["schemas"]["PersonalPlace"];
                 };
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7828,6 +7853,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8113,6 +8140,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8705,6 +8734,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -10239,7 +10270,13 @@ export interface operations {
                      *         "people/director": 2
                      *       },
                      *       "halfLifeDays": 60,
-                     *       "excludeSeen": true
+                     *       "excludeSeen": true,
+                     *       "attributes": {
+                     *         "year": {
+                     *           "pointer": "/year",
+                     *           "type": "integer"
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -10407,7 +10444,13 @@ export interface operations {
                  *         "people/director": 2
                  *       },
                  *       "halfLifeDays": 60,
-                 *       "excludeSeen": true
+                 *       "excludeSeen": true,
+                 *       "attributes": {
+                 *         "year": {
+                 *           "pointer": "/year",
+                 *           "type": "integer"
+                 *         }
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -10430,7 +10473,13 @@ export interface operations {
                      *         "people/director": 2
                      *       },
                      *       "halfLifeDays": 60,
-                     *       "excludeSeen": true
+                     *       "excludeSeen": true,
+                     *       "attributes": {
+                     *         "year": {
+                     *           "pointer": "/year",
+                     *           "type": "integer"
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];

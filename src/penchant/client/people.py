@@ -22,13 +22,15 @@ class PersonalOptions(TypedDict, total=False):
 
     ``take`` is the old name of ``limit``, which wins over it.
 
-    ``exclude`` leaves out pieces with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
+    ``filter`` is a condition on attributes or a group of them, as the interface has them. ``exclude`` leaves out pieces
+    with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
     ``min_audience_version`` waits until what other people like is known up to this version of the interactions.
     """
 
     limit: int | None
     take: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     algo: Algorithm | None
     at: date | str | None
     include_seen: bool | None
@@ -39,10 +41,14 @@ class PersonalOptions(TypedDict, total=False):
 
 
 class ListOptions(TypedDict, total=False):
-    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces."""
+    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces.
+
+    ``filter`` is as in `PersonalOptions`.
+    """
 
     limit: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     at: date | str | None
     exclude: Iterable[str] | None
 

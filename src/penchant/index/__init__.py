@@ -2,7 +2,7 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.index.building import PieceColumns, build_segment, merge_segments, segment_of, term_table
+from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
 from penchant.index.compaction import Merge
 from penchant.index.engine import makes_weights, read_pieces
 from penchant.index.explaining import (
@@ -19,9 +19,12 @@ from penchant.index.explaining import (
 from penchant.index.figures import SourceFigures
 from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
 from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BodyForm, BoolArray, FloatArray, IntArray, Mask
-from penchant.index.likes import Likes
+from penchant.index.likes import LatestEvents, Likes
+from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.people import PeopleEvents, PeopleTable, people_table
+from penchant.index.people_lists import FoundLists, ManyListsSpec, PeopleLists
 from penchant.index.person import (
     InteractionArrays,
     PersonFigures,
@@ -36,7 +39,7 @@ from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, s
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
-from penchant.index.standing import Availability, count_ahead, key_of, offer_of
+from penchant.index.standing import Availability, count_ahead, key_of, matches, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
@@ -46,6 +49,7 @@ __all__ = [
     "DISTANCE_SCALE",
     "HALF_LIFE_DAYS",
     "LEAST_PEOPLE",
+    "NO_ATTRIBUTES",
     "Audience",
     "AudienceShares",
     "AudienceWeights",
@@ -58,15 +62,21 @@ __all__ = [
     "Filter",
     "FlatCategory",
     "FloatArray",
+    "FoundLists",
     "IntArray",
     "InteractionArrays",
+    "LatestEvents",
     "LikeShare",
     "Likes",
     "ListSpec",
+    "ManyListsSpec",
     "Mask",
     "Merge",
     "Neighbour",
     "Part",
+    "PeopleEvents",
+    "PeopleLists",
+    "PeopleTable",
     "PersonFigures",
     "PersonVector",
     "PieceColumns",
@@ -95,14 +105,18 @@ __all__ = [
     "categories",
     "count_ahead",
     "figures_of_person",
+    "has_attributes",
     "key_of",
     "keyword_counts",
     "makes_weights",
+    "mark",
+    "matches",
     "merge_segments",
     "nearest_by",
     "newness_scan",
     "offer_of",
     "overlap_parts",
+    "people_table",
     "pieces_having",
     "popularity_scan",
     "read_pieces",

@@ -5,9 +5,9 @@ give the same arrays whatever was merged before, as `penchant.live.checking` rel
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ MAX_COLUMNS = 128
 """Columns of a segment at most, whatever its terms: a catalogue where every piece has hundreds of common terms."""
 MIN_COLUMN = 64
 """Fewer postings than this are added up as fast one by one."""
+NO_ATTRIBUTES = Strings.of(())
+"""The attributes of a source whose settings name none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -43,7 +45,44 @@ class _SegmentColumns:
     available_from: IntArray
     ending: IntArray
     available_until: IntArray
-    catalogs: dict[str, IntArray]
+    catalogs: "RowLists"
+    attributes: Strings
+    marks: "RowLists"
+
+
+class RowLists(NamedTuple):
+    """Rows, ascending, by name; names ascend, and ``starts`` cuts ``rows`` into those of each."""
+
+    names: Strings
+    starts: IntArray
+    rows: IntArray | Numbers
+
+
+def list_rows(rows_of: Mapping[str, Sequence[int]]) -> RowLists:
+    """Return the rows, ascending, of each name as arrays."""
+    names = sorted(rows_of)
+    counts = np.asarray([len(rows_of[name]) for name in names], dtype=np.int64)
+    rows = itertools.chain.from_iterable(rows_of[name] for name in names)
+    return RowLists(Strings.of(names), starts_of(counts), np.fromiter(rows, np.int64, int(counts.sum())))
+
+
+def _rows_by_name(names_by_row: Iterable[Iterable[str]]) -> RowLists:
+    rows_of: dict[str, list[int]] = {}
+    for row, names in enumerate(names_by_row):
+        for name in names:
+            rows_of.setdefault(name, []).append(row)
+    return list_rows(rows_of)
+
+
+def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists:
+    """Return several lists as one; ``moved`` has for each the new row of every old one, -1 for those that go."""
+    names, renumbered = _united([each.names for each in lists])
+    numbers = _joined(np.repeat(new, np.diff(each.starts)) for each, new in zip(lists, renumbered, strict=True))
+    rows = _joined(now_at[each.rows] for each, now_at in zip(lists, moved, strict=True))
+    staying = np.flatnonzero(rows >= 0)
+    staying = staying[np.lexsort((rows[staying], numbers[staying]))]
+    names, numbers = _without_unused(names, numbers[staying])
+    return RowLists(names, starts_of(np.bincount(numbers, minlength=len(names))), rows[staying])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -51,7 +90,7 @@ class PieceColumns:
     """Pieces as columns, ascending by id; ``terms`` and those of each piece are in any order.
 
     ``terms`` are distinct, as `term_key` writes them, in UTF-8. ``counts`` cuts ``piece_terms``, numbers of these, and
-    ``piece_weights`` into pieces.
+    ``piece_weights`` into pieces. ``marks`` may be empty where no piece has any.
     """
 
     ids: Sequence[str]
@@ -62,6 +101,7 @@ class PieceColumns:
     weighted: Mask
     available_from: IntArray
     filters: Sequence[IndexedPiece | PieceFilters]
+    marks: Sequence[Sequence[str]]
 
 
 def term_key(term: Term) -> str:
@@ -80,8 +120,8 @@ def term_of(key: str) -> Term:
     return Term(category, keyword)
 
 
-def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
-    """Return a segment of these pieces, whose ids are distinct."""
+def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of these pieces, whose ids are distinct and whose marks are of these attributes."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
     numbers: dict[Term, int] = {}
     terms: list[int] = []
@@ -99,12 +139,14 @@ def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
             weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
             available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
             filters=ordered,
-        )
+            marks=[piece.marks for piece in ordered],
+        ),
+        attributes,
     )
 
 
-def segment_of(columns: PieceColumns) -> Segment:
-    """Return a segment of pieces given as columns."""
+def segment_of(columns: PieceColumns, attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of pieces given as columns, whose marks are of these attributes."""
     order = sorted(range(len(columns.terms)), key=columns.terms.__getitem__)
     numbers = np.empty(len(order), dtype=np.uint32)
     numbers[order] = np.arange(len(order), dtype=np.uint32)
@@ -118,10 +160,6 @@ def segment_of(columns: PieceColumns) -> Segment:
     piece_terms, weights = engine.transpose(places, rows, weights, starts)
     ends = [(row, shown.available_until) for row, shown in enumerate(columns.filters)]
     ends = [end for end in ends if end[1] is not None]
-    catalogs: dict[str, list[int]] = {}
-    for row, shown in enumerate(columns.filters):
-        for catalog in shown.catalogs:
-            catalogs.setdefault(catalog, []).append(row)
     return _assemble(
         _SegmentColumns(
             ids=Strings.of(columns.ids),
@@ -133,13 +171,15 @@ def segment_of(columns: PieceColumns) -> Segment:
             available_from=columns.available_from,
             ending=np.asarray([row for row, _ in ends], dtype=np.int64),
             available_until=np.asarray([end for _, end in ends], dtype=np.int64),
-            catalogs={name: np.asarray(rows, dtype=np.int64) for name, rows in catalogs.items()},
+            catalogs=_rows_by_name(shown.catalogs for shown in columns.filters),
+            attributes=attributes,
+            marks=_rows_by_name(columns.marks),
         )
     )
 
 
 def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
-    """Return one segment of the pieces of several that are live; their ids are distinct.
+    """Return one segment of the pieces of several that are live; their ids are distinct, their attributes the same.
 
     No piece is decoded: runs of pairs are copied from the parts' arrays in the order of ids.
 
@@ -183,7 +223,9 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
             available_from=pick("available_from"),
             ending=ending[staying],
             available_until=until[staying],
-            catalogs=_merged_catalogs(segments, moved),
+            catalogs=merge_rows([RowLists(s.catalogs, s.catalog_starts, s.catalog_pieces) for s in segments], moved),
+            attributes=segments[0].attributes,
+            marks=merge_rows([RowLists(s.marks, s.mark_starts, s.mark_pieces) for s in segments], moved),
         )
     )
 
@@ -204,7 +246,7 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "ids": gathered.ids,
         "terms": gathered.terms,
         "categories": names,
-        "catalogs": Strings.of(sorted(gathered.catalogs)),
+        "catalogs": gathered.catalogs.names,
         "category_of": category_of,
         "starts": starts,
         "piece_terms": terms,
@@ -217,16 +259,21 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "days": (gathered.available_from // DAY_MS).astype(np.int32),
         "ending": gathered.ending.astype(np.uint32),
         "available_until": gathered.available_until,
-        "catalog_starts": starts_of(
-            np.asarray([len(gathered.catalogs[n]) for n in sorted(gathered.catalogs)], np.int64)
-        ),
-        "catalog_pieces": _joined(gathered.catalogs[n] for n in sorted(gathered.catalogs)).astype(np.uint32),
+        "catalog_starts": gathered.catalogs.starts,
+        "catalog_pieces": gathered.catalogs.rows.astype(np.uint32),
+        "attributes": gathered.attributes,
+        **mark_arrays(gathered.marks),
         "squares": sums_by_piece(real * real, starts),
         "roots": np.sqrt(sums_by_piece(real, starts)),
     }
     cuts = (posting_starts, posting_pieces, posting_weights)
     segment |= _signatures(len(starts) - 1, cuts) | _columns(len(starts) - 1, cuts)
     return Segment(**segment)
+
+
+def mark_arrays(marks: RowLists) -> dict[str, Any]:
+    """Return the members of a segment that hold these marks."""
+    return {"marks": marks.names, "mark_starts": marks.starts, "mark_pieces": marks.rows.astype(np.uint32)}
 
 
 Cuts = tuple[IntArray, NDArray[np.uint32], NDArray[Any]]
@@ -316,17 +363,6 @@ def _moved(kept: Sequence[IntArray], order: IntArray, segments: Sequence[Segment
         now_at[rows], new_rows = new_rows[: len(rows)], new_rows[len(rows) :]
         moved.append(now_at)
     return moved
-
-
-def _merged_catalogs(segments: Sequence[Segment], moved: Sequence[IntArray]) -> dict[str, IntArray]:
-    gathered: dict[str, list[IntArray]] = {}
-    for segment, rows in zip(segments, moved, strict=True):
-        for name in segment.catalogs:
-            staying = rows[segment.catalog(name)]
-            staying = staying[staying >= 0]
-            if len(staying):
-                gathered.setdefault(name, []).append(staying)
-    return {name: np.sort(np.concatenate(found)) for name, found in gathered.items()}
 
 
 def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:

@@ -144,15 +144,15 @@ def figures_of_person(
     owners, rows = _rows_of(interactions.pieces, snapshot)
     length = len(interactions)
     if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
-        length = _taste_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
+        length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
     numbers, values = _piece_values(interactions, settings, today, length)
     grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
-    known[interactions.numbers[_MARKS_SEEN[interactions.codes]]] = True
+    known[interactions.numbers[marks_seen(interactions.codes)]] = True
     # Pieces ascend, and in the order of their ids rows of a part do as well.
     own = [owners == number for number in range(len(snapshot.parts))]
     return PersonFigures(
-        taste=_taste(owners[numbers], rows[numbers], values, snapshot, settings),
+        taste=taste_of_values(owners[numbers], rows[numbers], values, snapshot, settings),
         liked=tuple(rows[each & (grades > 0)] for each in own),
         grades=tuple(grades[each & (grades > 0)] for each in own),
         seen=tuple(rows[each & known] for each in own),
@@ -168,7 +168,7 @@ def taste_length(interactions: Sequence[StoredInteraction], snapshot: Snapshot) 
     if snapshot.keyword_count <= MAX_PROFILE_KEYWORDS:
         return len(interactions)
     arrays = InteractionArrays.of(interactions)
-    return _taste_length(arrays.numbers, keyword_counts(arrays.pieces, snapshot))
+    return kept_length(arrays.numbers, keyword_counts(arrays.pieces, snapshot))
 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
@@ -176,7 +176,8 @@ def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
     return _keyword_counts(*_rows_of(pieces, snapshot), snapshot)
 
 
-def _taste_length(numbers: IntArray, counts: IntArray) -> int:
+def kept_length(numbers: IntArray, counts: IntArray) -> int:
+    """Return `taste_length` of interactions, newest first, by the numbers of pieces, which have so many keywords."""
     newest = np.sort(np.unique(numbers, return_index=True)[1])
     too_many = np.flatnonzero(np.cumsum(counts[numbers[newest]]) > MAX_PROFILE_KEYWORDS)
     return int(newest[too_many[0]]) if len(too_many) else len(numbers)
@@ -211,36 +212,54 @@ def _piece_values(
     interactions: InteractionArrays, settings: SourceSettings, today: int, length: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the numbers of pieces, ascending, and `profiles.piece_values` of them; so many interactions count."""
-    is_rating = _IS_RATING[interactions.codes]
-    counts = ~is_rating
-    counts[_first_of_each(interactions.numbers, is_rating)] = True
+    counts, weights = counted_weights(interactions.numbers, interactions.codes, interactions.moments, settings, today)
     counts[length:] = False
-    weights = _by_code(dict(settings.interaction_weights))[interactions.codes]
+    return exact_sums(interactions.numbers[counts], weights[counts])
+
+
+def counted_weights(
+    numbers: IntArray, codes: IntArray, moments: IntArray, settings: SourceSettings, today: int
+) -> tuple[BoolArray, FloatArray]:
+    """Return which interactions count, of ratings of one number the first, and the weight of each by type and age."""
+    is_rating = _IS_RATING[codes]
+    counts = ~is_rating
+    counts[_first_of_each(numbers, is_rating)] = True
+    weights = _by_code(dict(settings.interaction_weights))[codes]
     if settings.half_life_days:
-        ages = np.maximum(0, today - interactions.moments // DAY_MS)
+        ages = np.maximum(0, today - moments // DAY_MS)
         distinct, places = np.unique(ages, return_inverse=True)
         # By Python's power: numpy's differs in the last bit.
         halved = [float(2.0 ** (-age / settings.half_life_days)) for age in distinct.tolist()]
         weights = weights * np.asarray(halved, dtype=np.float64)[places]
-    return exact_sums(interactions.numbers[counts], weights[counts])
+    return counts, weights
 
 
 def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
     """Return the grade of each piece in `profiles.own_likes`, 0 for those that are not in it."""
-    count = len(interactions.pieces)
-    grades = np.zeros(count, dtype=np.int64)
-    graded = _by_code(dict(settings.grades)).astype(np.int64)[interactions.codes]
-    np.maximum.at(grades, interactions.numbers, graded)
-    latest = np.zeros(count, dtype=np.int64)
-    np.maximum.at(latest, interactions.numbers, interactions.moments)
-    ratings = _first_of_each(interactions.numbers, _IS_RATING[interactions.codes])
-    disliked = ratings[interactions.codes[ratings] == InteractionType.RATE_DISLIKE.code]
+    numbers, count = interactions.numbers, len(interactions.pieces)
+    grades, latest = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
     grades[~exists] = 0
-    grades[interactions.numbers[disliked]] = 0
-    numbers = np.flatnonzero(grades)
+    liked = np.flatnonzero(grades)
     # Pieces ascend, so a stable sort leaves those of one moment by id.
-    grades[numbers[np.argsort(-latest[numbers], kind="stable")][most:]] = 0
+    grades[liked[np.argsort(-latest[liked], kind="stable")][most:]] = 0
     return grades
+
+
+def grades_of(
+    numbers: IntArray, codes: IntArray, moments: IntArray, count: int, settings: SourceSettings
+) -> tuple[IntArray, IntArray]:
+    """Return by number, of ``count``, the grade that interactions, newest first, give it, and the latest moment."""
+    grades, latest = np.zeros((2, count), dtype=np.int64)
+    np.maximum.at(grades, numbers, _by_code(dict(settings.grades)).astype(np.int64)[codes])
+    np.maximum.at(latest, numbers, moments)
+    ratings = _first_of_each(numbers, _IS_RATING[codes])
+    grades[numbers[ratings[codes[ratings] == InteractionType.RATE_DISLIKE.code]]] = 0
+    return grades, latest
+
+
+def marks_seen(codes: IntArray) -> BoolArray:
+    """Return which interactions, by the codes of their types, mark a piece as seen."""
+    return _MARKS_SEEN[codes]
 
 
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -258,7 +277,7 @@ def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatAr
     return distinct, sums
 
 
-def _taste(
+def taste_of_values(
     owners: IntArray, rows: IntArray, values: FloatArray, snapshot: Snapshot, settings: SourceSettings
 ) -> PlacedTaste:
     """Return the profile that values of pieces make, weighted by how rare terms are, for each part."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
-from penchant.index.building import build_segment, merge_segments, term_of, term_table
+from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.compaction import Merge, compacted
 from penchant.index.layout import (
     COUNT,
@@ -77,6 +77,7 @@ class Snapshot:
         self,
         changes: Mapping[str, IndexedPiece | None],
         *,
+        attributes: Strings = NO_ATTRIBUTES,
         max_merged: int | None = None,
         merge: Merge = merge_segments,
     ) -> "Snapshot":
@@ -84,9 +85,12 @@ class Snapshot:
 
         Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments
         whose merge would be of more than ``max_merged`` pieces stay apart. ``merge`` is for those who time it.
+        Marks of the stored pieces are of the ``attributes`` that all others have.
         """
         stored = [piece for piece in changes.values() if piece is not None]
-        return self.replace(changes, build_segment(stored) if stored else None, max_merged=max_merged, merge=merge)
+        return self.replace(
+            changes, build_segment(stored, attributes) if stored else None, max_merged=max_merged, merge=merge
+        )
 
     def replace(
         self,

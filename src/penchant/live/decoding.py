@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from penchant.attributes import Attribute
 from penchant.index import (
+    NO_ATTRIBUTES,
     BodyForm,
     PieceColumns,
     Segment,
@@ -15,33 +17,42 @@ from penchant.index import (
     read_pieces,
     segment_of,
 )
-from penchant.model import IndexedPiece, PieceFilters
+from penchant.model import PieceFilters
 from penchant.storage import PieceChange
-from penchant.wire import STORED_FORM, decode_stored_filters, decode_stored_piece
+from penchant.wire import STORED_FORM, decode_stored_filters, decode_stored_marks, decode_stored_piece
 
 LEAST_READ = 50
 """Pieces from which the kernel is worth its preparations."""
 _FORM = BodyForm(*(np.frombuffer(each, dtype=np.uint8) for each in STORED_FORM))
 
 
-def segment_of_changes(changes: Sequence[PieceChange]) -> Segment:
-    """Return the segment of stored pieces, whose ids are distinct; the same whether the kernel is ready or not."""
-    found = _read(sorted(changes, key=lambda change: change.id)) if len(changes) >= LEAST_READ else None
+def segment_of_changes(
+    changes: Sequence[PieceChange], attributes: Sequence[Attribute] = (), names: Strings = NO_ATTRIBUTES
+) -> Segment:
+    """Return the segment of stored pieces, whose ids are distinct; the same whether the kernel is ready or not.
+
+    ``attributes`` are those by which the pieces are marked, ``names`` those that the segment tells.
+    """
+
+    def built(some: Sequence[PieceChange]) -> Segment:
+        return build_segment(
+            (decode_stored_piece(change.body, change.first_submitted_at, attributes) for change in some), names
+        )
+
+    ordered = sorted(changes, key=lambda change: change.id)
+    found = _read(ordered, attributes) if len(changes) >= LEAST_READ else None
     if found is None:
-        return build_segment(map(_decoded, changes))
+        return built(ordered)
     columns, unusual = found
-    segment = segment_of(columns)
+    segment = segment_of(columns, names)
     if not unusual:
         return segment
-    parts = (segment, build_segment(map(_decoded, unusual)))
-    return merge_segments([(part, np.ones(len(part), dtype=np.uint8)) for part in parts])
+    return merge_segments([(part, np.ones(len(part), dtype=np.uint8)) for part in (segment, built(unusual))])
 
 
-def _decoded(change: PieceChange) -> IndexedPiece:
-    return decode_stored_piece(change.body, change.first_submitted_at)
-
-
-def _read(changes: Sequence[PieceChange]) -> tuple[PieceColumns, list[PieceChange]] | None:
+def _read(
+    changes: Sequence[PieceChange], attributes: Sequence[Attribute]
+) -> tuple[PieceColumns, list[PieceChange]] | None:
     """Return what the kernel has read of pieces, and those that it leaves to be decoded; ``None``: it is not ready."""
     bodies = [change.body for change in changes]
     starts = np.asarray([0, *itertools.accumulate(map(len, bodies))], dtype=np.int64)
@@ -68,6 +79,7 @@ def _read(changes: Sequence[PieceChange]) -> tuple[PieceColumns, list[PieceChang
             dtype=np.int64,
         ),
         filters=filters,
+        marks=[decode_stored_marks(change.body, attributes) for change in usual] if attributes else (),
     )
     return columns, list(itertools.compress(changes, (~known).tolist()))
 

@@ -1,16 +1,17 @@
 """Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penchant.index import Mask, Merge, Segment, Snapshot, merge_segments
+from penchant.attributes import Attribute, numbered
+from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
 from penchant.live.decoding import segment_of_changes
 from penchant.live.segments import Segments
 from penchant.model import SourceSettings
-from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceHead, Storage
+from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import decode_settings
+from penchant.wire import decode_settings, decode_stored_marks
 
 APPLY_PIECES = 50_000
 APPLY_BYTES = 32 * 1024 * 1024
@@ -78,7 +79,7 @@ class Follower:
                 base_version = 0
             snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merge)
             curation = feed.curation
-            settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
+            settings = settings_in(curation)
             # In this thread, so that the first request after a change need not wait for the norms.
             snapshot.prepare(settings.category_weights)
             # The same set object, whose hash is known: segments look its rows up by it.
@@ -101,9 +102,18 @@ class Follower:
 def apply_feed(
     snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None = None, merge: Merge = merge_segments
 ) -> Snapshot:
-    """Return the snapshot after all changes of a feed; a complete feed starts from nothing."""
+    """Return the snapshot after all changes of a feed; a complete feed starts from nothing.
+
+    Its pieces have marks of the attributes that the settings of the feed name: where these are others than before, all
+    pieces are read once more.
+    """
     if feed.complete:
         snapshot = Snapshot.empty()
+    attributes = numbered(settings_in(feed.curation).attributes.values())
+    wanted = Strings.of(map(str, attributes))
+    # Where all pieces are to be marked anew, those of the feed get no marks before, and go by what the others have.
+    is_marked = has_attributes(snapshot, wanted)
+    marked_by = wanted if is_marked else snapshot.parts[0].segment.attributes
     changes: list[PieceChange] = []
     size = total = 0
 
@@ -111,7 +121,7 @@ def apply_feed(
         stored = [change for change in changes if not change.deleted]
         # Each piece comes once in a feed: of a complete one nothing can be there already.
         replaced = [] if feed.complete else [change.id for change in changes]
-        segment = segment_of_changes(stored) if stored else None
+        segment = segment_of_changes(stored, attributes if is_marked else (), marked_by) if stored else None
         return snapshot.replace(replaced, segment, max_merged=max_merged, merge=merge)
 
     for batch in feed.batches:
@@ -121,9 +131,22 @@ def apply_feed(
         if len(changes) >= APPLY_PIECES or size >= APPLY_BYTES:
             snapshot, changes, size = applied(), [], 0
     snapshot = applied() if changes else snapshot
+    if not is_marked:
+        snapshot = mark(snapshot, wanted, _marks(feed, attributes))
     if total >= MANY_PIECES:
         _give_memory_back()
     return snapshot
+
+
+def _marks(feed: ContentFeed, attributes: Sequence[Attribute]) -> Iterator[Mapping[str, Sequence[str]]]:
+    """Yield the marks of all live pieces by id, batch by batch."""
+    for batch in feed.live():
+        yield {row.id: decode_stored_marks(row.body, attributes) for row in batch}
+
+
+def settings_in(curation: SourceCuration) -> SourceSettings:
+    """Return the settings of a source as they are stored; a source without any has the defaults."""
+    return decode_settings(curation.settings) if curation.settings else SourceSettings()
 
 
 def _trimming() -> Callable[[int], int] | None:

@@ -30,7 +30,7 @@ from penchant.model import (
     most_likes,
 )
 from penchant.profiles import own_likes, seen, taste
-from penchant.service.requests import PersonalRequest
+from penchant.service.requests import ListRequest, PersonalRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +95,8 @@ def history_of(
 
 def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audience: Audience) -> RecommendationInputs:
     """Return what a person's list is made from at the moment of the history."""
-    shown = Filter(
-        moment=moment_of(query.at, history.now),
-        catalogs=query.catalogs,
-        blacklisted=view.blacklisted,
-        omitted=_known(view.settings, query, history) | query.exclude,
-    )
+    omitted = _known(view.settings, query, history) | query.exclude
+    shown = shown_by(view, query, moment_of(query.at, history.now), omitted)
     if query.algorithm is Algorithm.JACCARD:
         terms = tuple(term for term, score in history.profile.items() if score > 0)
         return RecommendationInputs(history=history, shown=shown, liked=terms)
@@ -122,6 +118,17 @@ def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audi
     return RecommendationInputs(history=history, shown=shown, blended=blended)
 
 
+def shown_by(view: View, query: ListRequest, moment: int, omitted: frozenset[str]) -> Filter:
+    """Return which pieces a request lets through at a moment, but for those that are omitted."""
+    return Filter(
+        moment=moment,
+        catalogs=query.catalogs,
+        matching=query.matching,
+        blacklisted=view.blacklisted,
+        omitted=omitted,
+    )
+
+
 def moment_of(at: int | None, now: int) -> int:
     """Return the moment that a day stands for: its end, but for today the present."""
     return now if at is None or at // DAY_MS == now // DAY_MS else at
@@ -129,7 +136,7 @@ def moment_of(at: int | None, now: int) -> int:
 
 def searched_by(view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int) -> BlendSearch:
     """Return what the list of a person is searched by now: what `gathered_at` gives, from what is known by number."""
-    shown = Filter(moment=now, catalogs=query.catalogs, blacklisted=view.blacklisted, omitted=query.exclude)
+    shown = shown_by(view, query, now, query.exclude)
     left_out = () if _includes_seen(view.settings, query) else person.seen
     wanted = _spec(view, query, shown, audience.figures.content_factor(person.met), left_out)
     parts = view.snapshot.parts
@@ -150,7 +157,7 @@ def _spec(
 ) -> ListSpec:
     return ListSpec(
         shown=shown,
-        blending=_blending(view, query.algorithm, content_factor),
+        blending=blending_of(view.settings, query.algorithm, content_factor),
         category_weights=view.settings.category_weights,
         take=MAX_TAKE,
         fill=query.fill,
@@ -186,11 +193,11 @@ def _weighted(view: View, profile: Mapping[Term, int]) -> PersonVector:
     )
 
 
-def _blending(view: View, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
+def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
     """Return what the parts are mixed with; the content alone where cosine is asked for."""
     if algorithm is not None:
         return BlendFactors(1.0, 0.0, 0.0, total=1.0)
-    blend = view.settings.blend
+    blend = settings.blend
     content = content_factor * float(blend.content)
     total = content + float(blend.audience) + float(blend.popularity)
     # ``or``: where content alone counts and nothing was met, no piece has a content part, and any divisor does.

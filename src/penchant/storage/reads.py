@@ -147,14 +147,20 @@ class SourceReader:
                 pieces.c.source_id == self.head.source_id, pieces.c.version > cursor.version
             )
 
-        def batches() -> Iterator[Sequence[PieceChange]]:
-            for rows in self._stream(statement):
-                yield [
-                    PieceChange(row[0], row[1], row[2], b"" if row[1] else self._bodies.read(row[3], row[4]))
-                    for row in rows
-                ]
+        return ContentFeed(
+            head=self.head,
+            complete=complete,
+            curation=self.curation(),
+            batches=self._changes(statement),
+            live=lambda: self._changes(self._live(select(*columns))),
+        )
 
-        return ContentFeed(head=self.head, complete=complete, curation=self.curation(), batches=batches())
+    def _changes(self, statement: Select[Any]) -> Iterator[Sequence[PieceChange]]:
+        for rows in self._stream(statement):
+            yield [
+                PieceChange(row[0], row[1], row[2], b"" if row[1] else self._bodies.read(row[3], row[4]))
+                for row in rows
+            ]
 
     def changes(self, cursor: FeedCursor | None) -> ChangeListing:
         """Return the changes of the pieces after a cursor, or all live pieces where it no longer leads on."""

@@ -98,13 +98,14 @@ class ContentFeed:
     (first read, another incarnation or epoch, content cleared, tombstones purged past the cursor, a cursor past
     all that a restored database holds). Otherwise ``batches`` holds the rows with a greater version than the
     cursor's. Applied in full they give exactly ``head``. The batches can be read only inside the ``with`` block
-    that opened the feed.
+    that opened the feed, and after them all live pieces, which ``live`` gives.
     """
 
     head: SourceHead
     complete: bool
     curation: SourceCuration
     batches: Iterable[Sequence[PieceChange]]
+    live: Callable[[], Iterable[Sequence[PieceChange]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

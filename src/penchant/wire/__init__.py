@@ -34,6 +34,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
+from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
@@ -53,8 +54,10 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
+from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
@@ -69,7 +72,9 @@ from penchant.wire.times import format_timestamp, parse_date, parse_interaction_
 __all__ = [
     "DEFAULT_LIMITS",
     "MAX_DAYS",
+    "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
+    "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
     "STORED_FORM",
@@ -123,21 +128,25 @@ __all__ = [
     "components",
     "decode_asked",
     "decode_draft",
+    "decode_filter",
     "decode_ids",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
     "decode_likings",
     "decode_list",
+    "decode_list_id",
     "decode_plan_wish",
     "decode_preview",
     "decode_settings",
     "decode_stored_filters",
     "decode_stored_label",
+    "decode_stored_marks",
     "decode_stored_piece",
     "decode_submission",
     "delete_line",
     "encode",
+    "encode_list_id",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -147,6 +156,7 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "read_filter",
     "sign_user",
     "signed_user",
     "source_problem",

@@ -36,10 +36,7 @@ def decode_likings(body: bytes) -> StatedLikings:
     """
     value = decode_object(body)
     faults = Faults()
-    for name in value:
-        if name not in (*_IDS, *_KEYWORDS):
-            accepted = ", ".join((*_IDS, *_KEYWORDS))
-            faults.add(pointer(name), f"Found an unknown member; accepted are {accepted}.")
+    faults.only(value, (*_IDS, *_KEYWORDS), "")
     liked, disliked = (_ids(value, name, faults) for name in _IDS)
     liked_terms, disliked_terms = (_terms(value, name, faults) for name in _KEYWORDS)
     count = len(liked) + len(disliked) + len(liked_terms) + len(disliked_terms)

@@ -164,6 +164,13 @@ def _interaction_weights() -> dict[str, Number]:
     return {kind.value: weight for kind, weight in DEFAULT_INTERACTION_WEIGHTS.items()}
 
 
+class AttributeSettings(Record, frozen=True, kw_only=True):
+    """A member of pieces' extras that lists can be filtered by: its JSON pointer, and the type of its values."""
+
+    pointer: str
+    type: str
+
+
 class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     """The settings of a source, by default those that a new one has."""
 
@@ -175,6 +182,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     blend: BlendSettings = BlendSettings()
     new_piece_half_life_days: Number = _DEFAULTS.new_piece_half_life_days
     max_per_value: Mapping[str, int] | UnsetType = UNSET
+    attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
 
 
 class Likings(Record, frozen=True, kw_only=True, rename="camel"):

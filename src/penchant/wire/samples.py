@@ -119,7 +119,12 @@ SAMPLES: Mapping[str, Any] = {
         "id": "kim",
         "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": _MOMENT}],
     },
-    "Settings": {"categoryWeights": {"people/director": 2}, "halfLifeDays": 60, "excludeSeen": True},
+    "Settings": {
+        "categoryWeights": {"people/director": 2},
+        "halfLifeDays": 60,
+        "excludeSeen": True,
+        "attributes": {"year": {"pointer": "/year", "type": "integer"}},
+    },
     "SettingsPreview": {
         "pieces": [
             {

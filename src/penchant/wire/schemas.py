@@ -22,7 +22,7 @@ from penchant.model import (
 )
 from penchant.wire import administration, answers, explanations
 from penchant.wire.previews import MAX_PREVIEWED
-from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
+from penchant.wire.settings_schemas import settings_schemas
 
 _ANSWERS = (
     answers.Addresses,
@@ -67,7 +67,7 @@ def components() -> dict[str, Any]:
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
-        "Settings": _settings(),
+        **settings_schemas(),
         "InteractionInput": _interaction(),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
@@ -306,44 +306,6 @@ def _lists() -> dict[str, Any]:
                 "content": {"type": "array", "items": _ref("Piece")},
             },
             "required": ["source", "timestamp", "content"],
-        },
-    }
-
-
-def _number(least: float, most: float, default: float) -> dict[str, Any]:
-    return {"type": "number", "minimum": least, "maximum": most, "default": default}
-
-
-def _settings() -> dict[str, Any]:
-    """Return the schema of the settings; the defaults are those of `SourceSettings`."""
-    weight = {"type": "number", "minimum": -MAX_INTERACTION_WEIGHT, "maximum": MAX_INTERACTION_WEIGHT}
-    blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "categoryWeights": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "minimum": 0, "maximum": MAX_CATEGORY_WEIGHT},
-            },
-            "interactionWeights": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": dict.fromkeys(_TYPES, weight),
-            },
-            "halfLifeDays": _number(0, MAX_DAYS, 90),
-            "retentionDays": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": 396},
-            "excludeSeen": {"type": "boolean", "default": True},
-            "blend": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {name: _number(0, MAX_BLEND, default) for name, default in blend.items()},
-            },
-            "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
-            "maxPerValue": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
-            },
         },
     }
 
