@@ -11,7 +11,7 @@ from penchant.experiments import (
     ALPHA,
     LEAST_SUCCESSES,
     Arm,
-    Estimate,
+    BoundedRate,
     design_effect,
     difference,
     rate_interval,
@@ -23,11 +23,11 @@ ALIKE_PEOPLE = Trial(experiments=2_000, days=60, people=10, rate=0.3, alike=50.0
 DIFFERENT_PEOPLE = Trial(experiments=2_000, days=60, rate=0.05, alike=0.5)
 
 
-def told(found: Estimate) -> tuple[float, float, float]:
+def told(found: BoundedRate) -> tuple[float, float, float]:
     return float(found.value), float(found.lower), float(found.upper)
 
 
-def excludes(found: Estimate, truth: float) -> Flags:
+def excludes(found: BoundedRate, truth: float) -> Flags:
     return np.asarray((found.lower > truth) | (found.upper < truth))
 
 
@@ -36,7 +36,7 @@ def at_any_look(trial: Trial, is_so: Callable[[Arm, Arm], Flags]) -> float:
     return float(np.mean(np.any([is_so(base, other) for base, other in days_of(trial)], axis=0)))
 
 
-def compared(base: Arm, other: Arm) -> Estimate:
+def compared(base: Arm, other: Arm) -> BoundedRate:
     return difference(base, other, design_effect(base, other))
 
 

@@ -39,7 +39,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class BoundedRate:
     """A number with the interval that has it, at all looks together."""
 
     value: Numbers
@@ -87,14 +87,14 @@ def design_effect(*arms: Arm) -> Numbers:
     return np.maximum(1, groups / np.where(coins > 0, coins, 1))
 
 
-def rate_interval(arm: Arm, effect: Numbers, alpha: float = ALPHA) -> Estimate:
+def rate_interval(arm: Arm, effect: Numbers, alpha: float = ALPHA) -> BoundedRate:
     """Return a variant's rate; ``effect`` is the design effect of the experiment."""
     radius = _radius(effect * arm.coin_variance, EXPECTED_LIFT * arm.prior_rate, alpha)
     radius = np.where(arm.n > 0, radius, 1)
-    return Estimate(arm.rate, np.maximum(0, arm.rate - radius), np.minimum(1, arm.rate + radius))
+    return BoundedRate(arm.rate, np.maximum(0, arm.rate - radius), np.minimum(1, arm.rate + radius))
 
 
-def difference(base: Arm, other: Arm, effect: Numbers, alpha: float = ALPHA) -> Estimate:
+def difference(base: Arm, other: Arm, effect: Numbers, alpha: float = ALPHA) -> BoundedRate:
     """Return how much greater the rate of another variant is than that of the base.
 
     While there is too little to say anything the interval is that of all differences, -1 to 1.
@@ -104,15 +104,15 @@ def difference(base: Arm, other: Arm, effect: Numbers, alpha: float = ALPHA) -> 
     is_told = (base.n > 0) & (other.n > 0) & (both.successes.sum(-1) >= LEAST_SUCCESSES)
     radius = np.where(is_told, radius, 2)
     value = other.rate - base.rate
-    return Estimate(value, np.maximum(-1, value - radius), np.minimum(1, value + radius))
+    return BoundedRate(value, np.maximum(-1, value - radius), np.minimum(1, value + radius))
 
 
-def share_interval(own: Numbers, together: Numbers, alpha: float = RATIO_ALPHA) -> Estimate:
+def share_interval(own: Numbers, together: Numbers, alpha: float = RATIO_ALPHA) -> BoundedRate:
     """Return the share that a variant has of the lists of all variants together."""
     lists = Arm(together, own)
     radius = _radius(np.maximum(lists.coin_variance, lists.group_variance), np.asarray(EXPECTED_SHIFT), alpha)
     radius = np.where(lists.n > 0, radius, 1)
-    return Estimate(lists.rate, np.maximum(0, lists.rate - radius), np.minimum(1, lists.rate + radius))
+    return BoundedRate(lists.rate, np.maximum(0, lists.rate - radius), np.minimum(1, lists.rate + radius))
 
 
 def _ratio_variance(numerators: Numbers, denominators: Numbers) -> Numbers:
