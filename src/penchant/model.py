@@ -23,6 +23,10 @@ MAX_PIECES_PER_SUBMISSION = 2_000
 """Entries in one submission (specification, Limits)."""
 MAX_INTERACTIONS_PER_REQUEST = 10_000
 """Entries in one bulk request of interactions (interface, section 6)."""
+MAX_IMPRESSIONS_PER_REQUEST = 10_000
+"""Pieces in one request of impressions."""
+IMPRESSION_DAYS = 30
+"""How long it is kept at most what a person was shown, and how old a list may be of which something is reported."""
 MAX_LIST_LENGTH = 10_000
 """Ids on a whitelist or blacklist (interface, section 7)."""
 MAX_WEIGHT = 10_000
@@ -184,17 +188,6 @@ class StoredInteraction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewInteraction:
-    """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock."""
-
-    user_id: str
-    type: InteractionType
-    piece_id: str
-    occurred_at: int | None = None
-    event_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListIdentity:
     """What a list's id says: the list of which placement and variant, for whom, made when.
 
@@ -207,6 +200,44 @@ class ListIdentity:
     person: bytes
     made_at: int
     key: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewImpression:
+    """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds."""
+
+    identity: ListIdentity
+    piece_id: str
+    position: int
+    shown_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredImpression:
+    """A piece that a person was shown, and the types of interaction that it led to; times as in `StoredInteraction`."""
+
+    placement: str
+    variant: str
+    piece_id: str
+    position: int
+    made_at: int
+    shown_at: int
+    led_to: tuple[InteractionType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewInteraction:
+    """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
+
+    ``shown_in`` is the list from which it came, where that is known.
+    """
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    occurred_at: int | None = None
+    event_id: str | None = None
+    shown_in: ListIdentity | None = None
 
 
 class GradedLike(NamedTuple):
@@ -237,6 +268,16 @@ class ListKind(enum.Enum):
     BLACKLIST = "blacklist"
 
 
+class PlacementKind(enum.StrEnum):
+    """The lists that a placement can show, each of which has an address of its own as well."""
+
+    SIMILAR = "similar"
+    RECOMMENDATIONS = "recommendations"
+    POPULAR = "popular"
+    NEW = "new"
+    AGAIN = "again"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blend:
     """How much each part counts in a recommendation; 0 to 100 each, not all 0."""
@@ -257,7 +298,8 @@ class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals.
 
     ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword, ``attributes``
-    by key what lists can be filtered by.
+    by key what lists can be filtered by. For ``attribution_hours`` an interaction that names no list is attributed to
+    the last one that showed its piece.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -269,6 +311,7 @@ class SourceSettings:
     new_piece_half_life_days: float = 30
     max_per_value: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    attribution_hours: int = 24
 
     @property
     def positive_types(self) -> frozenset[InteractionType]:
@@ -302,6 +345,7 @@ class Feature(enum.Enum):
     PROFILE = "profile"
     INTERACTIONS_LISTING = "interactionsListing"
     LISTS = "lists"
+    PLACEMENTS = "placements"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,9 +165,15 @@ class Metrics:
         )
 
     def _add_feed_metrics(self) -> None:
-        """Make the metrics of the change feed."""
+        """Make the metrics of what pages report as seen, and of the change feed."""
+        self.impressions_recorded = Counter(
+            "penchant_impressions_recorded", "Pieces of lists stored as seen.", registry=self.registry
+        )
         self.changes_sent = Counter(
             "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
+        )
+        self.placement_lists = Counter(
+            "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
         )
         self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 

@@ -33,10 +33,13 @@ from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
+from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
+from penchant.service.placement_lists import PlacementLists
+from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
@@ -158,7 +161,10 @@ def wire(
     recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+    list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
+    placements = Placements(database)
     return Services(
         current=current,
         metrics=metrics,
@@ -177,8 +183,10 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
-        plain_lists=PlainLists(database, views, recommender),
-        revisits=RevisitLists(database, recommender),
+        plain_lists=plain_lists,
+        revisits=revisits,
+        placements=placements,
+        placement_lists=PlacementLists(placements, recommender, plain_lists, revisits, metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
@@ -186,7 +194,8 @@ def wire(
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
-        list_ids=ListIds(database.storage.list_secret(), clock=clock),
+        list_ids=list_ids,
+        impressions=Impressions(database, list_ids, metrics, clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
 

@@ -60,10 +60,14 @@ class RecommendOptions(PersonalOptions, total=False):
 
 
 class EventOptions(TypedDict, total=False):
-    """When an interaction happened, and an id with which it is stored once however often it is sent."""
+    """When an interaction happened, and an id with which it is stored once however often it is sent.
+
+    ``list`` is the list that it came from, by the ``x-penchant-list`` of its answer.
+    """
 
     timestamp: datetime | str | None
     event_id: str | None
+    list: str | None
 
 
 class InteractionFilter(TypedDict, total=False):
@@ -121,7 +125,7 @@ def record_interactions(source: str, interactions: Iterable[Interaction | Mappin
     harm, and what is lost on the way is.
     """
     parts = batches(interactions, MAX_INTERACTIONS, _has_event_id)
-    return (yield from send_all(parts, lambda batch: _bulk(source, batch), _add))
+    return (yield from send_all(parts, lambda batch: _bulk(source, batch), add_receipt))
 
 
 def _bulk(source: str, batch: Batch) -> Request[BulkReceipt]:
@@ -142,7 +146,8 @@ def _has_event_id(interaction: Interaction | Mapping[str, object]) -> bool:
     return isinstance(interaction, Interaction) and interaction.event_id is not None
 
 
-def _add(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+def add_receipt(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+    """Return what two requests of a call did together."""
     if total is None:
         return receipt
     return BulkReceipt(accepted=total.accepted + receipt.accepted, duplicates=total.duplicates + receipt.duplicates)

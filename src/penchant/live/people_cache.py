@@ -133,9 +133,11 @@ class PeopleCache:
             return figures
         taken = person.interactions
         if len(taken) <= QUICK_INTERACTIONS:
-            figures = figures_of_person(taken, view.snapshot, view.settings, today)
+            figures = figures_of_person(taken, view.snapshot, view.source_settings, today)
         else:
-            figures = await self._database.in_thread(figures_of_person, taken, view.snapshot, view.settings, today)
+            figures = await self._database.in_thread(
+                figures_of_person, taken, view.snapshot, view.source_settings, today
+            )
         if person.interactions is taken and self._people.get(key) is person:
             person.put(figures, view.snapshot)
             self._charge(person)
@@ -220,13 +222,13 @@ class PeopleCache:
 
     async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
         """Return the figures of a person from storage, and remember what was read."""
-        since = (today - view.settings.retention_days) * DAY_MS
+        since = (today - view.source_settings.retention_days) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
 
         def read() -> tuple[InteractionArrays, PersonFigures]:
             found = self._database.storage.people.list_interactions(view.head.source_id, query)
             interactions = InteractionArrays.of(found)
-            return interactions, figures_of_person(interactions, view.snapshot, view.settings, today)
+            return interactions, figures_of_person(interactions, view.snapshot, view.source_settings, today)
 
         reading = _PersonReading(key)
         self._readings.add(reading)

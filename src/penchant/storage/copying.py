@@ -20,10 +20,15 @@ from penchant.storage.schema import (
     dictionaries,
     ended_sessions,
     event_ids,
+    impressions,
     interactions,
     keys,
     lists,
     pieces,
+    placement_counts,
+    placement_pieces,
+    placement_versions,
+    placements,
     secrets,
     sources,
     unfinished_move,
@@ -38,7 +43,8 @@ SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids)
 """The tables whose new rows the version tells."""
-SMALL_TABLES = (lists, dictionaries)
+SMALL_TABLES = (lists, placements, placement_versions, impressions, placement_counts, placement_pieces, dictionaries)
+"""The tables that are copied whole each time: they have no versions of their own that a feed tells."""
 SOURCE_TABLES = (*HEAD_TABLES, *FEED_TABLES, *SMALL_TABLES)
 """The tables of a source."""
 

@@ -15,6 +15,7 @@ from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
+from penchant.storage.placement_rows import placements_in_force
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -111,7 +112,7 @@ class SourceReader:
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
     def curation(self) -> SourceCuration:
-        """Return the lists and settings."""
+        """Return the lists, the settings, and which placements are in force."""
         statement = (
             select(lists.c.kind, lists.c.piece_id)
             .where(lists.c.source_id == self.head.source_id)
@@ -120,13 +121,11 @@ class SourceReader:
         listed: dict[str, list[str]] = {kind.value: [] for kind in ListKind}
         for kind, piece_id in self._connection.execute(statement):
             listed[kind].append(piece_id)
-        settings = self._connection.execute(
-            select(sources.c.settings).where(sources.c.source_id == self.head.source_id)
-        ).scalar_one()
         return SourceCuration(
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
-            settings=bytes(settings),
+            settings=stored_settings(self._connection, self.head.source_id),
+            placements=placements_in_force(self._connection, self.head.source_id),
         )
 
     def content_feed(self, cursor: FeedCursor | None) -> ContentFeed:
@@ -293,6 +292,11 @@ def _heads(connection: Connection, statement: Select[Any], minimum: int) -> list
     rows = connection.execute(statement, {"minimum": minimum})
     heads = [to_head(row, row.account_id, row.name) for row in rows]
     return [head for head in heads if head is not None]
+
+
+def stored_settings(connection: Connection, source_id: int) -> bytes:
+    """Return the settings of a source as they are stored; empty for the defaults."""
+    return bytes(connection.execute(select(sources.c.settings).where(sources.c.source_id == source_id)).scalar_one())
 
 
 def count_sources(connection: Connection, account_id: int) -> int:

@@ -246,6 +246,11 @@ EVENT_ID = Parameter(
     schema={"type": "string"},
     read=_read_id,
 )
+LIST = Parameter(
+    name="list",
+    description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
+    schema={"type": "string"},
+)
 CONFIRM = Parameter(
     name="confirm",
     description="The source's name once more, so that no slip deletes it.",
@@ -287,6 +292,24 @@ HISTORY = Parameter(
     name="history",
     description="The `history` of which that version is, as the feed named it; of another one all pieces come.",
     schema={"type": "string"},
+)
+USER = Parameter(
+    name="user",
+    description="The person whom the list is for; without it, for nobody, who sees the placement without variants.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+CONTENT = Parameter(
+    name="content",
+    description="The id of the piece beside which the list is shown: what a list of similar pieces is about.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+ROLLBACK_VERSION = Parameter(
+    name="version",
+    description="The version to return to; without it, the one before that in force.",
+    schema=dict(VERSION_SCHEMA),
+    read=lambda text: integer(text, least=1),
 )
 FOR = Parameter(
     name="for",

@@ -20,6 +20,7 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
@@ -55,11 +56,33 @@ from penchant.wire.explanations import (
     TermRest,
 )
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
+from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.pages import PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
+from penchant.wire.placement_answers import (
+    PageEntry,
+    PageResult,
+    PlacementHistory,
+    PlacementListing,
+    PlacementPreview,
+    PlacementResult,
+    PlacementVersion,
+    PreviewedPlacement,
+)
+from penchant.wire.placements import (
+    BASE,
+    BUCKETS,
+    ListRules,
+    PlacementSpec,
+    decode_placement,
+    encode_placement,
+    placement_problem,
+    read_placement,
+)
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
@@ -70,6 +93,8 @@ from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
 __all__ = [
+    "BASE",
+    "BUCKETS",
     "DEFAULT_LIMITS",
     "MAX_DAYS",
     "MAX_FILTER_BYTES",
@@ -87,6 +112,7 @@ __all__ = [
     "ChangeLine",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedImpression",
     "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
@@ -96,14 +122,26 @@ __all__ = [
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "ListRules",
     "Move",
     "MovingRule",
+    "PageEntry",
+    "PageResult",
+    "PageRow",
+    "PageWish",
     "PartShare",
     "PersonalWhy",
     "PieceShare",
     "Place",
+    "PlacementHistory",
+    "PlacementListing",
+    "PlacementPreview",
+    "PlacementResult",
+    "PlacementSpec",
+    "PlacementVersion",
     "PreviewWish",
     "PreviewedList",
+    "PreviewedPlacement",
     "Problem",
     "ProblemFault",
     "Profile",
@@ -130,12 +168,15 @@ __all__ = [
     "decode_draft",
     "decode_filter",
     "decode_ids",
+    "decode_impressions",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
     "decode_likings",
     "decode_list",
     "decode_list_id",
+    "decode_page",
+    "decode_placement",
     "decode_plan_wish",
     "decode_preview",
     "decode_settings",
@@ -147,6 +188,7 @@ __all__ = [
     "delete_line",
     "encode",
     "encode_list_id",
+    "encode_placement",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -156,7 +198,9 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "placement_problem",
     "read_filter",
+    "read_placement",
     "sign_user",
     "signed_user",
     "source_problem",
