@@ -6,6 +6,7 @@ import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import TypedDict
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.errors import PenchantError, StorageUnavailable
@@ -164,9 +165,6 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
-    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
-    placements = Placements(database)
-    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, metrics)
     return Services(
         current=current,
         metrics=metrics,
@@ -185,11 +183,7 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
-        plain_lists=plain_lists,
-        revisits=revisits,
-        placements=placements,
-        placement_lists=placement_lists,
-        placement_previews=PlacementPreviews(placements, placement_lists),
+        **_lists(database, views, recommender, metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
@@ -200,6 +194,29 @@ def wire(
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
         tag_secret=database.storage.tag_secret(),
+    )
+
+
+class _ListServices(TypedDict):
+    """The services of lists that are not a person's own, and of placements, which show any."""
+
+    plain_lists: PlainLists
+    revisits: RevisitLists
+    placements: Placements
+    placement_lists: PlacementLists
+    placement_previews: PlacementPreviews
+
+
+def _lists(database: AsyncStorage, views: Views, recommender: Recommender, metrics: Metrics) -> _ListServices:
+    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
+    placements = Placements(database)
+    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, metrics)
+    return _ListServices(
+        plain_lists=plain_lists,
+        revisits=revisits,
+        placements=placements,
+        placement_lists=placement_lists,
+        placement_previews=PlacementPreviews(placements, placement_lists),
     )
 
 
