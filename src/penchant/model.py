@@ -5,8 +5,8 @@ Plain values without behaviour beyond what follows from them; no clock, no stora
 
 import enum
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, Self
@@ -182,6 +182,26 @@ class NewInteraction:
     event_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """What a person has said: keywords liked and disliked, pieces never shown, categories never used.
+
+    ``stated`` has a weight for each keyword: up to 1 for a liked one, down to -1 for a disliked one, never 0.
+    """
+
+    stated: Mapping[Term, float] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    unused_categories: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many things were said."""
+        return len(self.stated) + len(self.hidden) + len(self.unused_categories)
+
+
+NO_PREFERENCES = Preferences()
+"""What was said by those who have said nothing."""
+
+
 class GradedLike(NamedTuple):
     """A piece that a person likes, and how much: a grade from 1 to 16."""
 
@@ -240,6 +260,11 @@ class SourceSettings:
     blend: Blend = field(default_factory=Blend)
     new_piece_half_life_days: float = 30
     max_per_value: Mapping[str, int] = field(default_factory=dict)
+
+    def without(self, categories: Iterable[str]) -> "SourceSettings":
+        """Return settings under which these categories weigh nothing."""
+        unused = dict.fromkeys(categories, 0)
+        return replace(self, category_weights={**self.category_weights, **unused}) if unused else self
 
     @property
     def positive_types(self) -> frozenset[InteractionType]:

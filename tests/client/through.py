@@ -44,7 +44,12 @@ BODIES = {
 }
 """Under which name a method takes the entries of a body, and how many go in one request."""
 
-WHOLE = {"put_settings": "settings", "preview_similar": "piece", "preview_recommendation": "likings"}
+WHOLE = {
+    "put_settings": "settings",
+    "put_preferences": "preferences",
+    "preview_similar": "piece",
+    "preview_recommendation": "likings",
+}
 """Under which name a method takes a body as it is."""
 
 

@@ -47,7 +47,7 @@ from penchant.client.errors import (
 )
 from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
-from penchant.wire import InteractionType, Scope, sign_user
+from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
 from penchant.wire.records import Interaction, Likings, Piece, Settings
 
@@ -75,6 +75,7 @@ __all__ = [
     "NotFound",
     "NotYetVisible",
     "Overloaded",
+    "PersonPreferences",
     "Piece",
     "PreviewTooLarge",
     "QuotaExceeded",

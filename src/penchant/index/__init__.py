@@ -27,6 +27,7 @@ from penchant.index.person import (
     PlacedTaste,
     figures_of_person,
     keyword_counts,
+    stated_terms,
     taste_length,
 )
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
@@ -105,6 +106,7 @@ __all__ = [
     "scan_of",
     "shares_of",
     "similarity_shares",
+    "stated_terms",
     "taste_length",
     "tellable",
     "telling_by_category",

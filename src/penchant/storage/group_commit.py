@@ -29,6 +29,7 @@ from penchant.storage.records import (
     EraseUser,
     Outcome,
     RecordInteractions,
+    ReplacePreferences,
     SubmitPieces,
 )
 from penchant.telemetry import Metrics, logger
@@ -193,7 +194,7 @@ def now_ms() -> int:
 
 def is_interactions(command: Command) -> bool:
     """Return whether a command belongs to the lane of interactions, which a large submission must not hold up."""
-    return isinstance(command, RecordInteractions | EraseUser | AddUsage)
+    return isinstance(command, RecordInteractions | ReplacePreferences | EraseUser | AddUsage)
 
 
 def _size(command: Command) -> int:
@@ -202,7 +203,7 @@ def _size(command: Command) -> int:
         return sum(len(piece.body) for piece in command.pieces)
     if isinstance(command, RecordInteractions):
         return INTERACTION_BYTES * len(command.interactions)
-    return 0
+    return len(command.preferences) if isinstance(command, ReplacePreferences) else 0
 
 
 def _settle(future: Future[Outcome], outcome: Outcome | PenchantError) -> None:

@@ -133,6 +133,25 @@ class InteractionQuery:
     limit: int | None
 
 
+class StoredPerson(NamedTuple):
+    """What is stored of a person: interactions, newest first, and preferences as stored JSON, empty for none."""
+
+    interactions: list[StoredInteraction]
+    preferences: bytes
+
+
+class RecordedChanges(NamedTuple):
+    """What became of people between two versions of the interactions.
+
+    ``interactions`` ascend by version; ``stated`` are the keys of people whose preferences were replaced. Without
+    ``is_whole`` a version is missing: what had it is gone, and whose it was nothing tells.
+    """
+
+    interactions: list[StoredInteraction]
+    stated: list[bytes]
+    is_whole: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PieceListing:
     """A page of a source's pieces in ascending order of ids, read in one transaction, in batches."""
@@ -228,6 +247,14 @@ class RecordInteractions(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacePreferences(SourceCommand):
+    """Replace a person's preferences (JSON); empty removes them."""
+
+    user_id: str
+    preferences: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser(SourceCommand):
     """Delete all that is stored of a person, event ids included."""
 
@@ -251,6 +278,7 @@ Command = (
     | ReplaceList
     | ReplaceSettings
     | RecordInteractions
+    | ReplacePreferences
     | EraseUser
     | AddUsage
 )
@@ -261,8 +289,8 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions` or `EraseUser`. ``interactions`` are those of a `RecordInteractions` in its order, for
-    a stored event id the one that was stored first.
+    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``interactions`` are those of a
+    `RecordInteractions` in its order, for a stored event id the one that was stored first.
     """
 
     version: int = 0

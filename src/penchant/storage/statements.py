@@ -5,7 +5,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Table, bindparam, literal_column, select
 
-from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, interactions, pieces, sources, usage
+from penchant.storage.schema import (
+    CONTENT,
+    INTERACTIONS,
+    counters,
+    event_ids,
+    interactions,
+    pieces,
+    preferences,
+    sources,
+    usage,
+)
 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
@@ -75,6 +85,7 @@ class UpsertKey(NamedTuple):
 
 PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
 EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
+PREFERENCES_KEY = UpsertKey(preferences, ("source_id", "user_key"))
 
 
 def upsert(insert: Insert, key: UpsertKey) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, delete, insert, select, update
 
 from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
-from penchant.storage import statements
+from penchant.storage import preference_writes, statements
 from penchant.storage.audit import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
 from penchant.storage.hashing import source_id, user_key
@@ -37,6 +37,7 @@ from penchant.storage.records import (
     PieceRow,
     RecordInteractions,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     SourceCommand,
     SubmitPieces,
@@ -76,7 +77,7 @@ class WriteTransaction:
         self.dictionaries = dictionaries
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:  # noqa: PLR0911  # one line for each kind of command
+    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911  # one line for each kind
         """Carry out a command.
 
         Raises:
@@ -97,6 +98,8 @@ class WriteTransaction:
                 return self._replace_settings(command)
             case RecordInteractions():
                 return self.record([command])[0]
+            case ReplacePreferences():
+                return self._replace_preferences(command)
             case EraseUser():
                 return self._erase(command)
             case AddUsage():
@@ -116,6 +119,11 @@ class WriteTransaction:
         """
         row = self._require(commands[0], INTERACTIONS)
         return record(self.connection, self.database.insert, row, commands, self.now)
+
+    def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
+        row = self._require(command, INTERACTIONS)
+        version = preference_writes.replace(self.connection, self.database.insert, row, command, self.now)
+        return Outcome(version=row.version, interactions_version=version)
 
     def _erase(self, command: EraseUser) -> Outcome:
         row = self._require(command, INTERACTIONS)

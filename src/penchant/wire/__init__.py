@@ -23,6 +23,7 @@ from penchant.wire.answers import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
+    PersonPreferences,
     Problem,
     ProblemFault,
     Profile,
@@ -57,6 +58,7 @@ from penchant.wire.interactions import decode_interaction_lines, decode_interact
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
+from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
@@ -93,6 +95,7 @@ __all__ = [
     "Move",
     "MovingRule",
     "PartShare",
+    "PersonPreferences",
     "PersonalWhy",
     "PieceShare",
     "Place",
@@ -129,6 +132,7 @@ __all__ = [
     "decode_likings",
     "decode_list",
     "decode_plan_wish",
+    "decode_preferences",
     "decode_preview",
     "decode_settings",
     "decode_stored_label",
@@ -136,6 +140,7 @@ __all__ = [
     "decode_submission",
     "delete_line",
     "encode",
+    "encode_preferences",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -145,6 +150,7 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "preferences_answer",
     "sign_user",
     "signed_user",
     "source_problem",

@@ -101,12 +101,21 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
     duplicates: int
 
 
-class UserExport(Record, frozen=True, kw_only=True, rename="camel"):
-    """All that is stored of a person, newest first."""
+class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories."""
+
+    keywords: dict[str, dict[str, float]]
+    hidden: list[str]
+    unused_categories: list[str]
+
+
+class UserExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """All that is stored of a person: interactions, newest first, and preferences where there are any."""
 
     source: str
     user_id: str
     interactions: list[ExportedInteraction]
+    preferences: PersonPreferences | None = None
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):

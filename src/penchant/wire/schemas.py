@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from penchant.model import (
-    MAX_ID_LENGTH,
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_LABEL_LENGTH,
     MAX_LIST_LENGTH,
@@ -20,7 +19,9 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations
+from penchant.wire import administration, answers, explanations, person_schemas
+from penchant.wire.person_schemas import ID_SCHEMA as _ID
+from penchant.wire.person_schemas import MOMENT_SCHEMA as _MOMENT
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
 
@@ -35,6 +36,7 @@ _ANSWERS = (
     answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
+    answers.PersonPreferences,
     answers.UserExport,
     answers.Problem,
     explanations.Reason,
@@ -49,11 +51,9 @@ _ANSWERS = (
     administration.UsageReport,
 )
 _TYPES = [kind.value for kind in InteractionType]
-_ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
 _MOMENTS = {"timestamp", "createdAt", "updatedAt", "recordedAt", "expiresAt", "revokedAt"}
 """Members of answers that are times."""
 _INT32 = 2**31 - 1
-_MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
 def components() -> dict[str, Any]:
@@ -68,7 +68,7 @@ def components() -> dict[str, Any]:
         **_pieces(),
         **_lists(),
         "Settings": _settings(),
-        "InteractionInput": _interaction(),
+        "InteractionInput": person_schemas.interaction(),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
@@ -246,7 +246,8 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "SimilarPlace": _place("SimilarWhy"),
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
-        "Likings": _likings(),
+        "Likings": person_schemas.likings(),
+        "Preferences": person_schemas.preferences(),
     }
 
 
@@ -278,13 +279,6 @@ def _preview_wish() -> dict[str, Any]:
             "take": {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE},
         },
     }
-
-
-def _likings() -> dict[str, Any]:
-    ids = {"type": ["array", "null"], "items": _ID}
-    keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
-    members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
-    return {"type": "object", "additionalProperties": False, "properties": members}
 
 
 def _lists() -> dict[str, Any]:
@@ -374,17 +368,3 @@ def _key_wish() -> dict[str, Any]:
 def _plan_wish() -> dict[str, Any]:
     name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
     return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}
-
-
-def _interaction() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "userId": _ID,
-            "type": {"type": "string", "enum": _TYPES},
-            "contentId": _ID,
-            "timestamp": _MOMENT,
-            "eventId": {"oneOf": [_ID, {"type": "null"}]},
-        },
-        "required": ["userId", "type", "contentId"],
-    }
