@@ -16,7 +16,7 @@ LEVELS = (
     {"errors", "model"},
     {"settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "storage"},
-    {"live", "importing"},
+    {"live", "importing", "cluster"},
     {"service"},
     {"web"},
     {"bootstrap"},
@@ -28,7 +28,7 @@ LEVELS = (
 CLIENT_IMPORTS = {"client", "errors", "wire"}
 """The client stands apart: nobody imports it, and it shares only what is written over HTTP."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
-LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "jinja2"}
+LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "jinja2", "ray"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
 """The client mirrors the service's errors under their names."""

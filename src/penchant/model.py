@@ -202,6 +202,21 @@ NO_PREFERENCES = Preferences()
 """What was said by those who have said nothing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListIdentity:
+    """What a list's id says: the list of which placement and variant, for whom, made when.
+
+    ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
+    within its source, and keys sort by ``made_at``, which is in milliseconds since 1970 UTC, in whole seconds.
+    """
+
+    placement: str
+    variant: str
+    person: bytes
+    made_at: int
+    key: bytes
+
+
 class GradedLike(NamedTuple):
     """A piece that a person likes, and how much: a grade from 1 to 16."""
 

@@ -33,6 +33,7 @@ from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
+from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
@@ -185,6 +186,7 @@ def wire(
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
+        list_ids=ListIds(database.storage.list_secret(), clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
 

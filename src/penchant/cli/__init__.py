@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "move": "moving.move",
     "check": "upkeep.check",
     "reindex": "upkeep.reindex",
+    "recommend": "recommend.recommend",
     "usage": "reports.usage",
     "audit": "reports.audit",
     "bench": "bench.bench",

@@ -18,21 +18,23 @@ from penchant.index.explaining import (
 from penchant.index.figures import SourceFigures
 from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
 from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, FloatArray, IntArray, Mask
-from penchant.index.likes import Likes
+from penchant.index.likes import LatestEvents, Likes
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.people import PeopleEvents, PeopleTable, people_table
+from penchant.index.people_lists import FoundLists, ManyListsSpec, PeopleLists
 from penchant.index.person import (
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
     figures_of_person,
     keyword_counts,
-    stated_terms,
     taste_length,
 )
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
+from penchant.index.preferred import CountedPreferences
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
@@ -54,18 +56,25 @@ __all__ = [
     "BoolArray",
     "CategoryCount",
     "CategoryTelling",
+    "CountedPreferences",
     "Filter",
     "FlatCategory",
     "FloatArray",
+    "FoundLists",
     "IntArray",
     "InteractionArrays",
+    "LatestEvents",
     "LikeShare",
     "Likes",
     "ListSpec",
+    "ManyListsSpec",
     "Mask",
     "Merge",
     "Neighbour",
     "Part",
+    "PeopleEvents",
+    "PeopleLists",
+    "PeopleTable",
     "PersonFigures",
     "PersonVector",
     "PieceCounts",
@@ -100,13 +109,13 @@ __all__ = [
     "newness_scan",
     "offer_of",
     "overlap_parts",
+    "people_table",
     "pieces_having",
     "popularity_scan",
     "recommended",
     "scan_of",
     "shares_of",
     "similarity_shares",
-    "stated_terms",
     "taste_length",
     "tellable",
     "telling_by_category",

@@ -5,7 +5,7 @@ kind (`Kind`) once they are there, and hands them in by `use`. While a service r
 """
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from penchant.index.best import Hits, in_order
 from penchant.index.kernel_samples import FINDING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
+    BoolArray,
     Choice,
     FloatArray,
     FrequentTerms,
@@ -23,8 +24,13 @@ from penchant.index.layout import (
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
+    ListFigures,
+    ListRoom,
     Norms,
+    PersonBlends,
+    PersonPairs,
     PieceFigures,
+    PieceTerms,
     Postings,
     SparseRows,
     Taste,
@@ -218,3 +224,30 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     found = np.empty(len(weights.evidence))
     kernel(weights, seeds, grades, loan, *np.zeros((3, len(found)), np.int64), found)
     return found
+
+
+class ListArrays(NamedTuple):
+    """What the lists of many people are made from; `layout` has its members."""
+
+    pairs: PersonPairs
+    terms: PieceTerms
+    weights: WeightMatrix
+    blends: PersonBlends
+    figures: ListFigures
+    room: ListRoom
+
+
+def lists(arrays: ListArrays, begin: int, end: int, take: int) -> tuple[IntArray, IntArray, BoolArray] | None:
+    """Return keys and rows of the lists of people from one number up to another, shapes (n, take), in order.
+
+    An entry that a short list does not have has the row `NOWHERE`. Beside them which lists have to be made in another
+    way; ``None`` where the kernel is not ready.
+    """
+    kernel = _engine.kernel("lists", ("lists", arrays.terms.weights.dtype.char))
+    if kernel is None:
+        return None
+    keys, rows = np.empty((end - begin, take), dtype=np.int64), np.empty((end - begin, take), dtype=np.int64)
+    inexact = np.zeros(end - begin, dtype=np.uint8)
+    kernel(begin, *arrays, keys, rows, inexact)
+    order = np.lexsort((rows, keys))
+    return np.take_along_axis(keys, order, 1), np.take_along_axis(rows, order, 1), inexact > 0

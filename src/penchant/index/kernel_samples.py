@@ -13,8 +13,13 @@ from penchant.index.layout import (
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
+    ListFigures,
+    ListRoom,
     Norms,
+    PersonBlends,
+    PersonPairs,
     PieceFigures,
+    PieceTerms,
     Postings,
     SparseRows,
     Taste,
@@ -29,6 +34,8 @@ KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), (
 """The kinds that most catalogues need."""
 WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
+LISTS: tuple[Kind, ...] = (("lists", "B"), ("lists", "H"))
+"""The kinds for lists of many people, of weights of 8 and of 16 bits: compiled where such work is done alone."""
 UNWEIGHTED = np.zeros(0, dtype=np.uint8)
 Sample = tuple[Any, ...]
 
@@ -40,6 +47,8 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
     if kind == RIDGE:
         return _ridge_samples()
+    if kind in LISTS:
+        return {"lists": _lists_sample(np.zeros(0, dtype=np.dtype(kind[1])))}
     sums_type, weights_type = (np.dtype(name) for name in kind)
     postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
     if sums_type == np.float64:
@@ -83,3 +92,17 @@ def _ridge_samples() -> dict[str, Sample]:
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
         "shares": (weights, starts, starts, 0.0, starts, starts, starts, real),
     }
+
+
+def _lists_sample(weights: Any) -> Sample:
+    """Return the sample of the kernel of many people's lists, where weights are of this type."""
+    starts, numbers, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
+    bytes_, small = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
+    pairs = PersonPairs(starts, numbers, none, bytes_, bytes_)
+    terms = PieceTerms(starts, numbers, weights, none, none, none)
+    matrix = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
+    blends = PersonBlends(none, none, 1.0, 1.0)
+    figures = ListFigures(none, none, none, bytes_, 1.0, 1.0, 1)
+    room = ListRoom(none, none, numbers, none, starts, none, starts, starts, starts, bytes_, starts, none, none)
+    table = np.zeros((0, 1), dtype=np.int64)
+    return (0, pairs, terms, matrix, blends, figures, room, table, table, bytes_)

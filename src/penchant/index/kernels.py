@@ -59,7 +59,7 @@ def _bits(_context: Any, _word: Any) -> Any:
 
 
 @intrinsic
-def _lowest(_context: Any, _word: Any) -> Any:
+def lowest_bit(_context: Any, _word: Any) -> Any:
     """Return the number of the lowest set bit of a word that has one."""
 
     def generate(_context: Any, builder: ir.IRBuilder, _signature: Any, arguments: Any) -> Any:
@@ -215,7 +215,7 @@ def _reaching(_context: Any, sums: Any, bounds: Any, first: Any, least: Any, slo
 
 
 @inlined
-def _replace_worst(keys, rows, key, row):
+def replace_worst(keys, rows, key, row):
     """Replace the heap's root, the worst entry: that of the greatest key, then of the greatest row.
 
     The root is a gap that sinks, worse children rising into it, to where the new entry is worse than both.
@@ -272,7 +272,7 @@ def _offer(row, total, query, norms, keys, rows):
     key = _distance(query.mode, query.norm, total, np.float64(norms.exact[row]))
     if key >= keys[0]:
         return False
-    _replace_worst(keys, rows, key, row)
+    replace_worst(keys, rows, key, row)
     return True
 
 
@@ -306,7 +306,7 @@ def nearest(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
             found = _reaching(block, bounds, chunk, least, slope)
             # What enters makes the bound harder: these bits are then of an easier one, and `_offer` compares again.
             while found:
-                i = chunk + _lowest(found)
+                i = chunk + lowest_bit(found)
                 found &= found - np.uint32(1)  # without its lowest bit
                 if _offer(begin + i, np.float64(block[i]), query, norms, keys, rows):
                     least, slope = _bound(sums, query.mode, query.norm, norms.scale, keys[0])
@@ -388,5 +388,5 @@ def best(taste, blending, postings, figures, choice, scores, cursors, keys, rows
                 is_excluded = not mask[row] or (next_excluded < len(excluded) and excluded[next_excluded] == row)
                 key = -np.int64(np.rint(score * SCORE_UNIT))
                 if not is_excluded and key < keys[0]:
-                    _replace_worst(keys, rows, key, row)
+                    replace_worst(keys, rows, key, row)
                     bounds = _score_bounds(taste, blending, keys[0])

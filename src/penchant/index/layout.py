@@ -175,6 +175,73 @@ class WeightMatrix(NamedTuple):
     evidence: NDArray[np.int32]
 
 
+class PersonPairs(NamedTuple):
+    """What people did with pieces, by person: rows, ascending, what each adds to the taste, grades, and what is seen.
+
+    ``starts`` (u + 1,) cuts the others, (z,), into people.
+    """
+
+    starts: IntArray
+    rows: Numbers
+    values: FloatArray
+    grades: NDArray[np.uint8]
+    seen: NDArray[np.uint8]
+
+
+class PieceTerms(NamedTuple):
+    """By piece: its terms, ascending, and its weight of each; by term f and category weight; and the table of roots."""
+
+    starts: IntArray
+    terms: Numbers
+    weights: Weights
+    rarities: FloatArray
+    factors: FloatArray
+    table: FloatArray
+
+
+class ListFigures(NamedTuple):
+    """What lists of many people need of every piece, shapes (n_pieces,), and of the source.
+
+    ``reaches`` are what a taste of the length 1 can give a piece at most, ``popular`` is part p, and ``mask`` is 1
+    where a piece may be shown. ``loan`` is L.
+    """
+
+    roots: FloatArray
+    reaches: FloatArray
+    popular: FloatArray
+    mask: Mask
+    mean_norm: float
+    loan: float
+    excludes_seen: int
+
+
+class PersonBlends(NamedTuple):
+    """`BlendFactors` of many people, of which ``contents`` and ``totals`` are by person."""
+
+    contents: FloatArray
+    totals: FloatArray
+    audience: float
+    popularity: float
+
+
+class ListRoom(NamedTuple):
+    """Room to work in, of zeros before and after: by term (v,) and by piece (n,)."""
+
+    highs: FloatArray
+    lows: FloatArray
+    bits: Numbers
+    taste: FloatArray
+    numbers: IntArray
+    scores: FloatArray
+    sums: IntArray
+    lent: IntArray
+    liked: IntArray
+    touched: Mask
+    pieces: IntArray
+    alike: FloatArray
+    bounds: FloatArray
+
+
 class Choice(NamedTuple):
     """Which pieces may be returned, and how many: those with a key below ``limit``; ``excluded`` ascends."""
 

@@ -10,7 +10,7 @@ property test compares them). From interactions, newest first, to what a list is
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 from penchant.index.arrays import starts_of
 from penchant.index.building import term_of, term_table
 from penchant.index.layout import BoolArray, FloatArray, IntArray
+from penchant.index.preferred import CountedPreferences
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import (
@@ -31,7 +32,6 @@ from penchant.model import (
     Preferences,
     SourceSettings,
     StoredInteraction,
-    Term,
     most_likes,
 )
 
@@ -154,46 +154,22 @@ def figures_of_person(
     owners, rows = _rows_of(interactions.pieces, snapshot)
     length = len(interactions)
     if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
-        length = _taste_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
+        length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
     numbers, values = _piece_values(interactions, settings, today, length)
     grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
-    known[interactions.numbers[_MARKS_SEEN[interactions.codes]]] = True
+    known[interactions.numbers[marks_seen(interactions.codes)]] = True
     # Pieces ascend, and in the order of their ids rows of a part do as well.
     own = [owners == number for number in range(len(snapshot.parts))]
-    seen = tuple(rows[each & known] for each in own)
-    hidden = _hidden_rows(preferences, snapshot)
-    settings = settings.without(preferences.unused_categories)
-    stated = stated_terms(preferences, snapshot, settings)
+    said = CountedPreferences.of(preferences, snapshot, settings)
     return PersonFigures(
-        taste=_taste(_ValuedRows(owners[numbers], rows[numbers], values), stated, snapshot, settings),
+        taste=taste_of_values(ValuedRows(owners[numbers], rows[numbers], values), said, snapshot),
         liked=tuple(rows[each & (grades > 0)] for each in own),
         grades=tuple(grades[each & (grades > 0)] for each in own),
-        seen=tuple(map(np.union1d, seen, hidden)) if hidden else seen,
-        met=int(np.count_nonzero(owners >= 0)) + len(stated),
-        hidden=hidden,
+        seen=said.left_out([rows[each & known] for each in own]),
+        met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
+        hidden=said.hidden,
     )
-
-
-def stated_terms(preferences: Preferences, snapshot: Snapshot, settings: SourceSettings) -> dict[Term, float]:
-    """Return the keywords that count of those a person has stated, ascending: some piece has them, and they weigh."""
-    if not preferences.stated:
-        return {}
-    terms = sorted(preferences.stated)
-    frequencies = snapshot.document_frequencies(terms).tolist()
-    return {
-        term: preferences.stated[term]
-        for term, frequency in zip(terms, frequencies, strict=True)
-        if frequency and settings.category_weights.get(term.category, 1)
-    }
-
-
-def _hidden_rows(preferences: Preferences, snapshot: Snapshot) -> tuple[IntArray, ...]:
-    """Return the rows, ascending, of hidden pieces for each part; nothing where none is hidden."""
-    if not preferences.hidden:
-        return ()
-    owners, rows = _rows_of(Strings.of(sorted(preferences.hidden)), snapshot)
-    return tuple(rows[owners == number] for number in range(len(snapshot.parts)))
 
 
 def taste_length(interactions: Sequence[StoredInteraction], snapshot: Snapshot) -> int:
@@ -204,7 +180,7 @@ def taste_length(interactions: Sequence[StoredInteraction], snapshot: Snapshot) 
     if snapshot.keyword_count <= MAX_PROFILE_KEYWORDS:
         return len(interactions)
     arrays = InteractionArrays.of(interactions)
-    return _taste_length(arrays.numbers, keyword_counts(arrays.pieces, snapshot))
+    return kept_length(arrays.numbers, keyword_counts(arrays.pieces, snapshot))
 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
@@ -212,7 +188,8 @@ def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
     return _keyword_counts(*_rows_of(pieces, snapshot), snapshot)
 
 
-def _taste_length(numbers: IntArray, counts: IntArray) -> int:
+def kept_length(numbers: IntArray, counts: IntArray) -> int:
+    """Return `taste_length` of interactions, newest first, by the numbers of pieces, which have so many keywords."""
     newest = np.sort(np.unique(numbers, return_index=True)[1])
     too_many = np.flatnonzero(np.cumsum(counts[numbers[newest]]) > MAX_PROFILE_KEYWORDS)
     return int(newest[too_many[0]]) if len(too_many) else len(numbers)
@@ -247,36 +224,54 @@ def _piece_values(
     interactions: InteractionArrays, settings: SourceSettings, today: int, length: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the numbers of pieces, ascending, and `profiles.piece_values` of them; so many interactions count."""
-    is_rating = _IS_RATING[interactions.codes]
-    counts = ~is_rating
-    counts[_first_of_each(interactions.numbers, is_rating)] = True
+    counts, weights = counted_weights(interactions.numbers, interactions.codes, interactions.moments, settings, today)
     counts[length:] = False
-    weights = _by_code(dict(settings.interaction_weights))[interactions.codes]
+    return exact_sums(interactions.numbers[counts], weights[counts])
+
+
+def counted_weights(
+    numbers: IntArray, codes: IntArray, moments: IntArray, settings: SourceSettings, today: int
+) -> tuple[BoolArray, FloatArray]:
+    """Return which interactions count, of ratings of one number the first, and the weight of each by type and age."""
+    is_rating = _IS_RATING[codes]
+    counts = ~is_rating
+    counts[_first_of_each(numbers, is_rating)] = True
+    weights = _by_code(dict(settings.interaction_weights))[codes]
     if settings.half_life_days:
-        ages = np.maximum(0, today - interactions.moments // DAY_MS)
+        ages = np.maximum(0, today - moments // DAY_MS)
         distinct, places = np.unique(ages, return_inverse=True)
         # By Python's power: numpy's differs in the last bit.
         halved = [float(2.0 ** (-age / settings.half_life_days)) for age in distinct.tolist()]
         weights = weights * np.asarray(halved, dtype=np.float64)[places]
-    return exact_sums(interactions.numbers[counts], weights[counts])
+    return counts, weights
 
 
 def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
     """Return the grade of each piece in `profiles.own_likes`, 0 for those that are not in it."""
-    count = len(interactions.pieces)
-    grades = np.zeros(count, dtype=np.int64)
-    graded = _by_code(dict(settings.grades)).astype(np.int64)[interactions.codes]
-    np.maximum.at(grades, interactions.numbers, graded)
-    latest = np.zeros(count, dtype=np.int64)
-    np.maximum.at(latest, interactions.numbers, interactions.moments)
-    ratings = _first_of_each(interactions.numbers, _IS_RATING[interactions.codes])
-    disliked = ratings[interactions.codes[ratings] == InteractionType.RATE_DISLIKE.code]
+    numbers, count = interactions.numbers, len(interactions.pieces)
+    grades, latest = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
     grades[~exists] = 0
-    grades[interactions.numbers[disliked]] = 0
-    numbers = np.flatnonzero(grades)
+    liked = np.flatnonzero(grades)
     # Pieces ascend, so a stable sort leaves those of one moment by id.
-    grades[numbers[np.argsort(-latest[numbers], kind="stable")][most:]] = 0
+    grades[liked[np.argsort(-latest[liked], kind="stable")][most:]] = 0
     return grades
+
+
+def grades_of(
+    numbers: IntArray, codes: IntArray, moments: IntArray, count: int, settings: SourceSettings
+) -> tuple[IntArray, IntArray]:
+    """Return by number, of ``count``, the grade that interactions, newest first, give it, and the latest moment."""
+    grades, latest = np.zeros((2, count), dtype=np.int64)
+    np.maximum.at(grades, numbers, _by_code(dict(settings.grades)).astype(np.int64)[codes])
+    np.maximum.at(latest, numbers, moments)
+    ratings = _first_of_each(numbers, _IS_RATING[codes])
+    grades[numbers[ratings[codes[ratings] == InteractionType.RATE_DISLIKE.code]]] = 0
+    return grades, latest
+
+
+def marks_seen(codes: IntArray) -> BoolArray:
+    """Return which interactions, by the codes of their types, mark a piece as seen."""
+    return _MARKS_SEEN[codes]
 
 
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -294,7 +289,7 @@ def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatAr
     return distinct, sums
 
 
-class _ValuedRows(NamedTuple):
+class ValuedRows(NamedTuple):
     """Pieces by part and row, -1 for none, with what each says of its terms."""
 
     owners: IntArray
@@ -302,18 +297,17 @@ class _ValuedRows(NamedTuple):
     values: FloatArray
 
 
-def _taste(
-    pieces: _ValuedRows, stated: Mapping[Term, float], snapshot: Snapshot, settings: SourceSettings
-) -> PlacedTaste:
+def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
     """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
-    table, numbers, amounts = _gather(pieces, term_table(stated), snapshot)
+    stated = term_table(said.stated)
+    table, numbers, amounts = _gather(pieces, stated, snapshot)
     numbers, scores = exact_sums(numbers, amounts)
-    weights = _category_weights(table, numbers, settings)
+    weights = _category_weights(table, numbers, said.settings)
     scores = scores * weights
-    if stated:
+    if len(stated):
         strongest = float(np.abs(scores).max(initial=0.0)) or 1.0
-        own = np.searchsorted(numbers, table.find_all(term_table(stated)))
-        scores[own] += np.fromiter(stated.values(), np.float64, len(stated)) * strongest
+        own = np.searchsorted(numbers, table.find_all(stated))
+        scores[own] += np.fromiter(said.stated.values(), np.float64, len(stated)) * strongest
     numbers, scores, weights = _scaled(numbers, scores, weights)
     placed = [
         numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
@@ -332,7 +326,7 @@ def _taste(
     )
 
 
-def _gather(pieces: _ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[Strings, IntArray, FloatArray]:
+def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[Strings, IntArray, FloatArray]:
     """Return a table of terms, and for each term of each piece its place there and what the piece adds to it.
 
     Stated terms are among them; pieces add nothing to these by that.

@@ -18,7 +18,7 @@ from penchant.index.snapshot import Scan, Snapshot, root_norms
 from penchant.index.strings import Strings
 from penchant.model import MAX_WEIGHT, Term
 
-_ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
+ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
 """What a keyword's weight counts in a taste, by weight."""
 
 
@@ -114,5 +114,5 @@ def place_taste(snapshot: Snapshot, person: PersonVector) -> PlacedTaste:
 
 
 def _taste(part: Part, placed: tuple[IntArray, FloatArray], norms: tuple[float, float]) -> Taste:
-    table = _ROOTS[:256] if part.segment.posting_weights.dtype == np.uint8 else _ROOTS
+    table = ROOTS[:256] if part.segment.posting_weights.dtype == np.uint8 else ROOTS
     return Taste(*placed, table, *norms)

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from penchant.index.layout import FloatArray, IntArray
-from penchant.index.likes import NEVER, Likes, PairFacts
+from penchant.index.likes import NEVER, LatestEvents, Likes, PairFacts, build_likes, words_of
 from penchant.index.part import Part
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
@@ -50,15 +50,24 @@ class PieceCounts:
         self._people = np.ldexp(np.append(people, 0) / PEOPLE_SCALE, -halvings)
         self._numbers: WeakKeyDictionary[Segment, IntArray] = WeakKeyDictionary()
 
+    @classmethod
+    def of_rows(cls, segment: Segment, people: FloatArray) -> "PieceCounts":
+        """Return counts that are known by row of a segment; it has nothing for any other."""
+        none = build_likes(words_of([]), [], LatestEvents.none(), kept_from=0)
+        counts = cls(none, (), np.zeros(0, dtype=np.int64))
+        counts._people = np.append(people, 0.0)
+        counts._numbers[segment] = np.arange(len(segment))
+        return counts
+
     def by_part(self, parts: Sequence[Part]) -> list[FloatArray]:
         """Return the people of all pieces, an array for each part."""
         return [self._people[self._numbers_of(part.segment)] for part in parts]
 
     def _numbers_of(self, segment: Segment) -> IntArray:
         """Return the number of each of a segment's pieces, -1 for those without an interaction."""
-        if not len(self._new_ids):
-            return self._base.numbers_of(segment)
         numbers = self._numbers.get(segment)
+        if numbers is None and not len(self._new_ids):
+            return self._base.numbers_of(segment)
         if numbers is None:
             numbers = self._base.numbers_of(segment)
             rows = segment.ids.find_all(self._new_ids)

@@ -276,15 +276,24 @@ def read_arrays(kind: FileKind[T], path: Path, stamp: Stamp, names: Collection[s
         if os.fstat(file.fileno()).st_size < PREFIX.size:
             raise DamagedFile(f"{path.name} is too short")
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    magic, version, length, checksum = PREFIX.unpack_from(mapping)
+    return arrays_in(kind, mapping, path.name, stamp, names)
+
+
+def arrays_in(kind: FileKind[T], content: Any, name: str, stamp: Stamp, names: Collection[str] | None = None) -> Arrays:
+    """Return the arrays of what a file of this name holds, a buffer, as `read_arrays`; they keep the buffer.
+
+    Raises:
+        DamagedFile: as `read_arrays`.
+    """
+    magic, version, length, checksum = PREFIX.unpack_from(content)
     if magic != kind.magic or version != kind.format:
-        raise DamagedFile(f"{path.name} is no {kind.name} file of format {kind.format}")
-    encoded = mapping[PREFIX.size : PREFIX.size + length]
+        raise DamagedFile(f"{name} is no {kind.name} file of format {kind.format}")
+    encoded = content[PREFIX.size : PREFIX.size + length]
     if zlib.crc32(encoded) != checksum:
-        raise DamagedFile(f"the header of {path.name} is damaged")
+        raise DamagedFile(f"the header of {name} is damaged")
     header = msgspec.json.decode(encoded, type=_Header)
     if header.stamp != stamp:
-        raise DamagedFile(f"{path.name} is of another source or version")
+        raise DamagedFile(f"{name} is of another source or version")
     first = _aligned(PREFIX.size + length)
     arrays: dict[str, NDArray[Any]] = {}
     for entry in header.arrays:
@@ -292,12 +301,12 @@ def read_arrays(kind: FileKind[T], path: Path, stamp: Stamp, names: Collection[s
             continue
         dtype = np.dtype(entry.dtype)
         count = int(np.prod(entry.shape, dtype=np.int64))
-        if first + entry.offset + count * dtype.itemsize > len(mapping):
-            raise DamagedFile(f"{path.name} is cut short")
+        if first + entry.offset + count * dtype.itemsize > len(content):
+            raise DamagedFile(f"{name} is cut short")
         # The array keeps the mapping, and that the file, though it is removed from its folder meanwhile.
-        array = np.frombuffer(mapping, dtype, count, first + entry.offset).reshape(entry.shape)
+        array = np.frombuffer(content, dtype, count, first + entry.offset).reshape(entry.shape)
         if zlib.crc32(_bytes(array)) != entry.checksum:
-            raise DamagedFile(f"{entry.name} in {path.name} is damaged")
+            raise DamagedFile(f"{entry.name} in {name} is damaged")
         arrays[entry.name] = array
     return arrays
 

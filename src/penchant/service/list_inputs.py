@@ -8,6 +8,7 @@ from penchant import ranking
 from penchant.index import (
     Audience,
     BlendFactors,
+    CountedPreferences,
     Filter,
     FloatArray,
     IntArray,
@@ -16,7 +17,6 @@ from penchant.index import (
     PersonVector,
     PlacedTaste,
     Popularity,
-    stated_terms,
     taste_length,
 )
 from penchant.live.views import View
@@ -98,17 +98,17 @@ def history_of(
     at: int | None = None,
 ) -> PersonHistory:
     """Return the history that interactions, newest first, and preferences make at the end of a day, or now."""
-    snapshot, settings = view.snapshot, view.settings.without(preferences.unused_categories)
-    stated = stated_terms(preferences, snapshot, settings)
+    snapshot = view.snapshot
+    said = CountedPreferences.of(preferences, snapshot, view.settings)
     profile = taste(
         interactions[: taste_length(interactions, snapshot)],
         terms_of=snapshot.terms_of,
-        settings=settings,
+        settings=said.settings,
         today=moment_of(at, now) // DAY_MS,
-        stated=stated,
+        stated=said.stated,
     )
     return PersonHistory(
-        interactions=interactions, profile=profile, now=now, stated=stated, hidden=frozenset(preferences.hidden)
+        interactions=interactions, profile=profile, now=now, stated=said.stated, hidden=frozenset(preferences.hidden)
     )
 
 
@@ -170,7 +170,7 @@ def _spec(
 ) -> ListSpec:
     return ListSpec(
         shown=shown,
-        blending=_blending(view, query.algorithm, content_factor),
+        blending=blending_of(view.settings, query.algorithm, content_factor),
         category_weights=view.settings.category_weights,
         take=MAX_TAKE,
         fill=query.fill,
@@ -206,11 +206,11 @@ def _weighted(view: View, profile: Mapping[Term, int]) -> PersonVector:
     )
 
 
-def _blending(view: View, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
+def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
     """Return what the parts are mixed with; the content alone where cosine is asked for."""
     if algorithm is not None:
         return BlendFactors(1.0, 0.0, 0.0, total=1.0)
-    blend = view.settings.blend
+    blend = settings.blend
     content = content_factor * float(blend.content)
     total = content + float(blend.audience) + float(blend.popularity)
     # ``or``: where content alone counts and nothing was met, no piece has a content part, and any divisor does.

@@ -244,7 +244,7 @@ class Recommender:
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
     ) -> RecommendationResult:
         """Return a person's list from what is known of them; to be called in a thread."""
-        return _result(query, self.search(view, query, self.gather(view, query, history, audience)))
+        return result_of(query, self.search(view, query, self.gather(view, query, history, audience)))
 
     def gather(
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
@@ -322,10 +322,10 @@ def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[Ranke
     count = CANDIDATES if variety else MAX_TAKE
     while True:
         found = best(count)
+        if not variety:
+            return promoted_first(view, found)
         # The whitelist raises from the same pieces, however many candidates a varied list looks at.
         raised = _raised(view, found[:MAX_TAKE])
-        if not variety:
-            return raised + [each for each in found if each not in raised]
         others = [each for each in found if each not in raised]
         terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in found}
         listed = ranking.varied(raised, others, terms, variety, MAX_TAKE)
@@ -340,10 +340,11 @@ def suited(
 ) -> RecommendationResult:
     """Return the list of a remembered person."""
     search = searched_by(view, query, person, audience, now)
-    return _result(query, _listed(view, query, lambda count: _found(view, search, count)))
+    return result_of(query, _listed(view, query, lambda count: _found(view, search, count)))
 
 
-def _result(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> RecommendationResult:
+def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> RecommendationResult:
+    """Return a list as it is answered: as many of the ranked pieces as were asked for."""
     content = [RecommendedPiece(id=each.id, score=each.score) for each in ranked[: query.take]]
     return RecommendationResult(id=query.user_id, content=content)
 
@@ -363,6 +364,12 @@ def _best(view: View, query: PersonalRequest, gathered: RecommendationInputs, co
     with tracing.span("search"):
         found = view.snapshot.overlapping(gathered.liked, gathered.shown, take=count, fill=query.fill)
     return [RankedPiece(piece_id, units) for units, piece_id in found]
+
+
+def promoted_first(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:
+    """Return a list with those on the whitelist first that something speaks for, in its order."""
+    raised = _raised(view, found)
+    return raised + [each for each in found if each not in raised]
 
 
 def _raised(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:

@@ -6,7 +6,7 @@ It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and
 from penchant.storage.backup import BackupContents, SourceContents, back_up, restore
 from penchant.storage.comparing import TableComparison
 from penchant.storage.connections import ServerOptions
-from penchant.storage.hashing import source_id, user_key
+from penchant.storage.hashing import list_person, source_id, user_key
 from penchant.storage.moving import MoveSide, compare_sides, move
 from penchant.storage.records import (
     AccountUsage,
@@ -81,6 +81,7 @@ __all__ = [
     "TableComparison",
     "back_up",
     "compare_sides",
+    "list_person",
     "move",
     "open_storage",
     "restore",

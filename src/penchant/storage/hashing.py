@@ -45,6 +45,11 @@ def keyed_mask(secret: bytes, number: bytes, key: bytes) -> bytes:
     return bytes(one ^ other for one, other in zip(key, mask, strict=True))
 
 
+def list_person(secret: bytes, key: bytes) -> bytes:
+    """Return the keyed hash by which list ids and impressions name a person, whose key within the source this is."""
+    return hashlib.blake2b(key, digest_size=KEY_BYTES, key=secret, person=b"list").digest()
+
+
 def event_key(source: int, event_id: str) -> bytes:
     """Return the key of an event id within a source."""
     return text_key(source, event_id, b"event")

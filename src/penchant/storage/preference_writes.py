@@ -21,7 +21,13 @@ def replace(
     key = user_key(row.source_id, command.user_id)
     version = int(row.interactions_version) + 1
     if command.preferences:
-        stored = {"source_id": row.source_id, "user_key": key, "version": version, "body": command.preferences}
+        stored = {
+            "source_id": row.source_id,
+            "user_key": key,
+            "version": version,
+            "user_id": command.user_id,
+            "body": command.preferences,
+        }
         connection.execute(statements.upsert(insert_into, statements.PREFERENCES_KEY), stored)
     elif not remove(connection, row, key):
         return version - 1

@@ -176,13 +176,15 @@ class ChangeListing:
 class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
-    Of one moment those recorded earlier come first. The streams are read one after the other.
+    Of one moment those recorded earlier come first. ``preferences`` gives people's ids with what they have said, as
+    stored JSON, ascending by id. The streams are read one after the other.
     """
 
     head: SourceHead
     curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
+    preferences: Iterable[Sequence[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -202,6 +202,7 @@ preferences = Table(
     Column("source_id", BigInteger, primary_key=True, autoincrement=False),
     Column("user_key", LargeBinary, primary_key=True),
     Column("version", BigInteger, nullable=False),
+    Column("user_id", BY_CODE_POINT, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
 """What people have said of themselves, as JSON. ``version`` is one of the interactions' counter: no row of

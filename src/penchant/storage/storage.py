@@ -15,7 +15,7 @@ from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
 from penchant.storage.pieces import PieceStore
 from penchant.storage.records import Command, Outcome
-from penchant.storage.secrets import TAGS, ensure_secret, read_secret
+from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sources import SourceStore
 from penchant.storage.transactions import Transactions
 from penchant.storage.upkeep import Upkeep
@@ -45,12 +45,11 @@ class Storage:
 
     def tag_secret(self) -> bytes:
         """Return the database's secret for ETags, equal on all nodes; it is made if it is missing."""
-        with self._transactions.read() as connection:
-            secret = read_secret(connection, TAGS)
-        if secret:
-            return secret
-        with self._transactions.write() as connection:
-            return ensure_secret(connection, self._transactions.insert, TAGS)
+        return self._secret(TAGS)
+
+    def list_secret(self) -> bytes:
+        """Return the database's secret for list ids, equal on all nodes; it is made if it is missing."""
+        return self._secret(LIST_IDS)
 
     def submit(self, command: Command) -> Future[Outcome]:
         """Queue a command; its future is done once its group is committed and synced to disk.
@@ -66,6 +65,14 @@ class Storage:
         self._content.close()
         self._interactions.close()
         self._database.close()
+
+    def _secret(self, name: str) -> bytes:
+        with self._transactions.read() as connection:
+            secret = read_secret(connection, name)
+        if secret:
+            return secret
+        with self._transactions.write() as connection:
+            return ensure_secret(connection, self._transactions.insert, name)
 
 
 def open_storage(

@@ -56,6 +56,7 @@ from penchant.wire.explanations import (
 )
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
+from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
@@ -72,6 +73,7 @@ __all__ = [
     "DEFAULT_LIMITS",
     "MAX_DAYS",
     "MAX_KEY_DAYS",
+    "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
     "AccountUsageAnswer",
@@ -131,6 +133,7 @@ __all__ = [
     "decode_key_wish",
     "decode_likings",
     "decode_list",
+    "decode_list_id",
     "decode_plan_wish",
     "decode_preferences",
     "decode_preview",
@@ -140,6 +143,7 @@ __all__ = [
     "decode_submission",
     "delete_line",
     "encode",
+    "encode_list_id",
     "encode_preferences",
     "encode_settings",
     "end_line",

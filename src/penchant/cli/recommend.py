@@ -1,0 +1,173 @@
+"""``penchant recommend``: the lists of everybody, or of some users, at one version of a source, in one file."""
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+
+from penchant import __version__
+from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
+from penchant.cli.list_files import writer_of
+from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
+from penchant.cli.progress import Move, progress_bar
+from penchant.cluster import Crew, WorkFolder, WorkPlan, process_crew
+from penchant.cluster.work_folder import Manifest, StoredPlan
+from penchant.errors import InvalidInput, UnknownSource
+from penchant.importing import Files, InputFile
+from penchant.index import engine
+from penchant.index.kernel_samples import FINDING, RIDGE
+from penchant.live.following import Follower, View
+from penchant.live.segment_files import SegmentFiles
+from penchant.live.segments import Segments
+from penchant.model import MAX_TAKE
+from penchant.service.bulk_inputs import BulkRequest, write_inputs
+from penchant.service.bulk_lists import use_kernels
+from penchant.settings import MAX_WORKERS, NodeSettings
+from penchant.storage import Storage
+from penchant.telemetry import Metrics
+from penchant.wire import format_timestamp
+from penchant.wire.text import id_problem
+
+
+@click.command()
+@database_options
+@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+@click.option("--source", required=True, help="Source to recommend from.")
+@click.option(
+    "--users",
+    "users_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with a user id a line, also .gz: only their lists, in its order. Default everybody, ascending.",
+)
+@click.option(
+    "--take", type=click.IntRange(1, MAX_TAKE), default=MAX_TAKE, show_default=True, help="Entries of a list at most."
+)
+@click.option("--workers", type=click.IntRange(1, MAX_WORKERS), help="Processes to work with; default one for a core.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write: .ndjson.gz, .ndjson or .parquet.",
+)
+@click.option("--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with.")
+def recommend(
+    *,
+    data: str | None,
+    database: str | None,
+    settings_file: Path | None,
+    account: str,
+    source: str,
+    users_file: Path | None,
+    take: int,
+    workers: int | None,
+    out: Path,
+    anew: bool,
+) -> None:
+    """Write the lists of everybody: those that the service would answer with, all of one version of the source.
+
+    Beside the file lies what it was made from (.manifest.json). Interrupted, the same command goes on from there.
+    """
+    settings = read_settings(settings_file, data=data, database=database)
+    write = writer_of(out)
+    users = None if users_file is None else read_users(users_file)
+    request = {
+        "release": __version__,
+        "account": account,
+        "source": source,
+        "take": take,
+        "users": None if users is None else hashlib.sha256("\n".join(users).encode()).hexdigest(),
+    }
+    work = WorkFolder(out)
+    console = Console(stderr=True)
+    started = time.monotonic()
+    with work.locked(), progress_bar(console, "reading", otherwise=lambda *_: None) as move:
+        stored = None if anew else work.resumable(request)
+        if stored is None:
+            work.clear()
+            stored = _gather(settings, work.path, request, users)
+            work.begin(stored)
+        else:
+            console.print(f"Going on with what was begun: lists of {stored.about['moment']}.", highlight=False)
+        _work(work, stored.plan, process_crew(stored.plan, work.path, workers or os.cpu_count() or 1), move)
+        manifest = work.finish(stored, write)
+    _tell(out, manifest, time.monotonic() - started)
+
+
+def read_users(path: Path) -> list[str]:
+    """Return the ids in a file, each once, in its order.
+
+    Raises:
+        InvalidInput: one of them is no id of a person.
+    """
+    users = dict[str, None]()
+    for number, line in Files(()).lines(InputFile(path)):
+        user_id = line.decode("utf-8", "replace").rstrip("\r\n")
+        problem = id_problem(user_id)
+        if problem is not None:
+            raise InvalidInput(f"{path}, line {number}: {problem}")
+        users[user_id] = None
+    return list(users)
+
+
+def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users: Sequence[str] | None) -> StoredPlan:
+    """Write the files of the work, and return its plan."""
+    data_folder(settings)
+    kernels = kernel_folder(settings)
+    use_kernels(kernels, FINDING, RIDGE)
+    try:
+        with closing(storage_of(settings)) as storage:
+            view = _view(storage, settings, request["account"], request["source"])
+            now = max(time.time_ns() // 1_000_000, view.head.changed_at)
+            asked = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels)
+            plan, head = write_inputs(storage, view, asked, folder)
+    finally:
+        engine.use({})
+    about = {
+        "release": __version__,
+        "source": head.name,
+        "version": head.version,
+        "interactionsVersion": head.interactions_version,
+        "moment": format_timestamp(now),
+        "take": request["take"],
+    }
+    return StoredPlan(request=request, about=about, plan=plan)
+
+
+def _view(storage: Storage, settings: NodeSettings, account: str, source: str) -> View:
+    """Return the source as it is now, from its segment file where there is one.
+
+    Raises:
+        UnknownSource: there is none.
+    """
+    account_id = storage.accounts.find(account)
+    head = None if account_id is None else storage.sources.read_head(account_id, source)
+    if head is None:
+        raise UnknownSource(f"The account {account!r} has no source of this name.")
+    metrics = Metrics()
+    return Follower(storage, Segments(metrics, SegmentFiles(index_folder(settings))), metrics).catch_up(None, head)
+
+
+def _work(work: WorkFolder, plan: WorkPlan, crew: Crew, move: Move) -> None:
+    """Make the parts that are not there yet."""
+    finished = work.finished()
+    done = sum(end - begin for begin, end in map(plan.bounds, finished))
+    for part in crew.run(number for number in range(plan.range_count) if number not in finished):
+        work.put(part.number, part.content)
+        begin, end = plan.bounds(part.number)
+        done += end - begin
+        move("recommending", done, plan.count, f"{done}/{plan.count}")
+
+
+def _tell(out: Path, manifest: Manifest, took_s: float) -> None:
+    about = msgspec.to_builtins(manifest.about)
+    click.echo(
+        f"Wrote the lists of {manifest.count} people to {out}, of version {about['version']} of {about['source']}"
+        f" and version {about['interactionsVersion']} of its interactions, in {took_s:.1f} s."
+    )

@@ -1,0 +1,13 @@
+"""Cluster: work over everybody, cut into ranges, done by processes.
+
+    WorkPlan --ranges--> Crew --parts, in any order--> WorkFolder --> one output
+
+A range is done by a pure function of the plan's files and of where the range begins and ends. So it does not matter who
+does it, nor how often: the output is the same bytes.
+"""
+
+from penchant.cluster.crew import Crew, process_crew
+from penchant.cluster.plan import Files, Work, WorkPlan
+from penchant.cluster.work_folder import Manifest, WorkFolder
+
+__all__ = ["Crew", "Files", "Manifest", "Work", "WorkFolder", "WorkPlan", "process_crew"]

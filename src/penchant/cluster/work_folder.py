@@ -1,0 +1,161 @@
+"""Work folder: files, finished parts and the plan of work under way, beside the output that it will become.
+
+OUT.work/plan.json     written last of what the work needs: where it is, the folder can be gone on from
+/<files>       what the plan's function reads
+/parts/7-<digest>
+OUT, OUT.manifest.json once all parts are there, both under temporary names before; then the folder goes
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from penchant.cluster.plan import WorkPlan
+from penchant.errors import Refused
+
+SUFFIX, MANIFEST_SUFFIX = ".work", ".manifest.json"
+PLAN, PARTS, LOCK = "plan.json", "parts", "lock"
+
+
+class PartEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A part in a manifest: from which item to before which, its bytes and their SHA-256."""
+
+    begin: int
+    end: int
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an output is: what was asked for and what it was made from, and its parts, in order."""
+
+    about: dict[str, Any]
+    count: int
+    bytes: int
+    sha256: str
+    parts: tuple[PartEntry, ...]
+
+
+class StoredPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan in a folder: ``request`` tells one work from another, ``about`` is for the manifest."""
+
+    request: dict[str, Any]
+    about: dict[str, Any]
+    plan: WorkPlan
+
+
+class WorkFolder:
+    """The folder of one output; of one process at a time."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.path = out.with_name(out.name + SUFFIX)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes away meanwhile.
+
+        Raises:
+            Refused: another one is at it, or the folder cannot be written.
+        """
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Refused(f"{self.path} cannot be written ({error.strerror}).") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise Refused(f"Another process is making {self.out}.") from None
+        finally:
+            os.close(descriptor)
+
+    def resumable(self, request: dict[str, Any]) -> StoredPlan | None:
+        """Return the plan of the same request, if its work was begun and not ended."""
+        try:
+            stored = msgspec.json.decode((self.path / PLAN).read_bytes(), type=StoredPlan)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        return stored if stored.request == request else None
+
+    def clear(self) -> None:
+        """Remove all that an earlier work has left."""
+        for entry in list(self.path.iterdir()):
+            if entry.name == PARTS:
+                shutil.rmtree(entry)
+            elif entry.name != LOCK:
+                entry.unlink()
+
+    def begin(self, stored: StoredPlan) -> None:
+        """Note a plan whose files are here."""
+        (self.path / PARTS).mkdir(mode=0o700, exist_ok=True)
+        _write(self.path / PLAN, msgspec.json.encode(stored))
+
+    def finished(self) -> dict[int, Path]:
+        """Return the parts that are there, by number."""
+        found = (path for path in (self.path / PARTS).iterdir() if not path.name.endswith(".new"))
+        return {int(path.name.partition("-")[0]): path for path in found}
+
+    def put(self, number: int, content: bytes) -> None:
+        """Keep a part: whole, or not at all."""
+        _write(self.path / PARTS / f"{number}-{hashlib.sha256(content).hexdigest()}", content)
+
+    def finish(self, stored: StoredPlan, write: Callable[[Iterator[bytes], BinaryIO], None]) -> Manifest:
+        """Make the output of all parts, in order, with its manifest, and remove the folder.
+
+        Raises:
+            Refused: a part is damaged; it is removed, and made again the next time.
+        """
+        parts = list[PartEntry]()
+        written = self.out.with_name(self.out.name + ".new")
+        with written.open("wb") as file:
+            write(self._contents(stored.plan, parts), file)
+            file.flush()
+            os.fsync(file.fileno())
+        with written.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        manifest = Manifest(
+            about=stored.about,
+            count=stored.plan.count,
+            bytes=written.stat().st_size,
+            sha256=digest,
+            parts=tuple(parts),
+        )
+        described = self.out.with_name(self.out.name + MANIFEST_SUFFIX)
+        # Whoever finds a manifest finds the output that it describes.
+        described.unlink(missing_ok=True)
+        written.replace(self.out)
+        _write(described, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+        shutil.rmtree(self.path)
+        return manifest
+
+    def _contents(self, plan: WorkPlan, parts: list[PartEntry]) -> Iterator[bytes]:
+        """Yield the parts in order, and note each."""
+        paths = self.finished()
+        for number in range(plan.range_count):
+            content = paths[number].read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            if paths[number].name != f"{number}-{digest}":
+                paths[number].unlink()
+                raise Refused(f"A part of {self.out} was damaged on the disk. Run the command again: it makes it anew.")
+            begin, end = plan.bounds(number)
+            parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
+            yield content
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, sync it, and give it its name."""
+    written = path.with_name(path.name + ".new")
+    with written.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)

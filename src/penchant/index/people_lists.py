@@ -1,0 +1,133 @@
+"""People lists: the lists of many people at once, by a compiled kernel, where all may show the same pieces."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.index import engine
+from penchant.index.engine import ListArrays
+from penchant.index.layout import (
+    NOWHERE,
+    BlendFactors,
+    FloatArray,
+    IntArray,
+    ListFigures,
+    ListRoom,
+    PersonBlends,
+    PersonPairs,
+    PieceTerms,
+)
+from penchant.index.masks import Filter
+from penchant.index.people import PeopleTable
+from penchant.index.personal import ROOTS
+from penchant.index.segment import Segment
+from penchant.index.snapshot import Snapshot, root_norms
+from penchant.index.weights import AudienceWeights, rarities_of
+from penchant.model import SourceSettings
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ManyListsSpec:
+    """What many lists are made of; ``blending`` gives the factors of a person who has met so many pieces."""
+
+    shown: Filter
+    settings: SourceSettings
+    excludes_seen: bool
+    popular: FloatArray
+    blending: Callable[[int], BlendFactors]
+
+
+class FoundLists(NamedTuple):
+    """Lists of people: ids, best first, and scores in their unit, of which a short list has fewer than places.
+
+    An entry of ``None`` is a list that has to be made in another way.
+    """
+
+    ids: list[list[str] | None]
+    units: IntArray
+
+
+class PeopleLists:
+    """The lists of the people of a table, over a snapshot of the table's segment, whose rows the weights have, too."""
+
+    def __init__(
+        self, people: PeopleTable, snapshot: Snapshot, weights: AudienceWeights, wanted: ManyListsSpec
+    ) -> None:
+        (part,) = snapshot.parts
+        segment, settings = part.segment, wanted.settings
+        mask = part.allowed(wanted.shown).copy()
+        mask[part.excluded(wanted.shown)] = 0
+        roots, mean = root_norms(segment, settings.category_weights), snapshot.mean_norm(settings.category_weights)
+        divisors = roots + mean / 2
+        self._segment = segment
+        self._arrays = ListArrays(
+            pairs=PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen),
+            terms=_terms(segment, settings),
+            weights=weights.matrix,
+            blends=_blends(people, wanted.blending),
+            figures=ListFigures(
+                roots=roots,
+                reaches=np.divide(segment.roots, divisors, out=np.zeros_like(roots), where=divisors > 0),
+                popular=wanted.popular,
+                mask=mask,
+                mean_norm=mean,
+                loan=weights.source_figures.loan,
+                excludes_seen=int(wanted.excludes_seen),
+            ),
+            room=_room(len(segment), len(segment.terms)),
+        )
+
+    def find(self, begin: int, end: int, take: int) -> FoundLists | None:
+        """Return the lists of people from one number up to another, or ``None`` where the kernel is not ready."""
+        found = engine.lists(self._arrays, begin, end, take)
+        if found is None:
+            return None
+        keys, rows, inexact = found
+        lengths = np.count_nonzero(rows != NOWHERE, axis=1).tolist()
+        take_ids = self._segment.ids.take
+        lists = zip(rows.tolist(), lengths, inexact.tolist(), strict=True)
+        ids = [None if is_inexact else take_ids(places[:length]) for places, length, is_inexact in lists]
+        return FoundLists(ids, -keys)
+
+
+def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
+    factors = [float(settings.category_weights.get(name, 1)) for name in segment.category_names]
+    return PieceTerms(
+        starts=segment.starts,
+        terms=segment.piece_terms,
+        weights=segment.piece_weights,
+        rarities=rarities_of(np.diff(segment.posting_starts), len(segment)),
+        factors=np.asarray(factors, dtype=np.float64)[segment.category_of],
+        table=ROOTS,
+    )
+
+
+def _blends(people: PeopleTable, blending: Callable[[int], BlendFactors]) -> PersonBlends:
+    met, places = np.unique(np.diff(people.starts), return_inverse=True)
+    factors = [blending(each) for each in met.tolist()] or [blending(0)]
+    table: NDArray[Any] = np.asarray([(each.content, each.total) for each in factors], dtype=np.float64)
+    contents, totals = np.ascontiguousarray(table[places].T)
+    return PersonBlends(contents, totals, factors[0].audience, factors[0].popularity)
+
+
+def _room(pieces: int, terms: int) -> ListRoom:
+    by_term, by_piece = np.zeros((4, terms)), np.zeros((2, pieces))
+    sums = np.zeros((4, pieces), dtype=np.int64)
+    return ListRoom(
+        highs=by_term[0],
+        lows=by_term[1],
+        bits=np.zeros(terms // 32 + 1, dtype=np.uint32),
+        taste=by_term[2],
+        numbers=np.zeros(terms, dtype=np.int64),
+        scores=by_term[3],
+        sums=sums[0],
+        lent=sums[1],
+        liked=sums[2],
+        touched=np.zeros(pieces, dtype=np.uint8),
+        pieces=sums[3],
+        alike=by_piece[0],
+        bounds=by_piece[1],
+    )

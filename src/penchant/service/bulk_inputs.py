@@ -1,0 +1,253 @@
+"""Bulk inputs: what the lists of everybody are made from, read once from one version of a source, as files.
+
+segment    the pieces as one segment
+weights    the audience part, and beside it how many people like each piece
+people     what everybody did, by person: `PeopleTable`
+said       people's preferences, by their numbers, as JSON
+context    the rest, as JSON: settings, lists, the moment, and the versions that all of it is of
+"""
+
+import os
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.cluster import Files, WorkPlan
+from penchant.errors import IndexNotReady, UnknownSource
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    FloatArray,
+    IntArray,
+    LatestEvents,
+    PeopleEvents,
+    PeopleTable,
+    Snapshot,
+    Strings,
+    Tally,
+    people_table,
+)
+from penchant.index.likes import PAIR_SHIFT, PERSON_SHIFT, build_likes, latest_of, words_of
+from penchant.index.popularity import PieceCounts
+from penchant.live.array_files import FileKind, Stamp, arrays_in, stamp_of, write_file
+from penchant.live.segment_files import SEGMENT
+from penchant.live.views import View
+from penchant.live.weights_files import WEIGHTS, StoredWeights, weigh
+from penchant.model import DAY_MS, Preferences
+from penchant.service.people import oldest_kept
+from penchant.storage import SourceHead, Storage, user_key
+from penchant.wire import decode_preferences, decode_settings, encode_settings
+
+CONTEXT, COUNTS, SAID = "context", "counts", "said"
+RANGE = 1_000
+"""People of a range: as many as make a megabyte of lists, so that a lost worker costs a fraction of a second."""
+WORK = "penchant.service.bulk_lists:prepare"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CountedPeople:
+    """A table of people, and how many people like each piece; shape (n_pieces,)."""
+
+    table: PeopleTable
+    liking: FloatArray
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        return self.table.arrays() | {COUNTS: self.liking}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "CountedPeople":
+        """Return what these arrays, as `arrays` names them, hold."""
+        return cls(table=PeopleTable.of_arrays(arrays), liking=arrays[COUNTS])
+
+
+PEOPLE = FileKind(
+    name="people", suffix=".people", magic=b"penchant people ", format=1, of_arrays=CountedPeople.of_arrays
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkRequest:
+    """Whose lists are made, in which order (``None``: everybody, ascending), at which moment, and how long they are.
+
+    ``kernels`` is the folder of compiled kernels.
+    """
+
+    users: Sequence[str] | None
+    now: int
+    take: int
+    kernels: Path
+
+
+class BulkContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What lists are made by, beside arrays; ``now`` is in milliseconds since 1970 UTC."""
+
+    head: SourceHead
+    now: int
+    take: int
+    settings: msgspec.Raw
+    whitelist: tuple[str, ...]
+    blacklist: tuple[str, ...]
+    kernels: str
+
+    @property
+    def stamp(self) -> Stamp:
+        """The stamp of the files."""
+        return stamp_of(self.head)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BulkInputs:
+    """What the files hold."""
+
+    context: BulkContext
+    view: View
+    weights: AudienceWeights
+    audience: Audience
+    people: PeopleTable
+    said: Mapping[int, msgspec.Raw]
+
+    def preferences(self, person: int) -> Preferences:
+        """Return what a person of the table has said."""
+        return decode_preferences(bytes(self.said.get(person, b"")))
+
+
+@dataclass(slots=True, eq=False)
+class _Columns:
+    """The interactions of a source as columns, people and pieces numbered as they come; and what people have said."""
+
+    head: SourceHead
+    people: dict[str, int]
+    pieces: dict[str, int]
+    numbers: "array[int]"
+    said: dict[str, bytes]
+
+    @property
+    def table(self) -> IntArray:
+        """Person, piece, code of the type, moment and version of each; shape (5, n)."""
+        return np.ascontiguousarray(np.frombuffer(self.numbers, dtype=np.int64).reshape(-1, 5).T)
+
+
+def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Path) -> tuple[WorkPlan, SourceHead]:
+    """Write the files of many people's lists; return the plan of the lists.
+
+    The head says of which versions they are: content as in the view, interactions as of now.
+
+    Raises:
+        UnknownSource: the source was deleted meanwhile.
+        IndexNotReady: there are no kernels to make the weights of so many pieces.
+        OSError: a file cannot be written.
+    """
+    now, users = request.now, request.users
+    columns = _read(storage, view, oldest_kept(view, now))
+    head = view.head._replace(interactions_version=columns.head.interactions_version)
+    today = now // DAY_MS
+    segment = view.snapshot.merged()
+    snapshot = Snapshot.of_segment(segment)
+    ids = sorted(columns.people.keys() | columns.said) if users is None else list(users)
+    events = _events(columns, segment.ids, ids)
+    table = people_table(Strings.of(ids), events, segment, view.settings, today)
+    tally = _tally(columns, head.source_id, today - view.settings.retention_days)
+    counts = tally.popularity(view.settings, today)
+    oldest_day = today - view.settings.retention_days
+    threads = os.cpu_count() or 1
+    weights = weigh(tally.compacted(), snapshot, view.settings, head.version, oldest_day, threads=threads)
+    if weights is None:
+        raise IndexNotReady("The weights of so many pieces cannot be made without compiled kernels.")
+    context = BulkContext(
+        head=head,
+        now=now,
+        take=request.take,
+        settings=msgspec.Raw(encode_settings(view.settings)),
+        whitelist=view.whitelist,
+        blacklist=view.blacklist,
+        kernels=str(request.kernels.absolute()),
+    )
+    write_file(SEGMENT, folder / SEGMENT.name, context.stamp, segment)
+    write_file(WEIGHTS, folder / WEIGHTS.name, context.stamp, weights)
+    (liking,) = counts.by_part(snapshot.parts)
+    write_file(PEOPLE, folder / PEOPLE.name, context.stamp, CountedPeople(table=table, liking=liking))
+    (folder / CONTEXT).write_bytes(msgspec.json.encode(context))
+    said = {number: msgspec.Raw(columns.said[each]) for number, each in enumerate(ids) if each in columns.said}
+    (folder / SAID).write_bytes(msgspec.json.encode(said))
+    files = (CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name)
+    return WorkPlan(work=WORK, files=files, count=len(ids), size=RANGE), head
+
+
+def read_inputs(files: Files) -> BulkInputs:
+    """Return what is in the files, mapped.
+
+    Raises:
+        DamagedFile: one of them is not what was written.
+    """
+    context = msgspec.json.decode(bytes(files[CONTEXT]), type=BulkContext)
+
+    def arrays(kind: FileKind[Any]) -> Any:
+        return kind.of_arrays(arrays_in(kind, files[kind.name], kind.name, context.stamp))
+
+    segment, weights, people = arrays(SEGMENT), arrays(WEIGHTS), arrays(PEOPLE)
+    stored: StoredWeights = weights
+    view = View(
+        head=context.head,
+        snapshot=Snapshot.of_segment(segment),
+        settings=decode_settings(bytes(context.settings)),
+        whitelist=context.whitelist,
+        blacklist=context.blacklist,
+        blacklisted=frozenset(context.blacklist),
+    )
+    audience = Audience(PieceCounts.of_rows(segment, people.liking), stored.weights, context.head.interactions_version)
+    said = msgspec.json.decode(bytes(files[SAID]), type=dict[int, msgspec.Raw])
+    return BulkInputs(
+        context=context, view=view, weights=stored.weights, audience=audience, people=people.table, said=said
+    )
+
+
+def _read(storage: Storage, view: View, oldest: int) -> _Columns:
+    """Return the interactions that count, from a moment on, and preferences."""
+    with storage.sources.open_export(view.head.account_id, view.head.name) as export:
+        if not view.is_of(export.head):
+            raise UnknownSource("The source was made again meanwhile.")
+        found = _Columns(export.head, {}, {}, array("q"), {})
+        for batch in export.interactions(oldest):
+            for each in batch:
+                person = found.people.setdefault(each.user_id, len(found.people))
+                piece = found.pieces.setdefault(each.piece_id, len(found.pieces))
+                found.numbers.extend((person, piece, each.type.code, each.occurred_at, each.version))
+        for stored in export.preferences:
+            found.said.update(stored)
+    return found
+
+
+def _events(columns: _Columns, catalogue: Strings, ids: Sequence[str]) -> PeopleEvents:
+    """Return the interactions of these people, numbered in their order."""
+    table = columns.table
+    numbers = np.full(len(columns.people), -1, dtype=np.int64)
+    for number, user_id in enumerate(ids):
+        known = columns.people.get(user_id)
+        if known is not None:
+            numbers[known] = number
+    rows = catalogue.find_all(Strings.of(columns.pieces))
+    people = numbers[table[0]] if len(numbers) else table[0]
+    events = PeopleEvents(
+        people=people,
+        rows=rows[table[1]] if len(rows) else table[1],
+        codes=table[2],
+        moments=table[3],
+        versions=table[4],
+    )
+    return events.take(people >= 0)
+
+
+def _tally(columns: _Columns, source: int, oldest_day: int) -> Tally:
+    """Return the tally of all interactions: what the feed would give, one by one."""
+    table = columns.table
+    events = LatestEvents(table[0] << PERSON_SHIFT | table[1] << PAIR_SHIFT | table[2], table[3], table[4])
+    words = words_of([user_key(source, user_id) for user_id in columns.people])
+    ids = [piece_id.encode() for piece_id in columns.pieces]
+    return Tally(build_likes(words, ids, latest_of([events]), kept_from=oldest_day))

@@ -1,0 +1,73 @@
+"""Ids of lists come back as they were made, are short, and nobody else makes one."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penchant.service.list_ids import ListIds
+from penchant.storage import SourceHead
+from penchant.wire import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
+
+SECRET = b"s" * 32
+SOURCE = b"source 1"
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=14)
+
+
+def list_id(placement: str = "home", variant: str = "b", person: bytes = b"", made_at: int = 1_700_000_000_123) -> str:
+    return encode_list_id(SECRET, SOURCE, (placement, variant), person=person, made_at=made_at, chance=b"1234")
+
+
+@given(NAMES, NAMES, st.sampled_from([b"", b"p" * 16]), st.integers(0, 2**42))
+def test_an_id_says_what_it_was_made_of(placement: str, variant: str, person: bytes, made_at: int) -> None:
+    found = decode_list_id(SECRET, SOURCE, list_id(placement, variant, person, made_at))
+
+    assert (found.placement, found.variant, found.person) == (placement, variant, person)
+    assert found.made_at == made_at // 1000 * 1000
+    assert len(found.key) == 16
+
+
+def test_the_longest_id_has_fewer_than_200_characters_that_need_no_escape() -> None:
+    longest = list_id("p" * (MAX_LIST_NAMES_BYTES - 1), "v", b"p" * 16)
+
+    assert re.fullmatch(r"[A-Za-z0-9_-]{190,199}", longest)
+    assert decode_list_id(SECRET, SOURCE, longest).variant == "v"
+    with pytest.raises(ValueError, match="bytes"):
+        list_id("p" * MAX_LIST_NAMES_BYTES, "v")
+
+
+def test_what_was_changed_by_a_character_is_no_id() -> None:
+    made = list_id(person=b"p" * 16)
+    others = {made[:at] + chr(ord(made[at]) ^ 1) + made[at + 1 :] for at in range(len(made))}
+
+    for text in (*others, made + "A", made[:-1], "", "kim", "é" * 40, made + "="):
+        with pytest.raises(ValueError, match="no list id"):
+            decode_list_id(SECRET, SOURCE, text)
+
+
+def test_an_id_of_another_source_or_database_is_none() -> None:
+    for secret, source in ((SECRET, b"source 2"), (b"t" * 32, SOURCE)):
+        with pytest.raises(ValueError, match="no list id"):
+            decode_list_id(secret, source, list_id())
+
+
+def test_keys_of_lists_sort_by_time() -> None:
+    keys = [decode_list_id(SECRET, SOURCE, list_id(made_at=second * 1000)).key for second in (0, 1, 255, 256, 70_000)]
+
+    assert keys == sorted(keys)
+
+
+def test_a_list_for_one_person_is_nobody_else_s() -> None:
+    ids = ListIds(SECRET, clock=lambda: 1_700_000_000.5)
+    head = SourceHead(4711, 1, "s", 1, 1, 0, 0, 0, 0, 0)
+    for_kim = ids.make(head, placement="home", variant="a", user_id="kim")
+    for_all = ids.make(head, placement="home", variant="a", user_id=None)
+
+    assert ids.make(head, placement="home", variant="a", user_id=None) != for_all
+    assert ids.read(head, for_kim, user_id="kim").person == ids.person(4711, "kim")
+    assert ids.read(head, for_all, user_id="lee").person == b""
+    with pytest.raises(ValueError, match="another person"):
+        ids.read(head, for_kim, user_id="lee")
+    with pytest.raises(ValueError, match="no list id"):
+        ids.read(head._replace(incarnation=2), for_kim)
