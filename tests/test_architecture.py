@@ -13,7 +13,8 @@ ROOT = Path(penchant.__file__).parent
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 LEVELS = (
-    {"errors", "model"},
+    {"attributes", "errors"},
+    {"model"},
     {"settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "storage"},
     {"live", "importing", "cluster"},

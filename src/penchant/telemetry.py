@@ -146,7 +146,9 @@ class Metrics:
         self.similar_answers = Counter(
             "penchant_similar_answers", "Similar lists, remembered or searched.", ["cache"], registry=self.registry
         )
-
+        self.filtered_lists = Counter(
+            "penchant_filtered_lists", "Requests for lists with a filter by attributes.", registry=self.registry
+        )
         self.remembered_people = Counter(
             "penchant_remembered_people",
             "People who asked for recommendations, remembered or read.",
@@ -158,7 +160,10 @@ class Metrics:
         )
 
     def _add_feed_metrics(self) -> None:
-        """Make the metrics of the change feed."""
+        """Make the metrics of what pages report as seen, and of the change feed."""
+        self.impressions_recorded = Counter(
+            "penchant_impressions_recorded", "Pieces of lists stored as seen.", registry=self.registry
+        )
         self.changes_sent = Counter(
             "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
         )

@@ -26,7 +26,7 @@ from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.wire import PersonPreferences
-from penchant.wire.records import Interaction, Likings, Piece
+from penchant.wire.records import AttributeSettings, Interaction, Likings, Piece, SeenList
 from penchant.wire.records import Settings as SourceSettings
 from serving import Service
 
@@ -40,7 +40,9 @@ SAMPLES: dict[str, Any] = {
     "type": "Click",
     "pieces": [Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1})],
     "interactions": [
-        Interaction(user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e")
+        Interaction(
+            user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e", list_id="l"
+        )
     ],
     "ids": ["c"],
     "user_ids": ["u"],
@@ -51,7 +53,12 @@ SAMPLES: dict[str, Any] = {
     "whitelist": ["c"],
     "blacklist": ["c"],
     "explain": True,
-    "settings": SourceSettings(category_weights={"g": 2}, max_per_value={"g": 3}),
+    "settings": SourceSettings(
+        category_weights={"g": 2},
+        max_per_value={"g": 3},
+        attributes={"year": AttributeSettings(pointer="/year", type="integer")},
+        attribution_window_hours=3,
+    ),
     "account": "a",
     "plan": "full",
     "admin": False,
@@ -67,6 +74,7 @@ SAMPLES: dict[str, Any] = {
     "take": 3,
     "skip": 3,
     "catalogs": ["a", "b"],
+    "filter": {"must": [{"key": "language", "any": ["en"]}]},
     "algo": "cosine",
     "by": "audience",
     "at": "2026-01-01",
@@ -79,6 +87,8 @@ SAMPLES: dict[str, Any] = {
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
+    "list": "l",
+    "lists": [SeenList(list_id="l", content=["c"], user_id="u", timestamp="2026-01-01T00:00:00Z")],
     "month": "2026-01",
     "generators": True,
 }

@@ -19,6 +19,7 @@ from starlette.testclient import TestClient
 from penchant.client import AsyncClient, Client, Retries, ServiceError
 from penchant.client.content import MAX_PIECES
 from penchant.client.explanations import MAX_ASKED
+from penchant.client.impressions import MAX_LISTS
 from penchant.client.people import MAX_INTERACTIONS
 from penchant.client.plain_lists import MAX_PEOPLE
 from penchant.settings import NodeSettings
@@ -41,6 +42,7 @@ BODIES = {
     "record_interactions": ("interactions", MAX_INTERACTIONS),
     "similar_to_each": ("ids", MAX_ASKED),
     "recommend_to_each": ("user_ids", MAX_PEOPLE),
+    "record_impressions": ("lists", MAX_LISTS),
 }
 """Under which name a method takes the entries of a body, and how many go in one request."""
 

@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
          */
         get: operations["similarContent"];
         put?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * What this person may like, best first.
-         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
+         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["recommend"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
          */
         get: operations["againContent"];
         put?: never;
@@ -389,7 +389,7 @@ export interface paths {
         };
         /**
          * This person's taste.
-         * @description The taste: terms with scores from −1000 to 1000. Nobody's interactions: `[]`. Plan feature `profile`. Needs the scope `personal`.
+         * @description The taste: terms with scores from −1000 to 1000, preferences included. Of somebody who has done and said nothing: `[]`. Plan feature `profile`. Needs the scope `personal`.
          */
         get: operations["getProfile"];
         put?: never;
@@ -411,7 +411,7 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         delete?: never;
@@ -451,7 +451,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
@@ -469,18 +469,18 @@ export interface paths {
         };
         /**
          * What this person has said: keywords liked and disliked, pieces hidden, categories never used.
-         * @description What this person has said: keywords liked and disliked, pieces hidden, categories never used. Needs the scope `personal`. Needs the plan feature `personalized`.
+         * @description Scope `personal`, plan feature `personalized`. What it answers can be put back. Needs the scope `personal`.
          */
         get: operations["getPreferences"];
         /**
          * Replace what this person has said; an empty object removes it.
-         * @description Replace what this person has said; an empty object removes it. Needs the scope `interact`. Needs the plan feature `personalized`.
+         * @description What a person has said, in place of what was said before, as when somebody new picks what they like: Needs the scope `interact`. Needs the plan feature `personalized`.
          */
         put: operations["putPreferences"];
         post?: never;
         /**
          * Remove what this person has said.
-         * @description Remove what this person has said. Needs the scope `interact`. Needs the plan feature `personalized`.
+         * @description As `PUT` of an empty object. Needs the scope `interact`. Needs the plan feature `personalized`.
          */
         delete: operations["deletePreferences"];
         options?: never;
@@ -517,7 +517,7 @@ export interface paths {
         };
         /**
          * Export all that is stored of a person.
-         * @description All that is stored of a person; of an interaction that was recorded with an `eventId`, that too. Needs the scope `write`.
+         * @description All that is stored of a person: the interactions, with the `eventId` of those that were recorded with one, and `preferences` where there are any. `impressions` has what the person was shown in lists of placements and what it led to, where there is any. Needs the scope `write`.
          */
         get: operations["exportUser"];
         put?: never;
@@ -537,7 +537,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
+         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -597,7 +597,7 @@ export interface paths {
         };
         /**
          * Why a piece is among those similar to another, or why not.
-         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
+         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
          */
         get: operations["whySimilar"];
         put?: never;
@@ -617,7 +617,7 @@ export interface paths {
         };
         /**
          * Why a piece is recommended to a person, or why not.
-         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
+         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["whyRecommended"];
         put?: never;
@@ -639,7 +639,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs` and `at`. Counts as one answer. Needs the scope `read`.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter` and `at`. Counts as one answer. Needs the scope `read`.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -659,7 +659,7 @@ export interface paths {
         put?: never;
         /**
          * What somebody may like who likes and dislikes these pieces and keywords; nothing is stored.
-         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. They count as ratings of this moment; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Plan feature `personalized`; counts as one answer. Needs the scope `read`.
+         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. Pieces count as ratings of this moment, keywords as preferences (below) of weight 1 and −1; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Plan feature `personalized`; counts as one answer. Needs the scope `read`.
          */
         post: operations["previewRecommendation"];
         delete?: never;
@@ -773,12 +773,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
          */
         put: operations["putSettings"];
         post?: never;
@@ -807,6 +807,26 @@ export interface paths {
          * @description The source with everything in it; without its name repeated 422. Needs the scope `write`.
          */
         delete: operations["deleteSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/impressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report up to 10,000 pieces of lists as seen, all or none.
+         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, in their order from position 1, or objects with `id` and `position`. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and 100 pieces of a list at most; what is known or too much already is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
+         */
+        post: operations["recordImpressions"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1045,7 +1065,7 @@ export interface components {
         };
         /**
          * BulkReceipt
-         * @description How many interactions were newly stored, and how many were known by their event id.
+         * @description How many interactions or seen pieces were newly stored, and how many were known already.
          */
         BulkReceipt: {
             /** Format: int64 */
@@ -1072,7 +1092,7 @@ export interface components {
         };
         /**
          * UserExport
-         * @description All that is stored of a person: interactions, newest first, and preferences where there are any.
+         * @description All that is stored of a person: interactions, newest first; preferences and impressions where there are any.
          */
         UserExport: {
             source: string;
@@ -1080,6 +1100,25 @@ export interface components {
             interactions: components["schemas"]["ExportedInteraction"][];
             /** @default null */
             preferences: components["schemas"]["PersonPreferences"] | null;
+            /** @default [] */
+            impressions: components["schemas"]["ExportedImpression"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ExportedImpression
+         * @description A piece that a person was shown in a list of a placement, and the types of interaction that it led to.
+         */
+        ExportedImpression: {
+            placement: string;
+            variant: string;
+            contentId: string;
+            /** @default null */
+            position: number | null;
+            /** Format: date-time */
+            timestamp: string;
+            /** @default [] */
+            ledTo: string[];
         } & {
             [key: string]: unknown;
         };
@@ -1372,7 +1411,6 @@ export interface components {
         RecommendationResults: components["schemas"]["RecommendationResult"][];
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
-        InteractionArray: components["schemas"]["InteractionInput"][];
         ProfileList: components["schemas"]["Profile"][];
         Health: {
             /** @constant */
@@ -1534,6 +1572,31 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        InteractionInput: {
+            userId: string;
+            /** @enum {string} */
+            type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+            contentId: string;
+            /** Format: date-time */
+            timestamp?: string | null;
+            eventId?: string | null;
+            listId?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        InteractionArray: components["schemas"]["InteractionInput"][];
+        ImpressionInput: {
+            listId: string;
+            content: (string | {
+                id: string;
+                /** Format: int32 */
+                position?: number;
+            })[];
+            userId?: string | null;
+            /** Format: date-time */
+            timestamp?: string | null;
+        };
+        ImpressionArray: components["schemas"]["ImpressionInput"][];
         Settings: {
             categoryWeights?: {
                 [key: string]: number;
@@ -1593,17 +1656,17 @@ export interface components {
             maxPerValue?: {
                 [key: string]: number;
             };
+            /** Format: int32 */
+            attributionWindowHours?: number;
+            /** @description Members of extras that lists can be filtered by. */
+            attributes?: {
+                [key: string]: components["schemas"]["Attribute"];
+            };
         };
-        InteractionInput: {
-            userId: string;
+        Attribute: {
+            pointer: string;
             /** @enum {string} */
-            type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
-            contentId: string;
-            /** Format: date-time */
-            timestamp?: string | null;
-            eventId?: string | null;
-        } & {
-            [key: string]: unknown;
+            type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
         };
         KeyWish: {
             account: string;
@@ -4733,6 +4796,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
@@ -4817,7 +4882,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4985,6 +5050,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -5055,7 +5122,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecommendationResult"];
                 };
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5207,6 +5274,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -5263,7 +5332,7 @@ export interface operations {
                     "application/json": components["schemas"]["RevisitResult"];
                 };
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5605,6 +5674,8 @@ export interface operations {
                 timestamp?: string;
                 /** @description Your id of the event: the same one is stored once, and answered alike. */
                 "event-id"?: string;
+                /** @description The list that the person took it from, by its `x-penchant-list`; without it, the last one shown. */
+                list?: string;
             };
             header?: never;
             path: {
@@ -7313,6 +7384,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -7388,7 +7461,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7540,6 +7613,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -7611,7 +7686,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7760,6 +7835,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8044,6 +8121,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8143,7 +8222,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8292,6 +8371,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8401,7 +8482,7 @@ export interface operations {
                     "application/json": components["schemas"]["PersonalPlace"];
                 };
             };
-            /** @description `malformed-path`: Malformed path or query */
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8553,6 +8634,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8838,6 +8921,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -9430,6 +9515,8 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -10964,7 +11051,13 @@ export interface operations {
                      *         "people/director": 2
                      *       },
                      *       "halfLifeDays": 60,
-                     *       "excludeSeen": true
+                     *       "excludeSeen": true,
+                     *       "attributes": {
+                     *         "year": {
+                     *           "pointer": "/year",
+                     *           "type": "integer"
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -11132,7 +11225,13 @@ export interface operations {
                  *         "people/director": 2
                  *       },
                  *       "halfLifeDays": 60,
-                 *       "excludeSeen": true
+                 *       "excludeSeen": true,
+                 *       "attributes": {
+                 *         "year": {
+                 *           "pointer": "/year",
+                 *           "type": "integer"
+                 *         }
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -11155,7 +11254,13 @@ export interface operations {
                      *         "people/director": 2
                      *       },
                      *       "halfLifeDays": 60,
-                     *       "excludeSeen": true
+                     *       "excludeSeen": true,
+                     *       "attributes": {
+                     *         "year": {
+                     *           "pointer": "/year",
+                     *           "type": "integer"
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -11637,6 +11742,256 @@ export interface operations {
             };
             /** @description `unknown-source`: No such source */
             404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordImpressions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "listId": "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU",
+                 *         "content": [
+                 *           "alien",
+                 *           {
+                 *             "id": "gravity",
+                 *             "position": 4
+                 *           }
+                 *         ]
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["ImpressionArray"];
+            };
+        };
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accepted": 1,
+                     *       "duplicates": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkReceipt"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
                     [name: string]: unknown;

@@ -33,6 +33,7 @@ from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
+from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
@@ -158,6 +159,7 @@ def wire(
     recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+    list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
     return Services(
         current=current,
@@ -186,7 +188,8 @@ def wire(
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
-        list_ids=ListIds(database.storage.list_secret(), clock=clock),
+        list_ids=list_ids,
+        impressions=Impressions(database, list_ids, metrics, clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
 

@@ -49,7 +49,7 @@ from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
 from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
-from penchant.wire.records import Interaction, Likings, Piece, Settings
+from penchant.wire.records import Interaction, Likings, Piece, SeenList, SeenPiece, Settings
 
 __all__ = [
     "Algorithm",
@@ -83,6 +83,8 @@ __all__ = [
     "RequestTimeout",
     "Retries",
     "Scope",
+    "SeenList",
+    "SeenPiece",
     "ServiceError",
     "Settings",
     "StorageUnavailable",

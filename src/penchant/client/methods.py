@@ -8,7 +8,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from penchant.client import administration, content, curation, explanations, frames, people, plain_lists
+from penchant.client import administration, content, curation, explanations, frames, impressions, people, plain_lists
 from penchant.client.requests import Flow, ListingRequest, Pages, Request
 
 P = ParamSpec("P")
@@ -146,6 +146,8 @@ class Methods:
     delete_preferences = RequestMethod(people.delete_preferences)
     export_user = RequestMethod(people.export_user)
     erase_user = RequestMethod(people.erase_user)
+
+    record_impressions = FlowMethod(impressions.record_impressions)
 
     again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)

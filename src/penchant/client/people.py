@@ -23,13 +23,15 @@ class PersonalOptions(TypedDict, total=False):
 
     ``take`` is the old name of ``limit``, which wins over it.
 
-    ``exclude`` leaves out pieces with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
+    ``filter`` is a condition on attributes or a group of them, as the interface has them. ``exclude`` leaves out pieces
+    with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
     ``min_audience_version`` waits until what other people like is known up to this version of the interactions.
     """
 
     limit: int | None
     take: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     algo: Algorithm | None
     at: date | str | None
     include_seen: bool | None
@@ -40,10 +42,14 @@ class PersonalOptions(TypedDict, total=False):
 
 
 class ListOptions(TypedDict, total=False):
-    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces."""
+    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces.
+
+    ``filter`` is as in `PersonalOptions`.
+    """
 
     limit: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     at: date | str | None
     exclude: Iterable[str] | None
 
@@ -55,10 +61,14 @@ class RecommendOptions(PersonalOptions, total=False):
 
 
 class EventOptions(TypedDict, total=False):
-    """When an interaction happened, and an id with which it is stored once however often it is sent."""
+    """When an interaction happened, and an id with which it is stored once however often it is sent.
+
+    ``list`` is the list that it came from, by the ``x-penchant-list`` of its answer.
+    """
 
     timestamp: datetime | str | None
     event_id: str | None
+    list: str | None
 
 
 class InteractionFilter(TypedDict, total=False):
@@ -116,7 +126,7 @@ def record_interactions(source: str, interactions: Iterable[Interaction | Mappin
     harm, and what is lost on the way is.
     """
     parts = batches(interactions, MAX_INTERACTIONS, _has_event_id)
-    return (yield from send_all(parts, lambda batch: _bulk(source, batch), _add))
+    return (yield from send_all(parts, lambda batch: _bulk(source, batch), add_receipt))
 
 
 def _bulk(source: str, batch: Batch) -> Request[BulkReceipt]:
@@ -137,7 +147,8 @@ def _has_event_id(interaction: Interaction | Mapping[str, object]) -> bool:
     return isinstance(interaction, Interaction) and interaction.event_id is not None
 
 
-def _add(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+def add_receipt(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+    """Return what two requests of a call did together."""
     if total is None:
         return receipt
     return BulkReceipt(accepted=total.accepted + receipt.accepted, duplicates=total.duplicates + receipt.duplicates)

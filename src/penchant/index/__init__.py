@@ -19,6 +19,7 @@ from penchant.index.figures import SourceFigures
 from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
 from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, FloatArray, IntArray, Mask
 from penchant.index.likes import LatestEvents, Likes
+from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.people import PeopleEvents, PeopleTable, people_table
@@ -38,7 +39,7 @@ from penchant.index.preferred import CountedPreferences
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
-from penchant.index.standing import Availability, count_ahead, key_of, offer_of
+from penchant.index.standing import Availability, count_ahead, key_of, matches, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
@@ -101,9 +102,12 @@ __all__ = [
     "categories",
     "count_ahead",
     "figures_of_person",
+    "has_attributes",
     "key_of",
     "keyword_counts",
     "makes_weights",
+    "mark",
+    "matches",
     "merge_segments",
     "nearest_by",
     "newness_scan",

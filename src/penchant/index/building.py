@@ -5,15 +5,15 @@ give the same arrays whatever was merged before, as `penchant.live.checking` rel
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index.arrays import starts_of
-from penchant.index.layout import IntArray, Mask
+from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS, IndexedPiece, Term
@@ -27,6 +27,8 @@ MAX_COLUMNS = 128
 """Columns of a segment at most, whatever its terms: a catalogue where every piece has hundreds of common terms."""
 MIN_COLUMN = 64
 """Fewer postings than this are added up as fast one by one."""
+NO_ATTRIBUTES = Strings.of(())
+"""The attributes of a source whose settings name none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -42,7 +44,36 @@ class _SegmentColumns:
     available_from: IntArray
     ending: IntArray
     available_until: IntArray
-    catalogs: dict[str, IntArray]
+    catalogs: "RowLists"
+    attributes: Strings
+    marks: "RowLists"
+
+
+class RowLists(NamedTuple):
+    """Rows, ascending, by name; names ascend, and ``starts`` cuts ``rows`` into those of each."""
+
+    names: Strings
+    starts: IntArray
+    rows: IntArray | Numbers
+
+
+def list_rows(rows_of: Mapping[str, Sequence[int]]) -> RowLists:
+    """Return the rows, ascending, of each name as arrays."""
+    names = sorted(rows_of)
+    counts = np.asarray([len(rows_of[name]) for name in names], dtype=np.int64)
+    rows = itertools.chain.from_iterable(rows_of[name] for name in names)
+    return RowLists(Strings.of(names), starts_of(counts), np.fromiter(rows, np.int64, int(counts.sum())))
+
+
+def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists:
+    """Return several lists as one; ``moved`` has for each the new row of every old one, -1 for those that go."""
+    names, renumbered = _united([each.names for each in lists])
+    numbers = _joined(np.repeat(new, np.diff(each.starts)) for each, new in zip(lists, renumbered, strict=True))
+    rows = _joined(now_at[each.rows] for each, now_at in zip(lists, moved, strict=True))
+    staying = np.flatnonzero(rows >= 0)
+    staying = staying[np.lexsort((rows[staying], numbers[staying]))]
+    names, numbers = _without_unused(names, numbers[staying])
+    return RowLists(names, starts_of(np.bincount(numbers, minlength=len(names))), rows[staying])
 
 
 def term_key(term: Term) -> str:
@@ -61,8 +92,8 @@ def term_of(key: str) -> Term:
     return Term(category, keyword)
 
 
-def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
-    """Return a segment of these pieces, whose ids are distinct."""
+def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of these pieces, whose ids are distinct and whose marks are of these attributes."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
     distinct = sorted({term for piece in ordered for term in piece.weights})
     numbers = {term: number for number, term in enumerate(distinct)}
@@ -70,6 +101,7 @@ def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
     weights: list[int] = []
     counts: list[int] = []
     catalogs: dict[str, list[int]] = {}
+    marks: dict[str, list[int]] = {}
     for row, piece in enumerate(ordered):
         pairs = sorted((numbers[term], weight) for term, weight in piece.weights.items())
         terms += [number for number, _ in pairs]
@@ -77,6 +109,8 @@ def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
         counts.append(len(pairs))
         for catalog in piece.catalogs:
             catalogs.setdefault(catalog, []).append(row)
+        for mark in piece.marks:
+            marks.setdefault(mark, []).append(row)
     ends = [(row, piece.available_until) for row, piece in enumerate(ordered) if piece.available_until is not None]
     return _assemble(
         _SegmentColumns(
@@ -89,13 +123,15 @@ def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
             available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
             ending=np.asarray([row for row, _ in ends], dtype=np.int64),
             available_until=np.asarray([end for _, end in ends], dtype=np.int64),
-            catalogs={name: np.asarray(rows, dtype=np.int64) for name, rows in catalogs.items()},
+            catalogs=list_rows(catalogs),
+            attributes=attributes,
+            marks=list_rows(marks),
         )
     )
 
 
 def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
-    """Return one segment of the pieces of several that are live; their ids are distinct.
+    """Return one segment of the pieces of several that are live; their ids are distinct, their attributes the same.
 
     No piece is decoded: runs of pairs are copied from the parts' arrays in the order of ids.
 
@@ -139,7 +175,9 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
             available_from=pick("available_from"),
             ending=ending[staying],
             available_until=until[staying],
-            catalogs=_merged_catalogs(segments, moved),
+            catalogs=merge_rows([RowLists(s.catalogs, s.catalog_starts, s.catalog_pieces) for s in segments], moved),
+            attributes=segments[0].attributes,
+            marks=merge_rows([RowLists(s.marks, s.mark_starts, s.mark_pieces) for s in segments], moved),
         )
     )
 
@@ -162,7 +200,7 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "ids": gathered.ids,
         "terms": gathered.terms,
         "categories": names,
-        "catalogs": Strings.of(sorted(gathered.catalogs)),
+        "catalogs": gathered.catalogs.names,
         "category_of": category_of,
         "starts": starts,
         "piece_terms": terms.astype(np.uint32),
@@ -175,16 +213,21 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "days": (gathered.available_from // DAY_MS).astype(np.int32),
         "ending": gathered.ending.astype(np.uint32),
         "available_until": gathered.available_until,
-        "catalog_starts": starts_of(
-            np.asarray([len(gathered.catalogs[n]) for n in sorted(gathered.catalogs)], np.int64)
-        ),
-        "catalog_pieces": _joined(gathered.catalogs[n] for n in sorted(gathered.catalogs)).astype(np.uint32),
+        "catalog_starts": gathered.catalogs.starts,
+        "catalog_pieces": gathered.catalogs.rows.astype(np.uint32),
+        "attributes": gathered.attributes,
+        **mark_arrays(gathered.marks),
         "squares": sums_by_piece(real * real, starts),
         "roots": np.sqrt(sums_by_piece(real, starts)),
     }
     cuts = (posting_starts, posting_pieces, posting_weights)
     segment |= _signatures(len(starts) - 1, cuts) | _columns(len(starts) - 1, cuts)
     return Segment(**segment)
+
+
+def mark_arrays(marks: RowLists) -> dict[str, Any]:
+    """Return the members of a segment that hold these marks."""
+    return {"marks": marks.names, "mark_starts": marks.starts, "mark_pieces": marks.rows.astype(np.uint32)}
 
 
 Cuts = tuple[IntArray, NDArray[np.uint32], NDArray[Any]]
@@ -274,17 +317,6 @@ def _moved(kept: Sequence[IntArray], order: IntArray, segments: Sequence[Segment
         now_at[rows], new_rows = new_rows[: len(rows)], new_rows[len(rows) :]
         moved.append(now_at)
     return moved
-
-
-def _merged_catalogs(segments: Sequence[Segment], moved: Sequence[IntArray]) -> dict[str, IntArray]:
-    gathered: dict[str, list[IntArray]] = {}
-    for segment, rows in zip(segments, moved, strict=True):
-        for name in segment.catalogs:
-            staying = rows[segment.catalog(name)]
-            staying = staying[staying >= 0]
-            if len(staying):
-                gathered.setdefault(name, []).append(staying)
-    return {name: np.sort(np.concatenate(found)) for name, found in gathered.items()}
 
 
 def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:

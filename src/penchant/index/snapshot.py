@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
-from penchant.index.building import build_segment, merge_segments, term_of, term_table
+from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.layout import (
     COUNT,
     DISTANCE_SCALE,
@@ -89,6 +89,7 @@ class Snapshot:
         self,
         changes: Mapping[str, IndexedPiece | None],
         *,
+        attributes: Strings = NO_ATTRIBUTES,
         max_merged: int | None = None,
         merge: Merge = merge_segments,
     ) -> "Snapshot":
@@ -96,6 +97,7 @@ class Snapshot:
 
         Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments
         whose merge would be of more than ``max_merged`` pieces stay apart. ``merge`` is for those who time it.
+        Marks of the stored pieces are of the ``attributes`` that all others have.
         """
         parts = self.parts
         # A piece that is stored again leaves its segment here, so that it is live in one alone.
@@ -104,7 +106,7 @@ class Snapshot:
             parts = tuple(part.without(ids) for part in parts)
         stored = [piece for piece in changes.values() if piece is not None]
         if stored:
-            parts = (*parts, Part.whole(build_segment(stored)))
+            parts = (*parts, Part.whole(build_segment(stored, attributes)))
         return Snapshot(_compacted(parts, max_merged, merge))
 
     def merged(self) -> Segment:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
-from penchant.storage import AddUsage, Command, Outcome, RecordInteractions, Storage
+from penchant.storage import AddUsage, Command, Outcome, RecordImpressions, RecordInteractions, Storage
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 
@@ -113,7 +113,7 @@ class AsyncStorage:
         started = time.perf_counter()
         with tracing.span("change"):
             outcome = await asyncio.wrap_future(self.storage.submit(command))
-        lane = "interactions" if isinstance(command, RecordInteractions | AddUsage) else "content"
+        lane = "interactions" if isinstance(command, RecordInteractions | RecordImpressions | AddUsage) else "content"
         self._metrics.commit_seconds.labels(lane).observe(time.perf_counter() - started)
         return outcome
 

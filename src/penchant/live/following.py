@@ -1,15 +1,17 @@
 """Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penchant.index import Mask, Merge, Segment, Snapshot, merge_segments
+from penchant.attributes import Attribute, numbered
+from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
 from penchant.live.segments import Segments
 from penchant.model import IndexedPiece, SourceSettings
-from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
+from penchant.storage import ContentFeed, FeedCursor, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import decode_settings, decode_stored_piece
+from penchant.wire import decode_settings, decode_stored_marks, decode_stored_piece
 
 APPLY_PIECES = 20_000
 """Decoded pieces in memory at a time while a large source is loaded: some 60 MB."""
@@ -74,7 +76,7 @@ class Follower:
                 base_version = 0
             snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merge)
             curation = feed.curation
-            settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
+            settings = settings_in(curation)
             # In this thread, so that the first request after a change need not wait for the norms.
             snapshot.prepare(settings.category_weights)
             # The same set object, whose hash is known: segments look its rows up by it.
@@ -97,21 +99,48 @@ class Follower:
 def apply_feed(
     snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None = None, merge: Merge = merge_segments
 ) -> Snapshot:
-    """Return the snapshot after all changes of a feed; a complete feed starts from nothing."""
+    """Return the snapshot after all changes of a feed; a complete feed starts from nothing.
+
+    Its pieces have marks of the attributes that the settings of the feed name: where these are others than before, all
+    pieces are read once more.
+    """
     if feed.complete:
         snapshot = Snapshot.empty()
+    attributes = numbered(settings_in(feed.curation).attributes.values())
+    wanted = Strings.of(map(str, attributes))
+    # Where all pieces are to be marked anew, those of the feed get no marks before, and go by what the others have.
+    is_marked = has_attributes(snapshot, wanted)
+    marked_by = wanted if is_marked else snapshot.parts[0].segment.attributes
+    apply = functools.partial(Snapshot.apply, attributes=marked_by, max_merged=max_merged, merge=merge)
     changes: dict[str, IndexedPiece | None] = {}
     was_large = False
     for batch in feed.batches:
         for row in batch:
-            changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
+            changes[row.id] = (
+                None
+                if row.deleted
+                else decode_stored_piece(row.body, row.first_submitted_at, attributes if is_marked else ())
+            )
         if len(changes) >= APPLY_PIECES:
-            snapshot, changes = snapshot.apply(changes, max_merged=max_merged, merge=merge), {}
+            snapshot, changes = apply(snapshot, changes), {}
             was_large = True
-    snapshot = snapshot.apply(changes, max_merged=max_merged, merge=merge) if changes else snapshot
+    snapshot = apply(snapshot, changes) if changes else snapshot
+    if not is_marked:
+        snapshot = mark(snapshot, wanted, _marks(feed, attributes))
     if was_large:
         _give_memory_back()
     return snapshot
+
+
+def _marks(feed: ContentFeed, attributes: Sequence[Attribute]) -> Iterator[Mapping[str, Sequence[str]]]:
+    """Yield the marks of all live pieces by id, batch by batch."""
+    for batch in feed.live():
+        yield {row.id: decode_stored_marks(row.body, attributes) for row in batch}
+
+
+def settings_in(curation: SourceCuration) -> SourceSettings:
+    """Return the settings of a source as they are stored; a source without any has the defaults."""
+    return decode_settings(curation.settings) if curation.settings else SourceSettings()
 
 
 def _trimming() -> Callable[[int], int] | None:

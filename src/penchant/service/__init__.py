@@ -16,6 +16,7 @@ from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
+from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
@@ -58,6 +59,7 @@ class Services:
     health: CatalogueHealth
     audience_health: AudienceHealth
     list_ids: ListIds
+    impressions: Impressions
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
 

@@ -33,7 +33,7 @@ from penchant.model import (
     most_likes,
 )
 from penchant.profiles import own_likes, seen, taste
-from penchant.service.requests import PersonalRequest
+from penchant.service.requests import ListRequest, PersonalRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +114,8 @@ def history_of(
 
 def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audience: Audience) -> RecommendationInputs:
     """Return what a person's list is made from at the moment of the history."""
-    shown = Filter(
-        moment=moment_of(query.at, history.now),
-        catalogs=query.catalogs,
-        blacklisted=view.blacklisted,
-        omitted=left_out_as_seen(view.settings, query, history) | hidden_pieces(query, history) | query.exclude,
-    )
+    omitted = left_out_as_seen(view.settings, query, history) | hidden_pieces(query, history) | query.exclude
+    shown = shown_by(view, query, moment_of(query.at, history.now), omitted)
     if query.algorithm is Algorithm.JACCARD:
         terms = tuple(term for term, score in history.profile.items() if score > 0)
         return RecommendationInputs(history=history, shown=shown, liked=terms)
@@ -142,6 +138,17 @@ def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audi
     return RecommendationInputs(history=history, shown=shown, blended=blended)
 
 
+def shown_by(view: View, query: ListRequest, moment: int, omitted: frozenset[str]) -> Filter:
+    """Return which pieces a request lets through at a moment, but for those that are omitted."""
+    return Filter(
+        moment=moment,
+        catalogs=query.catalogs,
+        matching=query.matching,
+        blacklisted=view.blacklisted,
+        omitted=omitted,
+    )
+
+
 def moment_of(at: int | None, now: int) -> int:
     """Return the moment that a day stands for: its end, but for today the present."""
     return now if at is None or at // DAY_MS == now // DAY_MS else at
@@ -149,7 +156,7 @@ def moment_of(at: int | None, now: int) -> int:
 
 def searched_by(view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int) -> BlendSearch:
     """Return what the list of a person is searched by now: what `gathered_at` gives, from what is known by number."""
-    shown = Filter(moment=now, catalogs=query.catalogs, blacklisted=view.blacklisted, omitted=query.exclude)
+    shown = shown_by(view, query, now, query.exclude)
     left_out = person.hidden if _includes_seen(view.settings, query) else person.seen
     wanted = _spec(view, query, shown, audience.figures.content_factor(person.met), left_out)
     parts = view.snapshot.parts

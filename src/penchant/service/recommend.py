@@ -42,6 +42,7 @@ from penchant.service.list_inputs import (
     history_of,
     moment_of,
     searched_by,
+    shown_by,
 )
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
@@ -155,12 +156,8 @@ class Recommender:
 
     def shown_near(self, view: View, query: SimilarRequest, *, but: str | None = None) -> Filter:
         """Return which pieces may be shown beside a piece, ``but`` for one."""
-        return Filter(
-            moment=moment_of(query.at, self.now(view)),
-            catalogs=query.catalogs,
-            blacklisted=view.blacklisted,
-            omitted=query.exclude if but is None else query.exclude | {but},
-        )
+        omitted = query.exclude if but is None else query.exclude | {but}
+        return shown_by(view, query, moment_of(query.at, self.now(view)), omitted)
 
     async def recommend(
         self, view: View, query: PersonalRequest, likings: StatedLikings | None = None

@@ -1,7 +1,12 @@
-"""Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like."""
+"""Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
+
+``matching`` is a filter by attributes of the pieces that any list may show.
+"""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from penchant.attributes import AttributeFilter
 from penchant.model import MAX_TAKE, Algorithm, Basis
 
 
@@ -16,6 +21,7 @@ class SimilarRequest:
     take: int = MAX_TAKE
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     by: Basis = Basis.CONTENT
@@ -31,6 +37,7 @@ class PlainRequest:
 
     take: int = MAX_TAKE
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
@@ -50,6 +57,7 @@ class PersonalRequest:
     take: int = MAX_TAKE
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     at: int | None = None
     include_seen: bool | None = None
     fill: bool = True
@@ -57,3 +65,6 @@ class PersonalRequest:
     diversity: float = 0.0
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
+
+
+ListRequest: TypeAlias = SimilarRequest | PlainRequest | PersonalRequest

@@ -20,10 +20,13 @@ from penchant.storage.schema import (
     dictionaries,
     ended_sessions,
     event_ids,
+    impressions,
     interactions,
     keys,
     lists,
     pieces,
+    placement_counts,
+    placement_pieces,
     preferences,
     secrets,
     sources,
@@ -39,7 +42,8 @@ SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids, preferences)
 """The tables whose new rows the version tells."""
-SMALL_TABLES = (lists, dictionaries)
+SMALL_TABLES = (lists, impressions, placement_counts, placement_pieces, dictionaries)
+"""The tables that are copied whole each time: they have no versions."""
 SOURCE_TABLES = (*HEAD_TABLES, *FEED_TABLES, *SMALL_TABLES)
 """The tables of a source."""
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from penchant.model import NewInteraction, StoredInteraction
+from penchant.model import ListIdentity, NewInteraction, StoredInteraction
 from penchant.storage import statements
+from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import event_key, piece_key, user_key
+from penchant.storage.impression_writes import attribute
 from penchant.storage.interaction_counters import clock_of, raise_version
 from penchant.storage.preference_writes import remove
 from penchant.storage.records import Outcome, RecordInteractions
@@ -27,7 +29,7 @@ LOOKUP_KEYS = 5_000
 
 def record(
     connection: Connection,
-    insert_into: statements.Insert,
+    database: WriteDialect,
     row: Any,
     commands: Sequence[RecordInteractions],
     now: int,
@@ -45,8 +47,9 @@ def record(
     _insert(connection, row.source_id, recording.stored)
     # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
     if recording.events:
-        connection.execute(statements.upsert(insert_into, statements.EVENTS_KEY), recording.events)
+        connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
     if recording.stored:
+        attribute(connection, database, row, list(zip(recording.stored, recording.lists, strict=True)))
         raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
@@ -60,6 +63,7 @@ class _InteractionRecorder:
         self._events_by_key = events
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
+        self.lists: list[ListIdentity | None] = []
         self.events: list[dict[str, Any]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
@@ -89,6 +93,7 @@ class _InteractionRecorder:
             version=self.version,
         )
         self.stored.append(interaction)
+        self.lists.append(new.shown_in)
         if key is not None:
             # Of two with the same event id in one group, of whichever requests, the second is a duplicate already.
             self._events_by_key[key] = interaction

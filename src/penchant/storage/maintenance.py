@@ -8,6 +8,7 @@ from zstandard import ZstdError
 from penchant.errors import StorageIncompatible
 from penchant.model import DAY_MS
 from penchant.storage.bodies import BodyReader, Dictionaries
+from penchant.storage.impression_upkeep import purge_impressions
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -36,7 +37,10 @@ RetentionDays = Callable[[bytes], int]
 def purge_source(connection: Connection, source: int, *, now: int, chunk: int, retention_days: RetentionDays) -> int:
     """Remove up to ``chunk`` rows of each kind that no answer needs any more; return how many went."""
     removed = _purge_pieces(connection, source, now, chunk)
-    removed += _purge_interactions(connection, source, now, chunk, retention_days)
+    settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
+    days = retention_days(bytes(settings))
+    removed += _purge_interactions(connection, source, now, chunk, days)
+    removed += purge_impressions(connection, source, now=now, chunk=chunk, retention_days=days)
     removed += _purge_erasures(connection, source, now, chunk)
     removed += _purge_preferences(connection, source, chunk)
     # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
@@ -107,13 +111,10 @@ def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> 
     return len(rows)
 
 
-def _purge_interactions(
-    connection: Connection, source: int, now: int, chunk: int, retention_days: RetentionDays
-) -> int:
+def _purge_interactions(connection: Connection, source: int, now: int, chunk: int, retention_days: int) -> int:
     """Remove cleared and expired interactions with their event ids. Followers apply retention by themselves."""
-    settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
     # Whole days by UTC, as followers count them: both forget an interaction at the same midnight.
-    oldest = (now // DAY_MS - retention_days(bytes(settings))) * DAY_MS
+    oldest = (now // DAY_MS - retention_days) * DAY_MS
     expired = and_(interactions.c.occurred_at < oldest, interactions.c.type != ERASURE_CODE)
     cleared = interactions.c.version <= _cleared_at(source, INTERACTIONS)
     versions = list(

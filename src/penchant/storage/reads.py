@@ -121,13 +121,10 @@ class SourceReader:
         listed: dict[str, list[str]] = {kind.value: [] for kind in ListKind}
         for kind, piece_id in self._connection.execute(statement):
             listed[kind].append(piece_id)
-        settings = self._connection.execute(
-            select(sources.c.settings).where(sources.c.source_id == self.head.source_id)
-        ).scalar_one()
         return SourceCuration(
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
-            settings=bytes(settings),
+            settings=stored_settings(self._connection, self.head.source_id),
         )
 
     def content_feed(self, cursor: FeedCursor | None) -> ContentFeed:
@@ -148,19 +145,25 @@ class SourceReader:
                 pieces.c.source_id == self.head.source_id, pieces.c.version > cursor.version
             )
 
-        def batches() -> Iterator[Sequence[PieceChange]]:
-            for rows in self._stream(statement):
-                yield [
-                    PieceChange(
-                        id=row[0],
-                        deleted=row[1],
-                        first_submitted_at=row[2],
-                        body=b"" if row[1] else self._bodies.read(row[3], row[4]),
-                    )
-                    for row in rows
-                ]
+        return ContentFeed(
+            head=self.head,
+            complete=complete,
+            curation=self.curation(),
+            batches=self._changes(statement),
+            live=lambda: self._changes(self._live(select(*columns))),
+        )
 
-        return ContentFeed(head=self.head, complete=complete, curation=self.curation(), batches=batches())
+    def _changes(self, statement: Select[Any]) -> Iterator[Sequence[PieceChange]]:
+        for rows in self._stream(statement):
+            yield [
+                PieceChange(
+                    id=row[0],
+                    deleted=row[1],
+                    first_submitted_at=row[2],
+                    body=b"" if row[1] else self._bodies.read(row[3], row[4]),
+                )
+                for row in rows
+            ]
 
     def changes(self, cursor: FeedCursor | None) -> ChangeListing:
         """Return the changes of the pieces after a cursor, or all live pieces where it no longer leads on."""
@@ -312,6 +315,11 @@ def _heads(connection: Connection, statement: Select[Any], minimum: int) -> list
     rows = connection.execute(statement, {"minimum": minimum})
     heads = [to_head(row, row.account_id, row.name) for row in rows]
     return [head for head in heads if head is not None]
+
+
+def stored_settings(connection: Connection, source_id: int) -> bytes:
+    """Return the settings of a source as they are stored; empty for the defaults."""
+    return bytes(connection.execute(select(sources.c.settings).where(sources.c.source_id == source_id)).scalar_one())
 
 
 def count_sources(connection: Connection, account_id: int) -> int:

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, StoredInteraction
+from penchant.model import (
+    EncodedPiece,
+    InteractionType,
+    ListKind,
+    NewImpression,
+    NewInteraction,
+    StoredInteraction,
+)
 
 
 class SourceHead(NamedTuple):
@@ -99,13 +106,14 @@ class ContentFeed:
     (first read, another incarnation or epoch, content cleared, tombstones purged past the cursor, a cursor past
     all that a restored database holds). Otherwise ``batches`` holds the rows with a greater version than the
     cursor's. Applied in full they give exactly ``head``. The batches can be read only inside the ``with`` block
-    that opened the feed.
+    that opened the feed, and after them all live pieces, which ``live`` gives.
     """
 
     head: SourceHead
     complete: bool
     curation: SourceCuration
     batches: Iterable[Sequence[PieceChange]]
+    live: Callable[[], Iterable[Sequence[PieceChange]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,8 +265,19 @@ class ReplacePreferences(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordImpressions(SourceCommand):
+    """Store what was shown; a piece of a list that is known already is not stored again.
+
+    For ``window_ms`` afterwards interactions that name no list are attributed to it.
+    """
+
+    impressions: Sequence[NewImpression]
+    window_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser(SourceCommand):
-    """Delete all that is stored of a person, event ids included."""
+    """Delete all that is stored of a person, event ids and impressions included."""
 
     user_id: str
 
@@ -280,6 +299,7 @@ Command = (
     | ReplaceList
     | ReplaceSettings
     | RecordInteractions
+    | RecordImpressions
     | ReplacePreferences
     | EraseUser
     | AddUsage
@@ -291,7 +311,8 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``interactions`` are those of a
+    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions.
+    ``interactions`` are those of a
     `RecordInteractions` in its order, for a stored event id the one that was stored first.
     """
 

@@ -10,6 +10,7 @@ from penchant.storage.accounts import AccountStore
 from penchant.storage.connections import ServerOptions
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.group_transaction import GroupTransaction
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.keys import KeyStore
 from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
@@ -36,6 +37,7 @@ class Storage:
         self.sources = SourceStore(transactions)
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
+        self.impressions = ImpressionStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})
 
     @property

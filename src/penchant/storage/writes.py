@@ -15,7 +15,7 @@ again from all live rows. Housekeeping removes cleared rows later, chunk by chun
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -23,7 +23,9 @@ from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, 
 from penchant.storage import preference_writes, statements
 from penchant.storage.audit import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
+from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import source_id, user_key
+from penchant.storage.impression_writes import forget_impressions, record_impressions
 from penchant.storage.interaction_writes import erase, record
 from penchant.storage.reads import count_sources
 from penchant.storage.records import (
@@ -35,6 +37,7 @@ from penchant.storage.records import (
     EraseUser,
     Outcome,
     PieceRow,
+    RecordImpressions,
     RecordInteractions,
     ReplaceList,
     ReplacePreferences,
@@ -55,17 +58,6 @@ from penchant.storage.schema import (
 
 LOOKUP_IDS = 5_000
 """Ids in one look-up: both databases bound the parameters of a statement."""
-
-
-class WriteDialect(Protocol):
-    """What a write needs of a database beyond SQLAlchemy."""
-
-    @property
-    def insert(self) -> statements.Insert:
-        """The dialect's INSERT, which knows what to do on a conflict."""
-
-    def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
-        """Insert or replace rows of pieces."""
 
 
 class WriteTransaction:
@@ -100,6 +92,8 @@ class WriteTransaction:
                 return self.record([command])[0]
             case ReplacePreferences():
                 return self._replace_preferences(command)
+            case RecordImpressions():
+                return self.record_impressions([command])[0]
             case EraseUser():
                 return self._erase(command)
             case AddUsage():
@@ -118,7 +112,17 @@ class WriteTransaction:
             UnknownSource: there is no such source; nothing was written.
         """
         row = self._require(commands[0], INTERACTIONS)
-        return record(self.connection, self.database.insert, row, commands, self.now)
+        return record(self.connection, self.database, row, commands, self.now)
+
+    def record_impressions(self, commands: Sequence[RecordImpressions]) -> list[Outcome]:
+        """Carry out commands of one source together.
+
+        Raises:
+            UnknownSource: there is no such source; nothing was written.
+        """
+        # The same lock as for interactions: both add to the same counts.
+        row = self._require(commands[0], INTERACTIONS)
+        return record_impressions(self.connection, self.database, row, commands)
 
     def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
         row = self._require(command, INTERACTIONS)
@@ -129,10 +133,11 @@ class WriteTransaction:
         row = self._require(command, INTERACTIONS)
         key = user_key(row.source_id, command.user_id)
         version = erase(self.connection, self.database.insert, row, key, self.now)
-        if version is None:
+        was_shown = forget_impressions(self.connection, row, command.user_id)
+        if version is None and not was_shown:
             return Outcome(version=row.version, interactions_version=row.interactions_version)
         note(self.connection, command.account_id, command.actor, "user.erase", command.source, now=self.now)
-        return Outcome(version=row.version, interactions_version=version)
+        return Outcome(version=row.version, interactions_version=version or row.interactions_version)
 
     def _row(self, command: SourceCommand, *kinds: int) -> Any:
         """Return the source's row with its counters of these kinds locked, or ``None``.

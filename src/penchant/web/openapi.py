@@ -8,7 +8,7 @@ from penchant import __version__
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, InteractionType
 from penchant.web.bodies import JSON, NDJSON
 from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Operation
-from penchant.web.parameters import BY, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION
+from penchant.web.parameters import BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.web.query import Parameter
 from penchant.wire import SAMPLES, components
@@ -23,6 +23,7 @@ TAG_DESCRIPTIONS = {
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
     "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
     "curation": "Whitelist, blacklist and settings of a source.",
+    "placements": "Lists of a page by name: what they showed, and what came of it.",
     "source": "A source as a whole.",
 }
 _DESCRIPTIONS = {200: "Done.", 201: "Made.", 202: "Accepted and stored."}
@@ -296,8 +297,10 @@ def _error_codes(operation: Operation) -> list[str]:
     if not operation.public:
         codes += _KEY_ERRORS
         codes += ["invalid-input", "storage-unavailable"]
-        if operation.feature is not None or any(p.name == "catalogs" for p in operation.parameters):
+        if operation.feature is not None or not set(NARROWING).isdisjoint(operation.parameters):
             codes.append("feature-not-in-plan")
+        if FILTER in operation.parameters:
+            codes.append("invalid-syntax")
         codes.append("origin-not-allowed")
         codes += ["not-an-admin"] if operation.admin else ["not-a-tenant", "outside-scope"]
         if not operation.creates_source and not operation.admin:

@@ -20,6 +20,7 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
@@ -35,6 +36,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
+from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
@@ -54,6 +56,8 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
+from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
@@ -72,6 +76,7 @@ from penchant.wire.times import format_timestamp, parse_date, parse_interaction_
 __all__ = [
     "DEFAULT_LIMITS",
     "MAX_DAYS",
+    "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
     "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
@@ -85,6 +90,7 @@ __all__ = [
     "ChangeLine",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedImpression",
     "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
@@ -127,7 +133,9 @@ __all__ = [
     "components",
     "decode_asked",
     "decode_draft",
+    "decode_filter",
     "decode_ids",
+    "decode_impressions",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
@@ -139,6 +147,7 @@ __all__ = [
     "decode_preview",
     "decode_settings",
     "decode_stored_label",
+    "decode_stored_marks",
     "decode_stored_piece",
     "decode_submission",
     "delete_line",
@@ -155,6 +164,7 @@ __all__ = [
     "parse_month",
     "parse_timestamp",
     "preferences_answer",
+    "read_filter",
     "sign_user",
     "signed_user",
     "source_problem",

@@ -6,7 +6,7 @@ from typing import Any
 
 from penchant.errors import TooManyEntries
 from penchant.model import Term
-from penchant.wire.stated import check_members, read_categories, read_ids
+from penchant.wire.stated import read_categories, read_ids
 from penchant.wire.syntax import Faults, decode_object, kind_of
 from penchant.wire.text import id_problem
 
@@ -36,7 +36,7 @@ def decode_likings(body: bytes) -> StatedLikings:
     """
     value = decode_object(body)
     faults = Faults()
-    check_members(value, (*_IDS, *_KEYWORDS), faults)
+    faults.only(value, (*_IDS, *_KEYWORDS), "")
     liked, disliked = (read_ids(value, name, faults) for name in _IDS)
     liked_terms, disliked_terms = (_terms(value, name, faults) for name in _KEYWORDS)
     count = len(liked) + len(disliked) + len(liked_terms) + len(disliked_terms)

@@ -7,7 +7,7 @@ from penchant.errors import TooManyEntries
 from penchant.model import NO_PREFERENCES, Preferences, Term
 from penchant.wire.answers import PersonPreferences
 from penchant.wire.encoding import encode
-from penchant.wire.stated import check_members, read_categories, read_ids, read_names
+from penchant.wire.stated import read_categories, read_ids, read_names
 from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
 from penchant.wire.text import id_problem
 
@@ -28,7 +28,7 @@ def decode_preferences(body: bytes) -> Preferences:
         return NO_PREFERENCES
     value = decode_object(body)
     faults = Faults()
-    check_members(value, (_KEYWORDS, _HIDDEN, _UNUSED), faults)
+    faults.only(value, (_KEYWORDS, _HIDDEN, _UNUSED), "")
     found = Preferences(
         stated=_weights(value, faults),
         hidden=read_ids(value, _HIDDEN, faults),

@@ -10,7 +10,7 @@ from penchant.errors import InvalidInput, TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, MAX_TAKE, SourceSettings
 from penchant.wire.lists import check_ids
 from penchant.wire.settings import encode_settings, read_settings
-from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, kind_of
 
 MAX_PREVIEWED = 20
 """Pieces and people together that one preview shows lists of."""
@@ -42,9 +42,7 @@ def decode_preview(body: bytes) -> PreviewWish:
     """
     value = decode_object(body)
     faults = Faults()
-    for name in value:
-        if name not in _MEMBERS:
-            faults.add(pointer(name), f"Found an unknown member; accepted are {', '.join(_MEMBERS)}.")
+    faults.only(value, _MEMBERS, "")
     given = _settings(value, faults)
     lists = {name: _ids(value, name, faults) for name in ("whitelist", "blacklist", "pieces", "users")}
     take = _take(value, faults)

@@ -57,6 +57,37 @@ class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
     content_id: str
     timestamp: datetime | str | None = None
     event_id: str | None = None
+    list_id: str | None = None
+
+
+class SeenPiece(Record, frozen=True, kw_only=True):
+    """A piece that was seen, at a position from 1."""
+
+    id: str
+    position: int
+
+
+class SeenList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What was seen of a list: ids in the order of their positions from 1, or pieces with positions.
+
+    ``list_id`` is the ``x-penchant-list`` of its answer; with ``user_id`` it must be a list for this person.
+    """
+
+    list_id: str
+    content: Sequence[str | SeenPiece]
+    user_id: str | None = None
+    timestamp: datetime | str | None = None
+
+
+class PersonImpression(Record, frozen=True, kw_only=True, rename="camel"):
+    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
+
+    placement: str
+    variant: str
+    content_id: str
+    position: int | None = None
+    timestamp: datetime
+    led_to: Sequence[str] = ()
 
 
 class RecordedInteraction(Record, frozen=True, kw_only=True, rename="camel"):
@@ -97,6 +128,7 @@ class PersonExport(Record, frozen=True, kw_only=True, rename="camel", omit_defau
     user_id: str
     interactions: list[StoredPersonInteraction]
     preferences: PersonPreferences | None = None
+    impressions: Sequence[PersonImpression] = ()
 
 
 class SourceState(Record, frozen=True, kw_only=True, rename="camel"):
@@ -165,6 +197,13 @@ def _interaction_weights() -> dict[str, Number]:
     return {kind.value: weight for kind, weight in DEFAULT_INTERACTION_WEIGHTS.items()}
 
 
+class AttributeSettings(Record, frozen=True, kw_only=True):
+    """A member of pieces' extras that lists can be filtered by: its JSON pointer, and the type of its values."""
+
+    pointer: str
+    type: str
+
+
 class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     """The settings of a source, by default those that a new one has."""
 
@@ -176,6 +215,8 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     blend: BlendSettings = BlendSettings()
     new_piece_half_life_days: Number = _DEFAULTS.new_piece_half_life_days
     max_per_value: Mapping[str, int] | UnsetType = UNSET
+    attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
+    attribution_window_hours: int | UnsetType = UNSET
 
 
 class Likings(Record, frozen=True, kw_only=True, rename="camel"):

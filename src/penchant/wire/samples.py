@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _MOMENT = "2026-11-21T08:15:30.123Z"
+LIST_ID = "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"
+"""The id of a list of no source."""
 _INTERACTION = {
     "key": {"source": "films", "userId": "kim"},
     "type": "RateLike",
@@ -91,6 +93,7 @@ SAMPLES: Mapping[str, Any] = {
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],
     "IdList": {"count": 2, "content": ["alien", "gravity"]},
+    "ImpressionArray": [{"listId": LIST_ID, "content": ["alien", {"id": "gravity", "position": 4}]}],
     "InteractionAnswer": _INTERACTION,
     "InteractionArray": [
         {"userId": "kim", "type": "Watch", "contentId": "alien", "timestamp": _MOMENT, "eventId": "e-1"}
@@ -126,7 +129,12 @@ SAMPLES: Mapping[str, Any] = {
         "id": "kim",
         "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": _MOMENT}],
     },
-    "Settings": {"categoryWeights": {"people/director": 2}, "halfLifeDays": 60, "excludeSeen": True},
+    "Settings": {
+        "categoryWeights": {"people/director": 2},
+        "halfLifeDays": 60,
+        "excludeSeen": True,
+        "attributes": {"year": {"pointer": "/year", "type": "integer"}},
+    },
     "SettingsPreview": {
         "pieces": [
             {

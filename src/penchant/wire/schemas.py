@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penchant.model import (
-    MAX_INTERACTIONS_PER_REQUEST,
+    MAX_ID_LENGTH,
     MAX_LABEL_LENGTH,
     MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
@@ -19,11 +19,10 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations, person_schemas
-from penchant.wire.person_schemas import ID_SCHEMA as _ID
-from penchant.wire.person_schemas import MOMENT_SCHEMA as _MOMENT
+from penchant.wire import administration, answers, explanations
 from penchant.wire.previews import MAX_PREVIEWED
-from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
+from penchant.wire.recording_schemas import recording_schemas
+from penchant.wire.settings_schemas import settings_schemas
 
 _ANSWERS = (
     answers.Addresses,
@@ -51,9 +50,11 @@ _ANSWERS = (
     administration.UsageReport,
 )
 _TYPES = [kind.value for kind in InteractionType]
+_ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
 _MOMENTS = {"timestamp", "createdAt", "updatedAt", "recordedAt", "expiresAt", "revokedAt"}
 """Members of answers that are times."""
 _INT32 = 2**31 - 1
+_MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
 def components() -> dict[str, Any]:
@@ -67,8 +68,8 @@ def components() -> dict[str, Any]:
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
-        "Settings": _settings(),
-        "InteractionInput": person_schemas.interaction(),
+        **recording_schemas(),
+        **settings_schemas(),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
@@ -125,11 +126,6 @@ def _arrays() -> dict[str, Any]:
         "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
-        "InteractionArray": {
-            "type": "array",
-            "maxItems": MAX_INTERACTIONS_PER_REQUEST,
-            "items": _ref("InteractionInput"),
-        },
         "ProfileList": {"type": "array", "items": _ref("Profile")},
     }
 
@@ -246,8 +242,8 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "SimilarPlace": _place("SimilarWhy"),
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
-        "Likings": person_schemas.likings(),
-        "Preferences": person_schemas.preferences(),
+        "Likings": _likings(),
+        "Preferences": _preferences(),
     }
 
 
@@ -281,6 +277,23 @@ def _preview_wish() -> dict[str, Any]:
     }
 
 
+def _likings() -> dict[str, Any]:
+    ids = {"type": ["array", "null"], "items": _ID}
+    keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
+    members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
+    return {"type": "object", "additionalProperties": False, "properties": members}
+
+
+def _preferences() -> dict[str, Any]:
+    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
+    members = {
+        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
+        "hidden": {"type": ["array", "null"], "items": _ID},
+        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
+    }
+    return {"type": "object", "additionalProperties": False, "properties": members}
+
+
 def _lists() -> dict[str, Any]:
     """Return the schemas of lists: ids with their count, and pieces with their source."""
     return {
@@ -300,44 +313,6 @@ def _lists() -> dict[str, Any]:
                 "content": {"type": "array", "items": _ref("Piece")},
             },
             "required": ["source", "timestamp", "content"],
-        },
-    }
-
-
-def _number(least: float, most: float, default: float) -> dict[str, Any]:
-    return {"type": "number", "minimum": least, "maximum": most, "default": default}
-
-
-def _settings() -> dict[str, Any]:
-    """Return the schema of the settings; the defaults are those of `SourceSettings`."""
-    weight = {"type": "number", "minimum": -MAX_INTERACTION_WEIGHT, "maximum": MAX_INTERACTION_WEIGHT}
-    blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "categoryWeights": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "minimum": 0, "maximum": MAX_CATEGORY_WEIGHT},
-            },
-            "interactionWeights": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": dict.fromkeys(_TYPES, weight),
-            },
-            "halfLifeDays": _number(0, MAX_DAYS, 90),
-            "retentionDays": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": 396},
-            "excludeSeen": {"type": "boolean", "default": True},
-            "blend": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {name: _number(0, MAX_BLEND, default) for name, default in blend.items()},
-            },
-            "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
-            "maxPerValue": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
-            },
         },
     }
 

@@ -1,18 +1,11 @@
 """Stated members: ids and categories, as bodies name them that say what somebody likes."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penchant.wire.lists import check_ids
 from penchant.wire.syntax import Faults, kind_of, pointer
 from penchant.wire.text import name_problem
-
-
-def check_members(value: Mapping[str, Any], accepted: Collection[str], faults: Faults) -> None:
-    """Note every member that is not accepted."""
-    for name in value:
-        if name not in accepted:
-            faults.add(pointer(name), f"Found an unknown member; accepted are {', '.join(accepted)}.")
 
 
 def read_ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
 """Stored pieces as the index needs them: terms with their effective weights, catalogs and window."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from penchant.attributes import Attribute
 from penchant.model import IndexedPiece, Term
+from penchant.wire.attributes import marks_in
 from penchant.wire.times import parse_timestamp
 
 
@@ -15,21 +18,31 @@ class _StoredPiece(msgspec.Struct):
     filters: dict[str, Any] = {}
 
 
+class _ExtendedPiece(_StoredPiece):
+    extras: dict[str, Any] = {}
+
+
 class _PieceLabel(msgspec.Struct):
     label: str | None = None
 
 
 _decoder = msgspec.json.Decoder(_StoredPiece)
+_extended_decoder = msgspec.json.Decoder(_ExtendedPiece)
 _label_decoder = msgspec.json.Decoder(_PieceLabel)
 
 
-def decode_stored_piece(body: bytes, first_submitted_at: int) -> IndexedPiece:
+def decode_stored_piece(body: bytes, first_submitted_at: int, attributes: Sequence[Attribute] = ()) -> IndexedPiece:
     """Return a piece as the index sees it, from the bytes that storage keeps.
 
     ``first_submitted_at``, in milliseconds since 1970 UTC, is where its window begins if it names no start.
+    ``attributes`` are those of the source, in the order of their numbers.
     """
-    stored = _decoder.decode(body)
-    return piece_of(stored.id, stored.categories, stored.filters, first_submitted_at)
+    if not attributes:
+        stored = _decoder.decode(body)
+        return piece_of(stored.id, stored.categories, stored.filters, first_submitted_at)
+    extended = _extended_decoder.decode(body)
+    piece = piece_of(extended.id, extended.categories, extended.filters, first_submitted_at)
+    return replace(piece, marks=marks_in(extended.extras, attributes))
 
 
 def decode_stored_label(body: bytes) -> str | None:

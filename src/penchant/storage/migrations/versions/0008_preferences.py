@@ -4,8 +4,8 @@ from alembic import op
 
 from penchant.storage.schema import preferences
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 
 def upgrade() -> None:
