@@ -280,6 +280,16 @@ class ListKind(enum.Enum):
     BLACKLIST = "blacklist"
 
 
+class PlacementKind(enum.StrEnum):
+    """The lists that a placement can show, each of which has an address of its own as well."""
+
+    SIMILAR = "similar"
+    RECOMMENDATIONS = "recommendations"
+    POPULAR = "popular"
+    NEW = "new"
+    AGAIN = "again"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blend:
     """How much each part counts in a recommendation; 0 to 100 each, not all 0."""

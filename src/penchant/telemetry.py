@@ -167,6 +167,9 @@ class Metrics:
         self.changes_sent = Counter(
             "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
         )
+        self.placement_lists = Counter(
+            "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
+        )
         self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 
     def _counter(self, name: str, text: str) -> Counter:

@@ -51,6 +51,7 @@ WHOLE = {
     "put_preferences": "preferences",
     "preview_similar": "piece",
     "preview_recommendation": "likings",
+    "put_placement": "placement",
 }
 """Under which name a method takes a body as it is."""
 
@@ -114,6 +115,8 @@ class Call:
             self.options[WHOLE[self.name]] = body
         elif self.name == "preview_settings" and isinstance(body, dict):
             self.options |= _spoken_preview(body)
+        elif self.name == "page_lists" and isinstance(body, dict):
+            self.options |= _spoken_page(body)
         elif self.name == "create_key" and isinstance(body, dict):
             renamed = {"days" if name == "expiresInDays" else name: value for name, value in body.items()}
             if "account" not in body or set(renamed) - {"account", "plan", "admin", "days"}:
@@ -131,6 +134,16 @@ def _spoken_preview(body: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {"settings", "whitelist", "blacklist", "pieces", "users", "take"}
     lists = [value for name, value in body.items() if name not in {"settings", "take"}]
     if set(body) - known or None in body.values() or not all(isinstance(value, list) for value in lists):
+        raise Unspoken
+    return body
+
+
+def _spoken_page(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the members of a page as options, where they are of a type that these have."""
+    lists = [value for name, value in body.items() if name != "user"]
+    if set(body) - {"user", "exclude", "lists"} or "lists" not in body or None in body.values():
+        raise Unspoken
+    if not all(isinstance(value, list) for value in lists):
         raise Unspoken
     return body
 

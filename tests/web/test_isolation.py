@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("fresh")  # wrong keys of one address are a
 
 TENANT = [operation for operation in OPERATIONS if "{source}" in operation.path]
 SHOP = "https://shop.example"
-PATH = {"contentID": "alien", "other": "gravity", "userID": "kim", "type": "Click"}
+PATH = {"contentID": "alien", "other": "gravity", "userID": "kim", "type": "Click", "name": "home"}
 OF_THE_REQUEST = frozenset({"x-request-id", "date"})
 """Headers that differ between any two answers."""
 
@@ -78,6 +78,8 @@ def foreign(service: Service) -> Service:
     assert service.post("/mine/users/kim/interactions/Click/content/alien").status_code == 200
     assert service.put("/mine/whitelist", json=["gravity"]).status_code == 200
     assert service.put("/mine/settings", json={"halfLifeDays": 7}).status_code == 200
+    for kind in ("popular", "new"):
+        assert service.put("/mine/placements/home", json={"kind": kind}).status_code == 200
     return service
 
 
@@ -104,7 +106,8 @@ def told(service: Service, operation: Operation, source: str, headers: Headers, 
 
 def owned(service: Service) -> list[bytes]:
     """Return what the owner reads of the source."""
-    paths = ("content", "ids", "whitelist", "blacklist", "settings", "users/kim/export", "content/alien/similar")
+    paths = ["content", "ids", "whitelist", "blacklist", "settings", "users/kim/export", "content/alien/similar"]
+    paths += ["placements", "placements/home/versions"]
     return [service.get(f"/mine/{path}").content for path in paths] + [service.get("/mine").content]
 
 

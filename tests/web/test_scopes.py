@@ -17,7 +17,7 @@ from visitors import Visitor
 TENANT = [operation for operation in OPERATIONS if operation.scope is not None]
 ABOUT_PEOPLE = [each for each in TENANT if "{userID}" in each.path and each.scope in BROWSER_SCOPES]
 SHOP = "https://shop.example"
-VALUES = {"source": "s", "contentID": "a", "other": "b", "userID": "kim", "type": "Click"}
+VALUES = {"source": "s", "contentID": "a", "other": "b", "userID": "kim", "type": "Click", "name": "home"}
 
 
 @pytest.fixture

@@ -104,6 +104,44 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "why", id), { query });
   }
 
+  // Placements
+
+  /** Read the list of a placement, for a person and beside a piece where the query names them. */
+  placementList(source: string, name: string, query?: Query<"placementList">): Promise<Answer<"placementList">> {
+    return this.#service.json("GET", path(source, "placements", name, "list"), { query });
+  }
+
+  /** Read the lists of several placements, in which no piece comes twice. */
+  pageLists(source: string, page: Body<"pageLists">): Promise<Answer<"pageLists">> {
+    return this.#service.json("POST", path(source, "lists"), { body: JSON.stringify(page), repeatable: true });
+  }
+
+  listPlacements(source: string): Promise<Answer<"listPlacements">> {
+    return this.#service.json("GET", path(source, "placements"));
+  }
+
+  getPlacement(source: string, name: string): Promise<Answer<"getPlacement">> {
+    return this.#service.json("GET", path(source, "placements", name));
+  }
+
+  putPlacement(source: string, name: string, placement: Body<"putPlacement">): Promise<Answer<"putPlacement">> {
+    return this.#service.json("PUT", path(source, "placements", name), { body: JSON.stringify(placement) });
+  }
+
+  async deletePlacement(source: string, name: string): Promise<void> {
+    await this.#service.send("DELETE", path(source, "placements", name));
+  }
+
+  listPlacementVersions(source: string, name: string): Promise<Answer<"listPlacementVersions">> {
+    return this.#service.json("GET", path(source, "placements", name, "versions"));
+  }
+
+  /** Put an earlier version in force again; without a version, the one before the present. */
+  rollBackPlacement(source: string, name: string, query?: Query<"rollBackPlacement">): Promise<Answer<"rollBackPlacement">> {
+    const repeatable = query?.version !== undefined;
+    return this.#service.json("POST", path(source, "placements", name, "rollback"), { query, repeatable });
+  }
+
   // Previews: nothing is stored
 
   previewSimilar(source: string, draft: Body<"previewSimilar">, query?: Query<"previewSimilar">): Promise<Answer<"previewSimilar">> {

@@ -38,6 +38,8 @@ from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
+from penchant.service.placement_lists import PlacementLists
+from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
@@ -161,6 +163,8 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
+    placements = Placements(database)
     return Services(
         current=current,
         metrics=metrics,
@@ -179,8 +183,10 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
-        plain_lists=PlainLists(database, views, recommender),
-        revisits=RevisitLists(database, recommender),
+        plain_lists=plain_lists,
+        revisits=revisits,
+        placements=placements,
+        placement_lists=PlacementLists(placements, recommender, plain_lists, revisits, metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache

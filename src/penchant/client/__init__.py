@@ -24,6 +24,7 @@ from penchant.client.errors import (
     NotFound,
     NotYetVisible,
     Overloaded,
+    PlacementChanged,
     PreviewTooLarge,
     QuotaExceeded,
     RateExceeded,
@@ -33,11 +34,13 @@ from penchant.client.errors import (
     TooFewPieces,
     TooManyEntries,
     TooManyPieces,
+    TooManyPlacements,
     TooManyRequests,
     TooManySources,
     Unauthenticated,
     Unavailable,
     UnknownPiece,
+    UnknownPlacement,
     UnknownProblem,
     UnknownRoute,
     UnknownSource,
@@ -49,7 +52,17 @@ from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
 from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
-from penchant.wire.records import Interaction, Likings, Piece, SeenList, SeenPiece, Settings
+from penchant.wire.records import (
+    Interaction,
+    Likings,
+    PageList,
+    Piece,
+    Placement,
+    PlacementVariant,
+    SeenList,
+    SeenPiece,
+    Settings,
+)
 
 __all__ = [
     "Algorithm",
@@ -75,8 +88,12 @@ __all__ = [
     "NotFound",
     "NotYetVisible",
     "Overloaded",
+    "PageList",
     "PersonPreferences",
     "Piece",
+    "Placement",
+    "PlacementChanged",
+    "PlacementVariant",
     "PreviewTooLarge",
     "QuotaExceeded",
     "RateExceeded",
@@ -91,11 +108,13 @@ __all__ = [
     "TooFewPieces",
     "TooManyEntries",
     "TooManyPieces",
+    "TooManyPlacements",
     "TooManyRequests",
     "TooManySources",
     "Unauthenticated",
     "Unavailable",
     "UnknownPiece",
+    "UnknownPlacement",
     "UnknownProblem",
     "UnknownRoute",
     "UnknownSource",

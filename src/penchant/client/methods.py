@@ -8,7 +8,17 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from penchant.client import administration, content, curation, explanations, frames, impressions, people, plain_lists
+from penchant.client import (
+    administration,
+    content,
+    curation,
+    explanations,
+    frames,
+    impressions,
+    people,
+    placements,
+    plain_lists,
+)
 from penchant.client.requests import Flow, ListingRequest, Pages, Request
 
 P = ParamSpec("P")
@@ -160,6 +170,15 @@ class Methods:
     preview_recommendation = RequestMethod(explanations.preview_recommendation)
     preview_settings = RequestMethod(explanations.preview_settings)
     similar_to_each = FlowMethod(explanations.similar_to_each)
+
+    list_placements = RequestMethod(placements.list_placements)
+    get_placement = RequestMethod(placements.get_placement)
+    put_placement = RequestMethod(placements.put_placement)
+    delete_placement = RequestMethod(placements.delete_placement)
+    list_placement_versions = RequestMethod(placements.list_placement_versions)
+    roll_back_placement = RequestMethod(placements.roll_back_placement)
+    placement_list = RequestMethod(placements.placement_list)
+    page_lists = RequestMethod(placements.page_lists)
 
     get_whitelist = RequestMethod(curation.get_whitelist)
     put_whitelist = RequestMethod(curation.put_whitelist)

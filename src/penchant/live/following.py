@@ -3,7 +3,7 @@
 import ctypes
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penchant.attributes import Attribute, numbered
 from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
@@ -23,7 +23,8 @@ class View:
 
     ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows
     are looked up once. ``base_version`` is that of the segment file it started from. ``stale`` tells that the database
-    could not be asked whether there is something newer.
+    could not be asked whether there is something newer. ``placements`` tells by name which version of each is in force.
+    ``overridden`` are the settings of the source where a placement has put others in their place.
     """
 
     head: SourceHead
@@ -34,6 +35,13 @@ class View:
     blacklisted: frozenset[str]
     base_version: int = 0
     stale: bool = False
+    placements: Mapping[str, int] = field(default_factory=dict)
+    overridden: SourceSettings | None = None
+
+    @property
+    def source_settings(self) -> SourceSettings:
+        """The settings of the source, by which what all people like is counted and weighed."""
+        return self.settings if self.overridden is None else self.overridden
 
     def is_of(self, head: SourceHead) -> bool:
         """Return whether it is of the same history of the source, so that versions can be compared."""
@@ -89,6 +97,7 @@ class Follower:
                 blacklist=curation.blacklist,
                 blacklisted=view.blacklisted if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
+                placements=curation.placements,
             )
 
     def _merge(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:

@@ -139,8 +139,9 @@ class PeopleCache:
         if figures is not None:
             return figures
         taken = person.interactions
-        make = functools.partial(figures_of_person, taken, view.snapshot, view.settings, today, person.preferences)
-        is_quick = len(taken) + len(person.preferences) <= QUICK_INTERACTIONS
+        said, settings = person.preferences, view.source_settings
+        make = functools.partial(figures_of_person, taken, view.snapshot, settings, today, said)
+        is_quick = len(taken) + len(said) <= QUICK_INTERACTIONS
         figures = make() if is_quick else await self._database.in_thread(make)
         if person.interactions is taken and self._people.get(key) is person:
             person.put(figures, view.snapshot)
@@ -233,14 +234,19 @@ class PeopleCache:
 
     async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
         """Return the figures of a person from storage, and remember what was read."""
-        since = (today - view.settings.retention_days) * DAY_MS
+        since = (today - view.source_settings.retention_days) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
 
         def read() -> tuple[InteractionArrays, Preferences, int, PersonFigures]:
             stored = self._database.storage.people.read(view.head.source_id, query)
             interactions = InteractionArrays.of(stored.interactions)
             said, size = decode_preferences(stored.preferences), SAID_BYTES * len(stored.preferences)
-            return interactions, said, size, figures_of_person(interactions, view.snapshot, view.settings, today, said)
+            return (
+                interactions,
+                said,
+                size,
+                figures_of_person(interactions, view.snapshot, view.source_settings, today, said),
+            )
 
         reading = _PersonReading(key)
         self._readings.add(reading)

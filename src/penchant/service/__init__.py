@@ -20,6 +20,8 @@ from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.placement_lists import PlacementLists
+from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
@@ -53,6 +55,8 @@ class Services:
     previews: Previews
     plain_lists: PlainLists
     revisits: RevisitLists
+    placements: Placements
+    placement_lists: PlacementLists
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser

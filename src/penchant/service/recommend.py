@@ -167,8 +167,10 @@ class Recommender:
         With ``likings``, what somebody may like of whom nothing else is known.
         """
         now = self.now(view)
-        # What people are remembered by is of the present, and by numbers of which overlap alone knows nothing.
+        # What people are remembered by is of the present, by the source's own category weights, and by numbers of
+        # which overlap alone knows nothing.
         is_present = moment_of(query.at, now) == now and not view.stale
+        is_present &= view.settings.category_weights == view.source_settings.category_weights
         if likings is None and is_present and query.algorithm is not Algorithm.JACCARD:
             return await self._recommend_remembered(view, query, now)
         history = await self.known(view, query, likings)

@@ -8,6 +8,7 @@ from penchant.storage.comparing import TableComparison
 from penchant.storage.connections import ServerOptions
 from penchant.storage.hashing import list_person, source_id, user_key
 from penchant.storage.moving import MoveSide, compare_sides, move
+from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import (
     AccountUsage,
     AddUsage,
@@ -17,6 +18,7 @@ from penchant.storage.records import (
     Command,
     ContentFeed,
     DeletePieces,
+    DeletePlacement,
     DeleteSource,
     EraseUser,
     Erasure,
@@ -28,7 +30,8 @@ from penchant.storage.records import (
     Outcome,
     PieceChange,
     PieceListing,
-    RecordedChanges,
+    PlacementRow,
+    PutPlacement,
     RecordImpressions,
     RecordInteractions,
     ReplaceList,
@@ -38,7 +41,6 @@ from penchant.storage.records import (
     SourceCuration,
     SourceExport,
     SourceHead,
-    StoredPerson,
     SubmitPieces,
 )
 from penchant.storage.storage import Storage, open_storage
@@ -53,6 +55,7 @@ __all__ = [
     "Command",
     "ContentFeed",
     "DeletePieces",
+    "DeletePlacement",
     "DeleteSource",
     "EraseUser",
     "Erasure",
@@ -65,6 +68,8 @@ __all__ = [
     "Outcome",
     "PieceChange",
     "PieceListing",
+    "PlacementRow",
+    "PutPlacement",
     "RecordImpressions",
     "RecordInteractions",
     "RecordedChanges",

@@ -4,7 +4,8 @@ from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, litera
 
 from penchant.model import DAY_MS, StoredInteraction
 from penchant.storage.hashing import user_key
-from penchant.storage.records import InteractionQuery, RecordedChanges
+from penchant.storage.person_records import RecordedChanges
+from penchant.storage.records import InteractionQuery
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, counters, interactions, preferences
 
 _STATED_CODE = -1

@@ -23,6 +23,8 @@ from penchant.storage.schema import (
     keys,
     lists,
     pieces,
+    placement_versions,
+    placements,
     preferences,
     sources,
 )
@@ -173,7 +175,7 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     floor = versions[CONTENT]
     is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
     connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
-    tables = (lists, dictionaries, event_ids, counters, sources)
+    tables = (lists, placements, placement_versions, dictionaries, event_ids, counters, sources)
     return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
 
 

@@ -2,7 +2,8 @@
 
 from penchant.model import StoredInteraction
 from penchant.storage import interaction_reads
-from penchant.storage.records import InteractionQuery, RecordedChanges, StoredPerson
+from penchant.storage.person_records import RecordedChanges, StoredPerson
+from penchant.storage.records import InteractionQuery
 from penchant.storage.transactions import Transactions
 
 

@@ -15,6 +15,7 @@ from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
+from penchant.storage.placement_rows import placements_in_force
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -112,7 +113,7 @@ class SourceReader:
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
     def curation(self) -> SourceCuration:
-        """Return the lists and settings."""
+        """Return the lists, the settings, and which placements are in force."""
         statement = (
             select(lists.c.kind, lists.c.piece_id)
             .where(lists.c.source_id == self.head.source_id)
@@ -125,6 +126,7 @@ class SourceReader:
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
             settings=stored_settings(self._connection, self.head.source_id),
+            placements=placements_in_force(self._connection, self.head.source_id),
         )
 
     def content_feed(self, cursor: FeedCursor | None) -> ContentFeed:

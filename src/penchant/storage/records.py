@@ -4,7 +4,7 @@ Records only. Times are milliseconds since 1970 UTC; versions are those of a sou
 name says otherwise.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -91,11 +91,15 @@ class FeedCursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCuration:
-    """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults."""
+    """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults.
+
+    ``placements`` tells by name which version of a placement is in force.
+    """
 
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     settings: bytes = b""
+    placements: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,25 +143,6 @@ class InteractionQuery:
     type: InteractionType | None = None
     skip: int = 0
     limit: int | None
-
-
-class StoredPerson(NamedTuple):
-    """What is stored of a person: interactions, newest first, and preferences as stored JSON, empty for none."""
-
-    interactions: list[StoredInteraction]
-    preferences: bytes
-
-
-class RecordedChanges(NamedTuple):
-    """What became of people between two versions of the interactions.
-
-    ``interactions`` ascend by version; ``stated`` are the keys of people whose preferences were replaced. Without
-    ``is_whole`` a version is missing: what had it is gone, and whose it was nothing tells.
-    """
-
-    interactions: list[StoredInteraction]
-    stated: list[bytes]
-    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +235,29 @@ class ReplaceSettings(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutPlacement(SourceCommand):
+    """Store a placement as the next version of its name; ``after`` is the version that it follows, 0 for none.
+
+    Of its versions the newest ``max_versions`` are kept. Fails with `PlacementChanged` where another version is in
+    force by now, with `TooManyPlacements` where the source has ``max_placements`` others.
+    """
+
+    name: str
+    body: bytes
+    assignment: bytes
+    after: int
+    max_versions: int
+    max_placements: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePlacement(SourceCommand):
+    """Delete a placement with all its versions; an unknown one is no error."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordInteractions(SourceCommand):
     """Store interactions; one whose event id is known already (or repeats in the command) is not stored."""
 
@@ -298,6 +306,8 @@ Command = (
     | DeleteSource
     | ReplaceList
     | ReplaceSettings
+    | PutPlacement
+    | DeletePlacement
     | RecordInteractions
     | RecordImpressions
     | ReplacePreferences
@@ -323,6 +333,18 @@ class Outcome:
     deleted: int = 0
     interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementRow:
+    """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON."""
+
+    name: str
+    version: int
+    recorded_at: int
+    actor: str
+    body: bytes
+    assignment: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,6 +153,26 @@ lists = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("piece_id", BY_CODE_POINT, nullable=False),
 )
+placements = Table(
+    "placements",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+)
+"""Which version of each placement is in force: the content version that it was stored at."""
+placement_versions = Table(
+    "placement_versions",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("recorded_at", BigInteger, nullable=False),
+    Column("actor", BY_CODE_POINT, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("assignment", LargeBinary, nullable=False),
+)
+"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; no row is ever changed."""
 interactions = Table(
     "interactions",
     metadata,

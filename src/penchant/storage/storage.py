@@ -15,6 +15,7 @@ from penchant.storage.keys import KeyStore
 from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
 from penchant.storage.pieces import PieceStore
+from penchant.storage.placements import PlacementStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sources import SourceStore
@@ -37,6 +38,7 @@ class Storage:
         self.sources = SourceStore(transactions)
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
+        self.placements = PlacementStore(transactions)
         self.impressions = ImpressionStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})
 

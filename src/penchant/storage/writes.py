@@ -27,16 +27,19 @@ from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.impression_writes import forget_impressions, record_impressions
 from penchant.storage.interaction_writes import erase, record
+from penchant.storage.placement_rows import forget_placements, remove_placement, require_turn, store_placement
 from penchant.storage.reads import count_sources
 from penchant.storage.records import (
     AddUsage,
     ClearPieces,
     Command,
     DeletePieces,
+    DeletePlacement,
     DeleteSource,
     EraseUser,
     Outcome,
     PieceRow,
+    PutPlacement,
     RecordImpressions,
     RecordInteractions,
     ReplaceList,
@@ -69,11 +72,12 @@ class WriteTransaction:
         self.dictionaries = dictionaries
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911  # one line for each kind
+    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911, PLR0912  # one line each
         """Carry out a command.
 
         Raises:
-            UnknownSource, TooManySources, TooManyPieces: it may not be done; nothing was written for it.
+            UnknownSource, TooManySources, TooManyPieces, TooManyPlacements, PlacementChanged: it may not be done;
+                nothing was written for it.
         """
         match command:
             case SubmitPieces():
@@ -88,6 +92,10 @@ class WriteTransaction:
                 return self._replace_list(command)
             case ReplaceSettings():
                 return self._replace_settings(command)
+            case PutPlacement():
+                return self._put_placement(command)
+            case DeletePlacement():
+                return self._delete_placement(command)
             case RecordInteractions():
                 return self.record([command])[0]
             case ReplacePreferences():
@@ -309,6 +317,7 @@ class WriteTransaction:
             .values(version=raised, cleared_at=raised)
         )
         self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id))
+        forget_placements(self.connection, row.source_id)
         self.connection.execute(
             update(sources).where(sources.c.source_id == row.source_id).values(deleted=True, settings=b"")
         )
@@ -336,6 +345,25 @@ class WriteTransaction:
         )
         note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+
+    def _put_placement(self, command: PutPlacement) -> Outcome:
+        row = self._require(command, CONTENT)
+        require_turn(self.connection, row.source_id, command)
+        now = self._moment(row)
+        version = self._raise_version(row, 1, now)
+        store_placement(self.connection, row.source_id, command, version, now)
+        self._note_placement(command, "placement.replace")
+        return Outcome(version=version)
+
+    def _delete_placement(self, command: DeletePlacement) -> Outcome:
+        row = self._require(command, CONTENT)
+        if remove_placement(self.connection, row.source_id, command.name):
+            self._note_placement(command, "placement.delete")
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+
+    def _note_placement(self, command: PutPlacement | DeletePlacement, action: str) -> None:
+        subject = f"{command.source}/{command.name}"
+        note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
 
     def _moment(self, row: Any) -> int:
         """Return the present by the source's own clock, which never goes back."""

@@ -293,6 +293,24 @@ HISTORY = Parameter(
     description="The `history` of which that version is, as the feed named it; of another one all pieces come.",
     schema={"type": "string"},
 )
+USER = Parameter(
+    name="user",
+    description="The person whom the list is for; without it, for nobody, who sees the placement without variants.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+CONTENT = Parameter(
+    name="content",
+    description="The id of the piece beside which the list is shown: what a list of similar pieces is about.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+ROLLBACK_VERSION = Parameter(
+    name="version",
+    description="The version to return to; without it, the one before that in force.",
+    schema=dict(VERSION_SCHEMA),
+    read=lambda text: integer(text, least=1),
+)
 FOR = Parameter(
     name="for",
     description="`generators`: OpenAPI 3.0.3, in which a category's value has no type, for tools that take no unions.",

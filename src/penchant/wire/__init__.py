@@ -62,7 +62,28 @@ from penchant.wire.interactions import decode_interaction_lines, decode_interact
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.pages import PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
+from penchant.wire.placement_answers import (
+    PageEntry,
+    PageResult,
+    PlacementHistory,
+    PlacementListing,
+    PlacementPreview,
+    PlacementResult,
+    PlacementVersion,
+    PreviewedPlacement,
+)
+from penchant.wire.placements import (
+    BASE,
+    BUCKETS,
+    ListRules,
+    PlacementSpec,
+    decode_placement,
+    encode_placement,
+    placement_problem,
+    read_placement,
+)
 from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.samples import SAMPLES
@@ -74,6 +95,8 @@ from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
 __all__ = [
+    "BASE",
+    "BUCKETS",
     "DEFAULT_LIMITS",
     "MAX_DAYS",
     "MAX_FILTER_BYTES",
@@ -100,15 +123,27 @@ __all__ = [
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "ListRules",
     "Move",
     "MovingRule",
+    "PageEntry",
+    "PageResult",
+    "PageRow",
+    "PageWish",
     "PartShare",
     "PersonPreferences",
     "PersonalWhy",
     "PieceShare",
     "Place",
+    "PlacementHistory",
+    "PlacementListing",
+    "PlacementPreview",
+    "PlacementResult",
+    "PlacementSpec",
+    "PlacementVersion",
     "PreviewWish",
     "PreviewedList",
+    "PreviewedPlacement",
     "Problem",
     "ProblemFault",
     "Profile",
@@ -142,6 +177,8 @@ __all__ = [
     "decode_likings",
     "decode_list",
     "decode_list_id",
+    "decode_page",
+    "decode_placement",
     "decode_plan_wish",
     "decode_preferences",
     "decode_preview",
@@ -153,6 +190,7 @@ __all__ = [
     "delete_line",
     "encode",
     "encode_list_id",
+    "encode_placement",
     "encode_preferences",
     "encode_settings",
     "end_line",
@@ -163,8 +201,10 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "placement_problem",
     "preferences_answer",
     "read_filter",
+    "read_placement",
     "sign_user",
     "signed_user",
     "source_problem",

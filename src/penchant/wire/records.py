@@ -219,6 +219,68 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     attribution_window_hours: int | UnsetType = UNSET
 
 
+class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
+
+    algorithm: str | UnsetType | None = UNSET
+    blend: Mapping[str, Number] | UnsetType | None = UNSET
+    category_weights: Mapping[str, Number] | UnsetType | None = UNSET
+    max_per_value: Mapping[str, int] | UnsetType | None = UNSET
+    diversity: Number | UnsetType | None = UNSET
+    exclude_seen: bool | UnsetType | None = UNSET
+    half_life_days: int | UnsetType | None = UNSET
+    catalogs: Sequence[str] | UnsetType | None = UNSET
+    whitelist: Sequence[str] | UnsetType | None = UNSET
+    blacklist: Sequence[str] | UnsetType | None = UNSET
+    fallback: str | UnsetType | None = UNSET
+
+
+class PlacementVariant(ListMembers, frozen=True, kw_only=True, rename="camel"):
+    """A variant of a placement, for a share of all people; what is `None` is as the source has it."""
+
+    name: str
+    share: Number
+    kind: str | UnsetType = UNSET
+
+
+class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
+    """What a row of a page shows, and to whom its variants are shown instead."""
+
+    kind: str
+    experiment: str | UnsetType = UNSET
+    variants: Sequence[PlacementVariant] | UnsetType = UNSET
+
+
+class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
+    """A version of a placement, when it was stored, and with which key."""
+
+    name: str
+    version: int
+    timestamp: datetime
+    key_id: str
+    placement: Placement
+
+
+class StoredPlacements(Record, frozen=True, kw_only=True):
+    """The placements of a source as they are in force, ascending by name."""
+
+    placements: list[StoredPlacement]
+
+
+class PlacementVersions(Record, frozen=True, kw_only=True):
+    """The versions of a placement that are kept, newest first; the first is in force."""
+
+    versions: list[StoredPlacement]
+
+
+class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A list of a page: of which placement, beside which piece, and how long."""
+
+    placement: str
+    content: str | None = None
+    take: int | None = None
+
+
 class Likings(Record, frozen=True, kw_only=True, rename="camel"):
     """What somebody likes and dislikes: ids, and keywords by category."""
 

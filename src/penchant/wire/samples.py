@@ -60,6 +60,20 @@ _KEY = {
     "scopes": ["read", "personal", "interact", "write"],
     "origins": [],
 }
+_PLACEMENT = {
+    "kind": "recommendations",
+    "blend": {"content": 1, "audience": 2, "popularity": 0.5},
+    "fallback": "popular",
+    "variants": [{"name": "mixed", "share": 0.2, "diversity": 0.4}],
+}
+_PLACEMENT_VERSION = {
+    "name": "home",
+    "version": 17,
+    "timestamp": _MOMENT,
+    "keyId": "Zk4tQ9",
+    "placement": _PLACEMENT,
+}
+_PLACEMENT_LIST = {"placement": "home", "variant": "mixed", "kind": "recommendations", "contentId": None}
 
 SAMPLES: Mapping[str, Any] = {
     "Addresses": {
@@ -106,9 +120,21 @@ SAMPLES: Mapping[str, Any] = {
     "KeyWish": {"account": "press", "plan": "basic", "expiresInDays": 365},
     "Likings": {"liked": ["alien"], "dislikedKeywords": {"genre": ["drama"]}},
     "OpenApi": {"openapi": "3.1.1"},
+    "PageResult": {
+        "userId": "kim",
+        "lists": [
+            _PLACEMENT_LIST | {"listId": "AGcj2X", "content": _ENTRIES},
+            {"placement": "beside", "contentId": "not-there", "error": _PROBLEM},
+        ],
+    },
+    "PageWish": {"user": "kim", "exclude": ["alien"], "lists": [{"placement": "home", "take": 10}]},
     "PersonalPlace": {"id": "kim", "why": _PERSONAL_WHY, **_RANK},
     "Piece": _PIECE,
     "PersonPreferences": _PREFERENCES,
+    "Placement": _PLACEMENT,
+    "PlacementHistory": {"versions": [_PLACEMENT_VERSION]},
+    "PlacementListing": {"placements": [_PLACEMENT_VERSION]},
+    "PlacementResult": _PLACEMENT_LIST | {"userId": "kim", "content": _ENTRIES},
     "PlanWish": {"plan": "full"},
     "Preferences": _PREFERENCES,
     "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},

@@ -19,7 +19,8 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations
+from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.recording_schemas import recording_schemas
 from penchant.wire.settings_schemas import settings_schemas
@@ -48,6 +49,10 @@ _ANSWERS = (
     administration.IssuedKeyAnswer,
     administration.SigningSecret,
     administration.UsageReport,
+    placement_answers.PlacementResult,
+    placement_answers.PageResult,
+    placement_answers.PlacementListing,
+    placement_answers.PlacementHistory,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -70,6 +75,7 @@ def components() -> dict[str, Any]:
         **_lists(),
         **recording_schemas(),
         **settings_schemas(),
+        **placement_schemas(settings_schemas()["Settings"], generated["PlacementVersion"]),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }

@@ -16,6 +16,7 @@ from penchant.web.routes.curation import CURATION
 from penchant.web.routes.explanations import EXPLANATIONS
 from penchant.web.routes.impressions import IMPRESSIONS
 from penchant.web.routes.people import PEOPLE
+from penchant.web.routes.placements import PLACEMENTS
 from penchant.web.routes.plain_lists import PLAIN_LISTS
 from penchant.web.routes.system import SYSTEM
 
@@ -25,6 +26,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *CONTENT,
     *PEOPLE,
     *PLAIN_LISTS,
+    *PLACEMENTS,
     *EXPLANATIONS,
     *CURATION,
     *IMPRESSIONS,

@@ -4,8 +4,8 @@ from alembic import op
 
 from penchant.storage.schema import preferences
 
-revision = "0008"
-down_revision = "0007"
+revision = "0009"
+down_revision = "0008"
 
 
 def upgrade() -> None:
