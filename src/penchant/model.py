@@ -60,6 +60,14 @@ class Term(NamedTuple):
     keyword: str
 
 
+class PieceFilters(NamedTuple):
+    """What lists filter a piece by; a moment is ``None`` where none was submitted."""
+
+    catalogs: frozenset[str]
+    available_from: int | None
+    available_until: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedPiece:
     """A content piece as the index sees it.

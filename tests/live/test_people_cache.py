@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
-from penchant.index import person
-from penchant.index import snapshot as snapshots
+from penchant.index import compaction, person
 from penchant.live import people_cache
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View
@@ -158,8 +157,8 @@ def runner() -> Iterator[asyncio.Runner]:
 def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Open one service for all examples, with small segments and few interactions that count."""
     with pytest.MonkeyPatch.context() as patching:
-        patching.setattr(snapshots, "SMALL_SEGMENT", 0)
-        patching.setattr(snapshots, "MERGE_RATIO", 2)
+        patching.setattr(compaction, "SMALL_SEGMENT", 0)
+        patching.setattr(compaction, "MERGE_RATIO", 2)
         patching.setattr(people_cache, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(recommend, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)

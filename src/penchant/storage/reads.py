@@ -158,12 +158,7 @@ class SourceReader:
     def _changes(self, statement: Select[Any]) -> Iterator[Sequence[PieceChange]]:
         for rows in self._stream(statement):
             yield [
-                PieceChange(
-                    id=row[0],
-                    deleted=row[1],
-                    first_submitted_at=row[2],
-                    body=b"" if row[1] else self._bodies.read(row[3], row[4]),
-                )
+                PieceChange(row[0], row[1], row[2], b"" if row[1] else self._bodies.read(row[3], row[4]))
                 for row in rows
             ]
 

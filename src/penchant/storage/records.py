@@ -51,8 +51,7 @@ class PieceRow(NamedTuple):
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceChange:
+class PieceChange(NamedTuple):
     """One row of the content feed; ``body`` is empty where ``deleted``."""
 
     id: str
