@@ -25,6 +25,7 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
+from penchant.wire import PersonPreferences
 from penchant.wire.records import (
     AttributeSettings,
     Interaction,
@@ -105,6 +106,7 @@ SAMPLES: dict[str, Any] = {
     "exclude": ["a"],
     "diversity": 0.5,
     "min_audience_version": 3,
+    "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",

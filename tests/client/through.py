@@ -48,6 +48,7 @@ BODIES = {
 
 WHOLE = {
     "put_settings": "settings",
+    "put_preferences": "preferences",
     "preview_similar": "piece",
     "preview_recommendation": "likings",
     "put_placement": "placement",

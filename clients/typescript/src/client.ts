@@ -208,6 +208,21 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "interactions"), { query });
   }
 
+  /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */
+  getPreferences(source: string, userId: string): Promise<Answer<"getPreferences">> {
+    return this.#service.json("GET", path(source, "users", userId, "preferences"));
+  }
+
+  /** Replace what a person has said; an empty object removes it. */
+  putPreferences(source: string, userId: string, preferences: Body<"putPreferences">): Promise<Answer<"putPreferences">> {
+    const body = JSON.stringify(preferences);
+    return this.#service.json("PUT", path(source, "users", userId, "preferences"), { body });
+  }
+
+  deletePreferences(source: string, userId: string): Promise<Answer<"deletePreferences">> {
+    return this.#service.json("DELETE", path(source, "users", userId, "preferences"));
+  }
+
   exportUser(source: string, userId: string): Promise<Answer<"exportUser">> {
     return this.#service.json("GET", path(source, "users", userId, "export"));
   }

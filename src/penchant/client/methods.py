@@ -151,6 +151,9 @@ class Methods:
     record_interactions = FlowMethod(people.record_interactions)
     list_interactions = RequestMethod(people.list_interactions)
     iterate_interactions = PagesMethod(people.iterate_interactions)
+    get_preferences = RequestMethod(people.get_preferences)
+    put_preferences = RequestMethod(people.put_preferences)
+    delete_preferences = RequestMethod(people.delete_preferences)
     export_user = RequestMethod(people.export_user)
     erase_user = RequestMethod(people.erase_user)
 

@@ -24,6 +24,7 @@ from penchant.wire.answers import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
+    PersonPreferences,
     Problem,
     ProblemFault,
     Profile,
@@ -85,6 +86,7 @@ from penchant.wire.placements import (
     placement_problem,
     read_placement,
 )
+from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
@@ -132,6 +134,7 @@ __all__ = [
     "PageRow",
     "PageWish",
     "PartShare",
+    "PersonPreferences",
     "PersonalWhy",
     "PieceShare",
     "Place",
@@ -183,6 +186,7 @@ __all__ = [
     "decode_placement",
     "decode_placement_preview",
     "decode_plan_wish",
+    "decode_preferences",
     "decode_preview",
     "decode_settings",
     "decode_stored_filters",
@@ -194,6 +198,7 @@ __all__ = [
     "encode",
     "encode_list_id",
     "encode_placement",
+    "encode_preferences",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -204,6 +209,7 @@ __all__ = [
     "parse_month",
     "parse_timestamp",
     "placement_problem",
+    "preferences_answer",
     "read_filter",
     "read_placement",
     "sign_user",
