@@ -13,19 +13,21 @@ from hypothesis import strategies as st
 from answers import stored
 from clocks import TickingClock
 from live.conftest import Sources
+from penchant.attributes import Attribute, AttributeType
 from penchant.index import Snapshot
 from penchant.live import builder as building
 from penchant.live.array_files import PublishedFile, stamp_of
 from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, QUIET_S, Builder, is_due
 from penchant.live.segment_files import SegmentFiles
-from penchant.model import ListKind
+from penchant.model import ListKind, SourceSettings
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList
 from penchant.telemetry import Metrics
 from strategies import examples
 
 NUMBERS = st.lists(st.integers(0, 15), max_size=6)
 CHANGES = st.lists(
-    st.tuples(st.sampled_from(["submit", "delete", "build", "clear", "delete source", "purge"]), NUMBERS), max_size=10
+    st.tuples(st.sampled_from(["submit", "delete", "build", "clear", "delete source", "purge", "attributes"]), NUMBERS),
+    max_size=10,
 )
 
 
@@ -129,7 +131,8 @@ def test_any_changes_between_files_are_a_rebuild(
 
 def change(builder: Builder, sources: Sources, kind: str, numbers: list[int]) -> None:
     if kind == "submit":
-        sources.submit(*dict.fromkeys(numbers), categories={"new": [str(len(numbers))]})
+        new = str(len(numbers))
+        sources.submit(*dict.fromkeys(numbers), categories={"new": [new]}, extras={"n": new, new: "x"})
     elif kind == "delete":
         sources.delete(*numbers)
     elif kind == "build":
@@ -139,8 +142,28 @@ def change(builder: Builder, sources: Sources, kind: str, numbers: list[int]) ->
     elif kind == "delete source":
         sources.do(DeleteSource(account_id=sources.account, source="s"))
         sources.submit(*numbers, 1)
+    elif kind == "attributes":
+        sources.configure(named("n", *map(str, numbers)))
     else:
         sources.purged()
+
+
+def named(*members: str) -> SourceSettings:
+    """Return settings that name these members of extras."""
+    return SourceSettings(attributes={each: Attribute(AttributeType.KEYWORD, f"/{each}") for each in members})
+
+
+def test_other_attributes_are_reason_enough_for_a_build(
+    builder: Builder, files: SegmentFiles, sources: Sources
+) -> None:
+    sources.submit(1, 2, 3, extras={"n": "x"})
+    builder.build_due()
+
+    sources.configure(named("n"))
+
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
+    assert built(files, sources) == arrays(sources.rebuilt())
+    assert built(files, sources)["mark_pieces"][1] == [0, 1, 2]
 
 
 def test_a_build_continues_from_the_last_file(builder: Builder, files: SegmentFiles, sources: Sources) -> None:

@@ -97,6 +97,16 @@ def test_settings_are_stored_as_the_form_has_them(visitor: Visitor, filled: Serv
     assert stored["blend"] == before["blend"]
 
 
+def test_settings_without_a_field_stay_as_they_are(visitor: Visitor, filled: Service) -> None:
+    given = {"maxPerValue": {"genre": 2}, "attributes": {"year": {"pointer": "/year", "type": "integer"}}}
+    before = filled.put("/s/settings", json=given).json()
+
+    saved = visitor.fill(visitor.get("settings", source="s"), f"{HOME}/settings", do="save")
+
+    assert (saved.status_code, filled.get("/s/settings").json()) == (303, before)
+    assert before["attributes"] == given["attributes"]
+
+
 def test_settings_are_tried_on_lists_and_not_stored(visitor: Visitor, filled: Service) -> None:
     before = filled.get("/s/settings").json()
     filled.submit("s", {"id": "g", "categories": {"genre": ["x"], "tag": ["heavy"]}})

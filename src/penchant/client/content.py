@@ -31,11 +31,13 @@ class PageOptions(TypedDict, total=False):
 class SimilarOptions(TypedDict, total=False):
     """What narrows a list of similar pieces; ``at`` is the day as of which availability counts.
 
-    ``exclude`` leaves out pieces with these ids.
+    ``filter`` is a condition on attributes or a group of them, as the interface has them; ``exclude`` leaves out pieces
+    with these ids.
     """
 
     limit: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     algo: Algorithm | None
     at: date | str | None
     exclude: Iterable[str] | None

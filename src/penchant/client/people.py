@@ -6,8 +6,8 @@ from types import MappingProxyType, NoneType
 from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import Batch, batches, send_all
-from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
-from penchant.wire import BulkReceipt, InteractionType, Profile
+from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, encode, query_of, reading
+from penchant.wire import BulkReceipt, InteractionType, PersonPreferences, Profile
 from penchant.wire.explained import PersonalPieces
 from penchant.wire.records import Interaction, KnownPieces, PersonExport, RecordedInteraction
 
@@ -15,6 +15,7 @@ MAX_INTERACTIONS = 10_000
 """Interactions in one request."""
 PAGE_SIZE = 1_000
 """Interactions in one page of a listing."""
+_PREFERENCES = "/{source}/users/{userID}/preferences"
 
 
 class PersonalOptions(TypedDict, total=False):
@@ -22,13 +23,15 @@ class PersonalOptions(TypedDict, total=False):
 
     ``take`` is the old name of ``limit``, which wins over it.
 
-    ``exclude`` leaves out pieces with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
+    ``filter`` is a condition on attributes or a group of them, as the interface has them. ``exclude`` leaves out pieces
+    with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
     ``min_audience_version`` waits until what other people like is known up to this version of the interactions.
     """
 
     limit: int | None
     take: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     algo: Algorithm | None
     at: date | str | None
     include_seen: bool | None
@@ -39,10 +42,14 @@ class PersonalOptions(TypedDict, total=False):
 
 
 class ListOptions(TypedDict, total=False):
-    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces."""
+    """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces.
+
+    ``filter`` is as in `PersonalOptions`.
+    """
 
     limit: int | None
     catalogs: Iterable[str] | None
+    filter: Mapping[str, object] | str | None
     at: date | str | None
     exclude: Iterable[str] | None
 
@@ -54,10 +61,14 @@ class RecommendOptions(PersonalOptions, total=False):
 
 
 class EventOptions(TypedDict, total=False):
-    """When an interaction happened, and an id with which it is stored once however often it is sent."""
+    """When an interaction happened, and an id with which it is stored once however often it is sent.
+
+    ``list`` is the list that it came from, by the ``x-penchant-list`` of its answer.
+    """
 
     timestamp: datetime | str | None
     event_id: str | None
+    list: str | None
 
 
 class InteractionFilter(TypedDict, total=False):
@@ -115,7 +126,7 @@ def record_interactions(source: str, interactions: Iterable[Interaction | Mappin
     harm, and what is lost on the way is.
     """
     parts = batches(interactions, MAX_INTERACTIONS, _has_event_id)
-    return (yield from send_all(parts, lambda batch: _bulk(source, batch), _add))
+    return (yield from send_all(parts, lambda batch: _bulk(source, batch), add_receipt))
 
 
 def _bulk(source: str, batch: Batch) -> Request[BulkReceipt]:
@@ -136,7 +147,8 @@ def _has_event_id(interaction: Interaction | Mapping[str, object]) -> bool:
     return isinstance(interaction, Interaction) and interaction.event_id is not None
 
 
-def _add(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+def add_receipt(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> BulkReceipt:
+    """Return what two requests of a call did together."""
     if total is None:
         return receipt
     return BulkReceipt(accepted=total.accepted + receipt.accepted, duplicates=total.duplicates + receipt.duplicates)
@@ -156,6 +168,34 @@ def iterate_interactions(source: str, user_id: str, **wanted: Unpack[Interaction
     """
     return Pages(
         page=lambda skip: list_interactions(source, user_id, **wanted, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
+    )
+
+
+def get_preferences(source: str, user_id: str) -> Request[PersonPreferences]:
+    """Read what a person has said: keywords liked and disliked, pieces hidden, categories never used."""
+    return _personal(_PREFERENCES, PersonPreferences, (source, user_id))
+
+
+def put_preferences(
+    source: str, user_id: str, preferences: PersonPreferences | Mapping[str, object]
+) -> Request[PersonPreferences]:
+    """Replace what a person has said as a whole."""
+    return _said("PUT", source, user_id, encode(preferences))
+
+
+def delete_preferences(source: str, user_id: str) -> Request[PersonPreferences]:
+    """Remove what a person has said."""
+    return _said("DELETE", source, user_id)
+
+
+def _said(method: str, source: str, user_id: str, body: bytes | None = None) -> Request[PersonPreferences]:
+    return Request(
+        method=method,
+        template=_PREFERENCES,
+        places={"source": source, "userID": user_id},
+        body=body,
+        answer=PersonPreferences,
+        repeatable=True,
     )
 
 

@@ -183,11 +183,13 @@ def headers_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parameter(name: str, value: Any) -> list[tuple[str, str]]:
-    """Return an option as parameters: one, or one for each value of a collection (``name[]``)."""
+    """Return an option as parameters: one, a mapping as JSON, or one for each value of a collection (``name[]``)."""
     if isinstance(value, bool):
         return [(name, "true" if value else "false")]
     if isinstance(value, str | int | float):
         return [(name, str(value))]
+    if isinstance(value, Mapping):
+        return [(name, encode(value).decode())]
     # A single number of numpy: it has the shape of none.
     if getattr(value, "shape", None) == ():
         return _parameter(name, value.item())

@@ -5,18 +5,19 @@ give the same arrays whatever was merged before, as `penchant.live.checking` rel
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index import engine
 from penchant.index.arrays import starts_of
-from penchant.index.layout import IntArray, Mask
+from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, IndexedPiece, Term
+from penchant.model import DAY_MS, IndexedPiece, PieceFilters, Term
 
 SEPARATOR = "\0"
 """Between category and keyword: no name holds it, and it sorts before all that names hold."""
@@ -27,6 +28,8 @@ MAX_COLUMNS = 128
 """Columns of a segment at most, whatever its terms: a catalogue where every piece has hundreds of common terms."""
 MIN_COLUMN = 64
 """Fewer postings than this are added up as fast one by one."""
+NO_ATTRIBUTES = Strings.of(())
+"""The attributes of a source whose settings name none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -36,13 +39,69 @@ class _SegmentColumns:
     ids: Strings
     terms: Strings
     starts: IntArray
-    piece_terms: IntArray
+    piece_terms: NDArray[Any]
     piece_weights: NDArray[Any]
     weighted: NDArray[np.uint8]
     available_from: IntArray
     ending: IntArray
     available_until: IntArray
-    catalogs: dict[str, IntArray]
+    catalogs: "RowLists"
+    attributes: Strings
+    marks: "RowLists"
+
+
+class RowLists(NamedTuple):
+    """Rows, ascending, by name; names ascend, and ``starts`` cuts ``rows`` into those of each."""
+
+    names: Strings
+    starts: IntArray
+    rows: IntArray | Numbers
+
+
+def list_rows(rows_of: Mapping[str, Sequence[int]]) -> RowLists:
+    """Return the rows, ascending, of each name as arrays."""
+    names = sorted(rows_of)
+    counts = np.asarray([len(rows_of[name]) for name in names], dtype=np.int64)
+    rows = itertools.chain.from_iterable(rows_of[name] for name in names)
+    return RowLists(Strings.of(names), starts_of(counts), np.fromiter(rows, np.int64, int(counts.sum())))
+
+
+def _rows_by_name(names_by_row: Iterable[Iterable[str]]) -> RowLists:
+    rows_of: dict[str, list[int]] = {}
+    for row, names in enumerate(names_by_row):
+        for name in names:
+            rows_of.setdefault(name, []).append(row)
+    return list_rows(rows_of)
+
+
+def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists:
+    """Return several lists as one; ``moved`` has for each the new row of every old one, -1 for those that go."""
+    names, renumbered = _united([each.names for each in lists])
+    numbers = _joined(np.repeat(new, np.diff(each.starts)) for each, new in zip(lists, renumbered, strict=True))
+    rows = _joined(now_at[each.rows] for each, now_at in zip(lists, moved, strict=True))
+    staying = np.flatnonzero(rows >= 0)
+    staying = staying[np.lexsort((rows[staying], numbers[staying]))]
+    names, numbers = _without_unused(names, numbers[staying])
+    return RowLists(names, starts_of(np.bincount(numbers, minlength=len(names))), rows[staying])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PieceColumns:
+    """Pieces as columns, ascending by id; ``terms`` and those of each piece are in any order.
+
+    ``terms`` are distinct, as `term_key` writes them, in UTF-8. ``counts`` cuts ``piece_terms``, numbers of these, and
+    ``piece_weights`` into pieces. ``marks`` may be empty where no piece has any.
+    """
+
+    ids: Sequence[str]
+    terms: Sequence[bytes]
+    counts: IntArray
+    piece_terms: Numbers
+    piece_weights: NDArray[np.uint16]
+    weighted: Mask
+    available_from: IntArray
+    filters: Sequence[IndexedPiece | PieceFilters]
+    marks: Sequence[Sequence[str]]
 
 
 def term_key(term: Term) -> str:
@@ -61,41 +120,66 @@ def term_of(key: str) -> Term:
     return Term(category, keyword)
 
 
-def build_segment(pieces: Iterable[IndexedPiece]) -> Segment:
-    """Return a segment of these pieces, whose ids are distinct."""
+def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of these pieces, whose ids are distinct and whose marks are of these attributes."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
-    distinct = sorted({term for piece in ordered for term in piece.weights})
-    numbers = {term: number for number, term in enumerate(distinct)}
+    numbers: dict[Term, int] = {}
     terms: list[int] = []
     weights: list[int] = []
-    counts: list[int] = []
-    catalogs: dict[str, list[int]] = {}
-    for row, piece in enumerate(ordered):
-        pairs = sorted((numbers[term], weight) for term, weight in piece.weights.items())
-        terms += [number for number, _ in pairs]
-        weights += [weight for _, weight in pairs]
-        counts.append(len(pairs))
-        for catalog in piece.catalogs:
-            catalogs.setdefault(catalog, []).append(row)
-    ends = [(row, piece.available_until) for row, piece in enumerate(ordered) if piece.available_until is not None]
-    return _assemble(
-        _SegmentColumns(
-            ids=Strings.of(piece.id for piece in ordered),
-            terms=Strings.of(map(term_key, distinct)),
-            starts=starts_of(np.asarray(counts, dtype=np.int64)),
-            piece_terms=np.asarray(terms, dtype=np.int64),
-            piece_weights=np.asarray(weights, dtype=np.int64),
+    for piece in ordered:
+        terms += [numbers.setdefault(term, len(numbers)) for term in piece.weights]
+        weights += piece.weights.values()
+    return segment_of(
+        PieceColumns(
+            ids=[piece.id for piece in ordered],
+            terms=[term_key(term).encode() for term in numbers],
+            counts=np.asarray([len(piece.weights) for piece in ordered], dtype=np.int64),
+            piece_terms=np.asarray(terms, dtype=np.uint32),
+            piece_weights=np.asarray(weights, dtype=np.uint16),
             weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
             available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
+            filters=ordered,
+            marks=[piece.marks for piece in ordered],
+        ),
+        attributes,
+    )
+
+
+def segment_of(columns: PieceColumns, attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of pieces given as columns, whose marks are of these attributes."""
+    order = sorted(range(len(columns.terms)), key=columns.terms.__getitem__)
+    numbers = np.empty(len(order), dtype=np.uint32)
+    numbers[order] = np.arange(len(order), dtype=np.uint32)
+    starts = starts_of(columns.counts)
+    ordered = Strings.of_encoded([columns.terms[term] for term in order])
+    terms, piece_terms = _without_unused(ordered, numbers[columns.piece_terms])
+    piece_terms = piece_terms.astype(np.uint32, copy=False)
+    # In the order of terms, and back: so those of each piece ascend.
+    places = starts_of(np.bincount(piece_terms, minlength=len(terms)))
+    rows, weights = engine.transpose(starts, piece_terms, columns.piece_weights, places)
+    piece_terms, weights = engine.transpose(places, rows, weights, starts)
+    ends = [(row, shown.available_until) for row, shown in enumerate(columns.filters)]
+    ends = [end for end in ends if end[1] is not None]
+    return _assemble(
+        _SegmentColumns(
+            ids=Strings.of(columns.ids),
+            terms=terms,
+            starts=starts,
+            piece_terms=piece_terms,
+            piece_weights=weights,
+            weighted=columns.weighted,
+            available_from=columns.available_from,
             ending=np.asarray([row for row, _ in ends], dtype=np.int64),
             available_until=np.asarray([end for _, end in ends], dtype=np.int64),
-            catalogs={name: np.asarray(rows, dtype=np.int64) for name, rows in catalogs.items()},
+            catalogs=_rows_by_name(shown.catalogs for shown in columns.filters),
+            attributes=attributes,
+            marks=_rows_by_name(columns.marks),
         )
     )
 
 
 def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
-    """Return one segment of the pieces of several that are live; their ids are distinct.
+    """Return one segment of the pieces of several that are live; their ids are distinct, their attributes the same.
 
     No piece is decoded: runs of pairs are copied from the parts' arrays in the order of ids.
 
@@ -139,22 +223,22 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
             available_from=pick("available_from"),
             ending=ending[staying],
             available_until=until[staying],
-            catalogs=_merged_catalogs(segments, moved),
+            catalogs=merge_rows([RowLists(s.catalogs, s.catalog_starts, s.catalog_pieces) for s in segments], moved),
+            attributes=segments[0].attributes,
+            marks=merge_rows([RowLists(s.marks, s.mark_starts, s.mark_pieces) for s in segments], moved),
         )
     )
 
 
 def _assemble(gathered: _SegmentColumns) -> Segment:
     """Return the segment of gathered columns; postings, norms, signatures and columns follow from them."""
-    starts, terms = gathered.starts, gathered.piece_terms
-    weights = gathered.piece_weights
-    weights = weights.astype(np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16)
-    owners = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
-    frequencies = np.bincount(terms, minlength=len(gathered.terms))
-    # Stable, so that the rows of each posting ascend: kernels go through them block by block.
-    by_term = np.argsort(terms, kind="stable")
-    posting_starts = starts_of(frequencies)
-    posting_pieces, posting_weights = owners[by_term], weights[by_term]
+    starts, terms = gathered.starts, gathered.piece_terms.astype(np.uint32, copy=False)
+    weights = gathered.piece_weights.astype(np.uint16, copy=False)
+    posting_starts = starts_of(np.bincount(terms, minlength=len(gathered.terms)))
+    # The rows of each posting ascend: kernels go through them block by block.
+    posting_pieces, posting_weights = engine.transpose(starts, terms, weights, posting_starts)
+    narrow = np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16
+    weights, posting_weights = weights.astype(narrow), posting_weights.astype(narrow)
     names, category_of = _categories(gathered.terms)
     # Sums of squares of integers: exact in doubles.
     real = weights.astype(np.float64)
@@ -162,10 +246,10 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "ids": gathered.ids,
         "terms": gathered.terms,
         "categories": names,
-        "catalogs": Strings.of(sorted(gathered.catalogs)),
+        "catalogs": gathered.catalogs.names,
         "category_of": category_of,
         "starts": starts,
-        "piece_terms": terms.astype(np.uint32),
+        "piece_terms": terms,
         "piece_weights": weights,
         "posting_starts": posting_starts,
         "posting_pieces": posting_pieces,
@@ -175,16 +259,21 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "days": (gathered.available_from // DAY_MS).astype(np.int32),
         "ending": gathered.ending.astype(np.uint32),
         "available_until": gathered.available_until,
-        "catalog_starts": starts_of(
-            np.asarray([len(gathered.catalogs[n]) for n in sorted(gathered.catalogs)], np.int64)
-        ),
-        "catalog_pieces": _joined(gathered.catalogs[n] for n in sorted(gathered.catalogs)).astype(np.uint32),
+        "catalog_starts": gathered.catalogs.starts,
+        "catalog_pieces": gathered.catalogs.rows.astype(np.uint32),
+        "attributes": gathered.attributes,
+        **mark_arrays(gathered.marks),
         "squares": sums_by_piece(real * real, starts),
         "roots": np.sqrt(sums_by_piece(real, starts)),
     }
     cuts = (posting_starts, posting_pieces, posting_weights)
     segment |= _signatures(len(starts) - 1, cuts) | _columns(len(starts) - 1, cuts)
     return Segment(**segment)
+
+
+def mark_arrays(marks: RowLists) -> dict[str, Any]:
+    """Return the members of a segment that hold these marks."""
+    return {"marks": marks.names, "mark_starts": marks.starts, "mark_pieces": marks.rows.astype(np.uint32)}
 
 
 Cuts = tuple[IntArray, NDArray[np.uint32], NDArray[Any]]
@@ -253,7 +342,7 @@ def _united(tables: Sequence[Strings]) -> tuple[Strings, list[IntArray]]:
     return Strings.of_encoded(united), np.split(numbers, cuts[:-1])
 
 
-def _without_unused(terms: Strings, piece_terms: IntArray) -> tuple[Strings, IntArray]:
+def _without_unused(terms: Strings, piece_terms: NDArray[Any]) -> tuple[Strings, NDArray[Any]]:
     """Return the terms that some piece still has, and the pairs renumbered."""
     used = np.bincount(piece_terms, minlength=len(terms)) > 0
     if used.all():
@@ -274,17 +363,6 @@ def _moved(kept: Sequence[IntArray], order: IntArray, segments: Sequence[Segment
         now_at[rows], new_rows = new_rows[: len(rows)], new_rows[len(rows) :]
         moved.append(now_at)
     return moved
-
-
-def _merged_catalogs(segments: Sequence[Segment], moved: Sequence[IntArray]) -> dict[str, IntArray]:
-    gathered: dict[str, list[IntArray]] = {}
-    for segment, rows in zip(segments, moved, strict=True):
-        for name in segment.catalogs:
-            staying = rows[segment.catalog(name)]
-            staying = staying[staying >= 0]
-            if len(staying):
-                gathered.setdefault(name, []).append(staying)
-    return {name: np.sort(np.concatenate(found)) for name, found in gathered.items()}
 
 
 def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from penchant.attributes import AttributeFilter, Clause, MarkCondition
 from penchant.index.layout import IntArray, Mask
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 
 MAX_MASKS = 16
-"""Masks kept for a segment beside the one of now: one for each channel or site that filters by catalogs."""
+"""Masks kept for a segment beside the one of now, those used last: one for each channel, site or list with a filter."""
 MAX_BLACKLISTS = 4
 """Blacklists whose rows are kept for a segment: that of its source, and those before."""
 ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
@@ -20,12 +21,14 @@ ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 class Filter:
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
+    ``matching`` is a filter by attributes that has to hold for them.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
     pieces and those of its parameter ``exclude``.
     """
 
     moment: int
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
 
@@ -48,7 +51,7 @@ class Masks:
         self._segment = segment
         self._live = live
         self._now = available
-        self._kept: dict[tuple[frozenset[str], int], Mask] = {}
+        self._kept: dict[tuple[frozenset[str] | None, AttributeFilter | None, int], Mask] = {}
 
     def without(self, gone: IntArray, live: Mask) -> "Masks":
         """Return the masks after pieces are gone, which ``live`` leaves out already."""
@@ -67,20 +70,36 @@ class Masks:
     def allowed(self, shown: Filter) -> Mask:
         """Return which pieces are live, available and in the catalogs; `Part.excluded` has the rest."""
         available = self._available(shown.moment)
-        if shown.catalogs is None:
+        if shown.catalogs is None and shown.matching is None:
             return available.mask
         # A new window has a new key; masks of the old one go when there are too many.
-        key = (shown.catalogs, available.since)
-        mask = self._kept.get(key)
+        key = (shown.catalogs, shown.matching, available.since)
+        mask = self._kept.pop(key, None)
         if mask is None:
-            mask = np.zeros(len(self._segment), dtype=np.uint8)
-            for name in shown.catalogs:
-                inside = self._segment.catalog(name)
-                mask[inside] = available.mask[inside]
-            if len(self._kept) >= MAX_MASKS:
-                self._kept = {}
-            self._kept[key] = mask
+            mask = self._made(shown, available.mask)
+        # At the end again: the first is the one whose last use is longest ago. Another thread may have taken it away.
+        self._kept[key] = mask
+        if len(self._kept) > MAX_MASKS:
+            oldest, *_ = self._kept
+            self._kept.pop(oldest, None)
         return mask
+
+    def _made(self, shown: Filter, available: Mask) -> Mask:
+        """Return the mask of a filter that has catalogs, conditions on attributes, or both."""
+        if shown.matching is None:
+            mask = available.copy()
+        else:
+            mask = available & _matching(self._segment, shown.matching.clause)
+        if shown.catalogs is not None:
+            inside = np.zeros(len(self._segment), dtype=np.uint8)
+            for name in shown.catalogs:
+                inside[self._segment.catalog(name)] = 1
+            mask &= inside
+        return mask
+
+    def matching(self, wanted: AttributeFilter) -> Mask:
+        """Return for which pieces, live or not, a filter by attributes holds; not remembered."""
+        return _matching(self._segment, wanted.clause)
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
@@ -107,6 +126,26 @@ def _available(segment: Segment, live: Mask, moment: int) -> _WindowMask:
     since = max(begins[begun].max(initial=ALWAYS[0]), ends[ended].max(initial=ALWAYS[0]))
     until = min(begins[~begun].min(initial=ALWAYS[1]), ends[~ended].min(initial=ALWAYS[1]))
     return _WindowMask(mask, int(since), int(until))
+
+
+def _matching(segment: Segment, clause: Clause) -> Mask:
+    """Return for which pieces of a segment a clause of a filter holds: passes over bytes, and over what has marks."""
+    if isinstance(clause, MarkCondition):
+        mask = np.zeros(len(segment), dtype=np.uint8)
+        for span in clause.spans:
+            mask[segment.marked(span)] = 1
+        return mask
+    mask = np.ones(len(segment), dtype=np.uint8)
+    for each in clause.must:
+        mask &= _matching(segment, each)
+    if clause.should:
+        either = np.zeros(len(segment), dtype=np.uint8)
+        for each in clause.should:
+            either |= _matching(segment, each)
+        mask &= either
+    for each in clause.must_not:
+        mask &= _matching(segment, each) ^ 1
+    return mask
 
 
 class RowLookup:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from penchant.attributes import AttributeFilter
 from penchant.index.layout import FloatArray, IntArray, Mask
 from penchant.index.masks import Filter, Masks, RowLookup, rows_of
 from penchant.index.segment import Segment
@@ -54,7 +55,10 @@ class Part:
     def apart(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""
         # `replace` shares the arrays and begins with no norms.
-        segment = replace(self.segment)
+        return self.within(replace(self.segment))
+
+    def within(self, segment: Segment) -> "Part":
+        """Return the same pieces out of another segment that has the same rows."""
         return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self._gone)
 
     @property
@@ -71,6 +75,10 @@ class Part:
     def allowed(self, shown: Filter) -> Mask:
         """Return which pieces pass a filter but for what it excludes; shape (n_pieces,), never written to."""
         return self._masks.allowed(shown)
+
+    def matches(self, row: int, matching: AttributeFilter) -> bool:
+        """Return whether a filter by attributes holds for a piece."""
+        return bool(self._masks.matching(matching)[row])
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""

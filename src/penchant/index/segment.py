@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.attributes import MarkSpan
 from penchant.index.arrays import arrays_of, members_of
 from penchant.index.layout import (
     Days,
@@ -58,7 +59,8 @@ class Segment:
     ``piece_weights`` (z,) into pieces, whose terms ascend. ``posting_starts`` (v + 1,) cuts ``posting_pieces`` and
     ``posting_weights`` (z,) into terms. ``available_from`` (n,) is in milliseconds since 1970 UTC, ``days`` (n,)
     its UTC day; ``ending`` are the rows, ascending, of pieces with an end, ``available_until`` these ends.
-    ``catalog_starts`` cuts ``catalog_pieces`` into catalogs. ``bits``, ``signatures``, ``slots`` and ``columns``:
+    ``catalog_starts`` cuts ``catalog_pieces`` into catalogs, and ``mark_starts`` cuts ``mark_pieces`` into ``marks``,
+    which ascend, of ``attributes``, in the order of their numbers. ``bits``, ``signatures``, ``slots`` and ``columns``:
     see `layout.FrequentTerms`. ``squares`` and ``roots`` (n,) are the norms where every category counts 1.
     """
 
@@ -80,6 +82,10 @@ class Segment:
     available_until: IntArray
     catalog_starts: IntArray
     catalog_pieces: Numbers
+    attributes: Strings
+    marks: Strings
+    mark_starts: IntArray
+    mark_pieces: Numbers
     bits: NDArray[np.int8]
     signatures: NDArray[np.uint64]
     slots: NDArray[np.int16]
@@ -129,6 +135,11 @@ class Segment:
         if number is None:
             return self.catalog_pieces[:0]
         return self.catalog_pieces[self.catalog_starts[number] : self.catalog_starts[number + 1]]
+
+    def marked(self, span: MarkSpan) -> Numbers:
+        """Return the rows of the pieces with a mark of a span, by mark; a row may come more than once."""
+        begin, end = self.marks.position(span.first), self.marks.position(span.behind)
+        return self.mark_pieces[self.mark_starts[begin] : self.mark_starts[end]]
 
     def norms(self, factors: Factors) -> SegmentNorms:
         """Return the norms under these category factors; computed once for each."""

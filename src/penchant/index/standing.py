@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penchant.attributes import AttributeFilter
 from penchant.index.best import count_better
 from penchant.index.layout import NOWHERE, Choice
 from penchant.index.masks import Filter
@@ -38,6 +39,12 @@ def offer_of(snapshot: Snapshot, piece_id: str) -> Availability | None:
         available_from=int(segment.available_from[row]),
         available_until=int(segment.available_until[ending]) if ends else None,
     )
+
+
+def matches(snapshot: Snapshot, piece_id: str, matching: AttributeFilter) -> bool:
+    """Return whether a filter by attributes holds for a live piece; ``False`` for an unknown one."""
+    found = snapshot.find(piece_id)
+    return found is not None and found[0].matches(found[1], matching)
 
 
 def key_of(snapshot: Snapshot, piece_id: str, scan: Scan) -> int | None:

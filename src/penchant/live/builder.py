@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Segment, Snapshot
+from penchant.index import Segment, Snapshot, Strings
+from penchant.index.kernel_samples import FINDING, READING
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
+from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
-from penchant.live.following import apply_feed
+from penchant.live.following import apply_feed, settings_in
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -37,9 +40,12 @@ REST_RATIO = 20
 times as long as the last building took have passed: what workers have to apply when they start stays little."""
 RETRY_S = 30.0
 """Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
+ATTRIBUTES = frozenset({"attributes.starts", "attributes.text"})
+"""The arrays of a segment file that tell of which attributes its marks are."""
 INTERVAL_S = 0.25
 LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
+SEGMENT_KERNELS = (FINDING, READING)
 
 
 Build = Callable[[SourceHead, "PublishedFile | None"], None]
@@ -154,7 +160,22 @@ class FileBuilder(ABC, Generic[T]):
 
 
 class Builder(FileBuilder[Segment]):
-    """Builds the segment files."""
+    """Builds the segment files, by the kernels of a folder where it has them."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        files: ArrayFiles[Segment],
+        metrics: Metrics,
+        build: Build | None = None,
+        *,
+        kernels: Path | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(storage, files, metrics, build, monotonic=monotonic)
+        self._kernels = kernels
+        self._marked: dict[int, tuple[int, int]] = {}
+        """By source the versions, of it and of its file, that were found to have the same attributes."""
 
     def sources(self) -> list[SourceHead]:
         """Return the sources with many pieces."""
@@ -165,12 +186,28 @@ class Builder(FileBuilder[Segment]):
         return stamp_of(head)
 
     def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
-        """Return whether enough has changed."""
-        return is_due(head, published, rested=rested)
+        """Return whether enough has changed, or the attributes are others, by which all pieces would be marked anew."""
+        if is_due(head, published, rested=rested) or published is None:
+            return True
+        versions = head.version, published.stamp.version
+        if self._marked.get(head.source_id) == versions:
+            return False
+        try:
+            _, curation = self._storage.sources.read_curation(head.account_id, head.name)
+        except UnknownSource:
+            return False
+        found = self._files.read_part(published, ATTRIBUTES)
+        wanted = numbered(settings_in(curation).attributes.values())
+        if found is None or list(Strings(*(found[name] for name in sorted(ATTRIBUTES)))) != list(map(str, wanted)):
+            return True
+        self._marked[head.source_id] = versions
+        return False
 
     def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a segment file, as `FileBuilder.build`."""
         started = time.perf_counter()
+        if self._kernels is not None:
+            use_compiled(self._kernels, SEGMENT_KERNELS)
         segment = None if published is None else self._files.read(published)
         with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, segment)) as feed:
             snapshot, stamp = continued(segment, feed), stamp_of(feed.head)

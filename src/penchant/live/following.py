@@ -1,18 +1,23 @@
 """Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
 import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from penchant.index import Mask, Merge, Segment, Snapshot, merge_segments
+from penchant.attributes import Attribute, numbered
+from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
+from penchant.live.decoding import segment_of_changes
 from penchant.live.segments import Segments
-from penchant.model import IndexedPiece, SourceSettings
-from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
+from penchant.model import SourceSettings
+from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import decode_settings, decode_stored_piece
+from penchant.wire import decode_settings, decode_stored_marks
 
-APPLY_PIECES = 20_000
-"""Decoded pieces in memory at a time while a large source is loaded: some 60 MB."""
+APPLY_PIECES = 50_000
+APPLY_BYTES = 32 * 1024 * 1024
+"""Pieces, and bytes of their bodies, in memory at a time while a large source is loaded: some 100 MB in all."""
+MANY_PIECES = 20_000
+"""Pieces after which the memory that reading them took is given back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +26,8 @@ class View:
 
     ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows
     are looked up once. ``base_version`` is that of the segment file it started from. ``stale`` tells that the database
-    could not be asked whether there is something newer.
+    could not be asked whether there is something newer. ``placements`` tells by name which version of each is in force.
+    ``overridden`` are the settings of the source where a placement has put others in their place.
     """
 
     head: SourceHead
@@ -32,6 +38,13 @@ class View:
     blacklisted: frozenset[str]
     base_version: int = 0
     stale: bool = False
+    placements: Mapping[str, int] = field(default_factory=dict)
+    overridden: SourceSettings | None = None
+
+    @property
+    def source_settings(self) -> SourceSettings:
+        """The settings of the source, by which what all people like is counted and weighed."""
+        return self.settings if self.overridden is None else self.overridden
 
     def is_of(self, head: SourceHead) -> bool:
         """Return whether it is of the same history of the source, so that versions can be compared."""
@@ -74,7 +87,7 @@ class Follower:
                 base_version = 0
             snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merge)
             curation = feed.curation
-            settings = decode_settings(curation.settings) if curation.settings else SourceSettings()
+            settings = settings_in(curation)
             # In this thread, so that the first request after a change need not wait for the norms.
             snapshot.prepare(settings.category_weights)
             # The same set object, whose hash is known: segments look its rows up by it.
@@ -87,6 +100,7 @@ class Follower:
                 blacklist=curation.blacklist,
                 blacklisted=view.blacklisted if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
+                placements=curation.placements,
             )
 
     def _merge(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
@@ -97,21 +111,51 @@ class Follower:
 def apply_feed(
     snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None = None, merge: Merge = merge_segments
 ) -> Snapshot:
-    """Return the snapshot after all changes of a feed; a complete feed starts from nothing."""
+    """Return the snapshot after all changes of a feed; a complete feed starts from nothing.
+
+    Its pieces have marks of the attributes that the settings of the feed name: where these are others than before, all
+    pieces are read once more.
+    """
     if feed.complete:
         snapshot = Snapshot.empty()
-    changes: dict[str, IndexedPiece | None] = {}
-    was_large = False
+    attributes = numbered(settings_in(feed.curation).attributes.values())
+    wanted = Strings.of(map(str, attributes))
+    # Where all pieces are to be marked anew, those of the feed get no marks before, and go by what the others have.
+    is_marked = has_attributes(snapshot, wanted)
+    marked_by = wanted if is_marked else snapshot.parts[0].segment.attributes
+    changes: list[PieceChange] = []
+    size = total = 0
+
+    def applied() -> Snapshot:
+        stored = [change for change in changes if not change.deleted]
+        # Each piece comes once in a feed: of a complete one nothing can be there already.
+        replaced = [] if feed.complete else [change.id for change in changes]
+        segment = segment_of_changes(stored, attributes if is_marked else (), marked_by) if stored else None
+        return snapshot.replace(replaced, segment, max_merged=max_merged, merge=merge)
+
     for batch in feed.batches:
-        for row in batch:
-            changes[row.id] = None if row.deleted else decode_stored_piece(row.body, row.first_submitted_at)
-        if len(changes) >= APPLY_PIECES:
-            snapshot, changes = snapshot.apply(changes, max_merged=max_merged, merge=merge), {}
-            was_large = True
-    snapshot = snapshot.apply(changes, max_merged=max_merged, merge=merge) if changes else snapshot
-    if was_large:
+        changes += batch
+        size += sum(len(change.body) for change in batch)
+        total += len(batch)
+        if len(changes) >= APPLY_PIECES or size >= APPLY_BYTES:
+            snapshot, changes, size = applied(), [], 0
+    snapshot = applied() if changes else snapshot
+    if not is_marked:
+        snapshot = mark(snapshot, wanted, _marks(feed, attributes))
+    if total >= MANY_PIECES:
         _give_memory_back()
     return snapshot
+
+
+def _marks(feed: ContentFeed, attributes: Sequence[Attribute]) -> Iterator[Mapping[str, Sequence[str]]]:
+    """Yield the marks of all live pieces by id, batch by batch."""
+    for batch in feed.live():
+        yield {row.id: decode_stored_marks(row.body, attributes) for row in batch}
+
+
+def settings_in(curation: SourceCuration) -> SourceSettings:
+    """Return the settings of a source as they are stored; a source without any has the defaults."""
+    return decode_settings(curation.settings) if curation.settings else SourceSettings()
 
 
 def _trimming() -> Callable[[int], int] | None:

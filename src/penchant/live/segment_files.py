@@ -5,7 +5,7 @@ from pathlib import Path
 from penchant.index import Segment
 from penchant.live.array_files import ArrayFiles, FileKind
 
-SEGMENT = FileKind(name="segment", suffix=".segment", magic=b"penchant segment", format=2, of_arrays=Segment.of_arrays)
+SEGMENT = FileKind(name="segment", suffix=".segment", magic=b"penchant segment", format=3, of_arrays=Segment.of_arrays)
 
 
 class SegmentFiles(ArrayFiles[Segment]):

@@ -12,7 +12,7 @@ from penchant.cluster import Files, Work
 from penchant.index import BlendFactors, Filter, FoundLists, ManyListsSpec, PeopleLists, engine
 from penchant.index.kernel_samples import FINDING, RIDGE, Kind
 from penchant.live.compiling import load_kernels
-from penchant.model import MAX_TAKE
+from penchant.model import MAX_TAKE, Preferences
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.bulk_inputs import BulkInputs, read_inputs
 from penchant.service.list_inputs import blending_of, popular_at
@@ -71,8 +71,10 @@ class ListMaker:
         scores = ((SCORE_SCALE - np.clip(found.units, 0, SCORE_SCALE)) / SCORE_SCALE).tolist()
         for number, ids in enumerate(found.ids):
             person = begin + number
-            if ids is None:
-                result = self._searched(person)
+            said = inputs.preferences(person)
+            if ids is None or said:
+                # The kernel knows nothing of preferences.
+                result = self._searched(person, said)
             elif inputs.view.whitelist:
                 ranked = list(map(RankedPiece, ids, found.units[number].tolist()))
                 result = result_of(self._query(person), promoted_first(inputs.view, ranked))
@@ -81,10 +83,10 @@ class ListMaker:
                 result = RecommendationResult(id=inputs.people.ids[person], content=content)
             yield encode(result) + b"\n"
 
-    def _searched(self, person: int) -> RecommendationResult:
+    def _searched(self, person: int, said: Preferences) -> RecommendationResult:
         """Return a person's list as a request's is made."""
         inputs = self._inputs
-        figures = inputs.people.figures(person, inputs.view.snapshot, inputs.view.settings)
+        figures = inputs.people.figures(person, inputs.view.snapshot, inputs.view.settings, said)
         return suited(inputs.view, self._query(person), figures, inputs.audience, inputs.context.now)
 
     def _query(self, person: int) -> PersonalRequest:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from penchant.index import Availability
+from penchant.index import Availability, matches
 from penchant.live.views import View
 from penchant.model import DAY_MS
 from penchant.service.list_inputs import moment_of
@@ -52,6 +52,12 @@ def common_hurdles(view: View, query: Query, piece_id: str, offer: Availability,
         )
     if query.catalogs is not None and not query.catalogs.intersection(offer.catalogs):
         yield _outside(view, query, offer)
+    if query.matching is not None and not matches(view.snapshot, piece_id, query.matching):
+        yield Hurdle(
+            code="filter",
+            detail="The request's filter does not hold for the piece's attributes.",
+            change=Remedy(remedy={"remove": "filter"}, view=view, query=replace(query, matching=None)),
+        )
     # The list's own ``now``: by a later one a window might be closed that was open for the list.
     moment = moment_of(query.at, now)
     if not _is_open(offer, moment):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from penchant.index import (
     HALF_LIFE_DAYS,
-    Filter,
     FloatArray,
     Scan,
     nearest_by,
@@ -17,7 +16,7 @@ from penchant.index import (
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, MAX_TAKE
-from penchant.service.list_inputs import moment_of, popular_at
+from penchant.service.list_inputs import moment_of, popular_at, shown_by
 from penchant.service.recommend import PersonalResult, Recommender, whitelisted_first
 from penchant.service.requests import PersonalRequest, PlainRequest
 from penchant.service.shares import heavy_shares
@@ -96,11 +95,6 @@ class PlainLists:
 
 def _listed(view: View, query: PlainRequest, now: int, scan: Scan) -> AnonymousResult:
     """Return what a scan finds, whitelisted pieces among the best first; to be called in a thread."""
-    shown = Filter(
-        moment=moment_of(query.at, now),
-        catalogs=query.catalogs,
-        blacklisted=view.blacklisted,
-        omitted=query.exclude,
-    )
+    shown = shown_by(view, query, moment_of(query.at, now), query.exclude)
     nearest = whitelisted_first(view, nearest_by(view.snapshot, scan, shown, MAX_TAKE))[: query.take]
     return AnonymousResult(id=None, content=[RecommendedPiece(id=each, score=distance) for each, distance in nearest])

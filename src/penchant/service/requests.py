@@ -1,7 +1,12 @@
-"""Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like."""
+"""Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
+
+``matching`` is a filter by attributes of the pieces that any list may show.
+"""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from penchant.attributes import AttributeFilter
 from penchant.model import MAX_TAKE, Algorithm, Basis
 
 
@@ -16,6 +21,7 @@ class SimilarRequest:
     take: int = MAX_TAKE
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     by: Basis = Basis.CONTENT
@@ -31,6 +37,7 @@ class PlainRequest:
 
     take: int = MAX_TAKE
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
@@ -42,16 +49,22 @@ class PersonalRequest:
     """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
 
     ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other. What people like is as of
-    ``min_audience_version`` of the interactions at least.
+    ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
+    request of the interface has any, but remedies are tried out by them.
     """
 
     user_id: str
     take: int = MAX_TAKE
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
+    matching: AttributeFilter | None = None
     at: int | None = None
     include_seen: bool | None = None
     fill: bool = True
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
+    unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
+
+
+ListRequest: TypeAlias = SimilarRequest | PlainRequest | PersonalRequest

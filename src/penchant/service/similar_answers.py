@@ -17,6 +17,8 @@ from penchant.wire import encode
 
 ENTRY_BYTES = 600
 """Memory of an entry beside its body: key, request, tuple and slot of the table."""
+FILTER_RATIO = 8
+"""How many times the length of its text a filter takes in memory: its conditions are objects."""
 
 
 class _AnswerKey(NamedTuple):
@@ -29,15 +31,15 @@ class _AnswerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _CachedAnswer:
-    """A body, and the moments (ms since 1970 UTC), from and until, for which the same pieces are available."""
+    """A body, and the moments (ms since 1970 UTC), from and until, for which the same pieces are available.
+
+    ``nbytes`` is the memory that its entry takes.
+    """
 
     body: bytes
     since: int
     until: int
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.body) + ENTRY_BYTES
+    nbytes: int
 
 
 class SimilarAnswers:
@@ -68,7 +70,10 @@ class SimilarAnswers:
             return cached.body
         self.misses += 1
         body = encode(self._recommender.similar(view, request))
-        self._remember(key, _CachedAnswer(body, *view.snapshot.window(moment)))
+        size = len(body) + ENTRY_BYTES
+        if request.matching is not None:
+            size += FILTER_RATIO * len(request.matching.text)
+        self._remember(key, _CachedAnswer(body, *view.snapshot.window(moment), nbytes=size))
         return body
 
     def _remember(self, key: _AnswerKey, answer: _CachedAnswer) -> None:

@@ -1,5 +1,7 @@
 """Handlers of reasons and previews: why a piece is in a list or not, and what lists would be."""
 
+from dataclasses import replace
+
 from penchant.errors import UnknownPiece
 from penchant.model import Feature
 from penchant.web.operations import Answer, Call
@@ -16,7 +18,7 @@ async def why_similar(call: Call) -> Answer:
     """Answer where a piece stands among those near another, and why."""
     values = call.values()
     view = await call.view()
-    query = query_by(call, call.path["contentID"], values)
+    query = query_by(call, call.path["contentID"], values, view)
     audience = await call.services.recommender.audience_near(view, query)
     place = await call.services.explanations.near(call.access, view, query, call.path["other"], audience)
     body = encode(place)
@@ -32,7 +34,7 @@ async def why_recommended(call: Call) -> Answer:
     """Answer where a piece stands among those a person may like, and why."""
     values = call.values()
     view = await call.view()
-    query = personal_query(call, call.path["userID"], values)
+    query = personal_query(call, call.path["userID"], values, view)
     place = await call.services.explanations.suited(call.access, view, query, call.path["contentID"])
     return personal_answer(place, view.head.version)
 
@@ -42,7 +44,7 @@ async def preview_similar(call: Call) -> Answer:
     values = call.values()
     draft_id, draft = await call.decode_body(lambda body: decode_draft(body, call.services.settings.piece_limits))
     view = await call.view()
-    result = await call.services.explanations.draft(view, similar_query(draft_id or "", values), draft)
+    result = await call.services.explanations.draft(view, similar_query(call, draft_id or "", values, view), draft)
     return Answer(body=encode(result), version=view.head.version)
 
 
@@ -51,7 +53,7 @@ async def preview_recommendation(call: Call) -> Answer:
     values = call.values()
     likings = await call.decode_body(decode_likings)
     view = await call.view()
-    query = personal_query(call, "", values)
+    query = personal_query(call, "", values, view)
     if values["explain"]:
         return personal_answer(await call.services.explanations.recommend(view, query, likings), view.head.version)
     return personal_answer(await call.services.recommender.recommend(view, query, likings), view.head.version)
@@ -81,7 +83,8 @@ async def similar_to_each(call: Call) -> Answer:
     view = await call.view()
     # The first is counted already. Unknown pieces count as well: the request was answered.
     uncount = await call.count_more(len(ids) - 1)
-    queries = [query_by(call, each, values) for each in ids]
+    query = query_by(call, "", values, view)
+    queries = [replace(query, piece_id=each) for each in ids]
     try:
         # Of one moment for all ids.
         audience = await call.services.recommender.audience_near(view, queries[0]) if queries else None

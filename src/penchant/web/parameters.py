@@ -6,7 +6,7 @@ from penchant.index import HALF_LIFE_DAYS
 from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
 from penchant.web.query import Parameter, integer
 from penchant.web.raw import QueryParameters
-from penchant.wire import MAX_DAYS, id_problem, name_problem, parse_date
+from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, name_problem, parse_date
 
 MAX_LISTED_INTERACTIONS = 1_000
 """Interactions in one page of a listing (interface, section 6)."""
@@ -129,6 +129,13 @@ CATALOGS = Parameter(
     schema={"type": "array", "items": {"type": "string"}},
     read_all=_read_catalogs,
 )
+FILTER = Parameter(
+    name="filter",
+    description="Only pieces for whose attributes this holds, as JSON: a condition such as "
+    '`{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes '
+    "are named by the source's settings.",
+    schema={"type": "string", "maxLength": MAX_FILTER_BYTES},
+)
 ALGO = Parameter(
     name="algo",
     description="`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, "
@@ -239,6 +246,11 @@ EVENT_ID = Parameter(
     schema={"type": "string"},
     read=_read_id,
 )
+LIST = Parameter(
+    name="list",
+    description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
+    schema={"type": "string"},
+)
 CONFIRM = Parameter(
     name="confirm",
     description="The source's name once more, so that no slip deletes it.",
@@ -281,13 +293,33 @@ HISTORY = Parameter(
     description="The `history` of which that version is, as the feed named it; of another one all pieces come.",
     schema={"type": "string"},
 )
+USER = Parameter(
+    name="user",
+    description="The person whom the list is for; without it, for nobody, who sees the placement without variants.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+CONTENT = Parameter(
+    name="content",
+    description="The id of the piece beside which the list is shown: what a list of similar pieces is about.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+ROLLBACK_VERSION = Parameter(
+    name="version",
+    description="The version to return to; without it, the one before that in force.",
+    schema=dict(VERSION_SCHEMA),
+    read=lambda text: integer(text, least=1),
+)
 FOR = Parameter(
     name="for",
     description="`generators`: OpenAPI 3.0.3, in which a category's value has no type, for tools that take no unions.",
     schema={"type": "string", "enum": ["generators"]},
     read=_read_form,
 )
-PLAIN = (LIMIT, OLD_TAKE, CATALOGS, AT, EXCLUDE)
+PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, AT, EXCLUDE)
 """What narrows any list."""
-PERSONAL = (LIMIT, TAKE, CATALOGS, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
+PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
 """What chooses a list for a person."""
+NARROWING = (CATALOGS, FILTER)
+"""What needs the plan feature ``filters``."""

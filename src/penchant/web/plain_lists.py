@@ -1,5 +1,6 @@
 """Handlers of lists that are about no person, and of those for many people."""
 
+from penchant.live.views import View
 from penchant.service.requests import PlainRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.query import Values
@@ -11,18 +12,19 @@ MAX_PEOPLE = 1_000
 """People whose lists one request asks for (interface, section 9)."""
 
 
-def _plain_query(call: Call, values: Values) -> PlainRequest:
+def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
     return PlainRequest(
         half_life_days=values["halfLifeDays"],
         min_audience_version=call.min_audience_version(),
-        **list_choice(values),
+        **list_choice(call, values, view),
     )
 
 
 async def popular(call: Call) -> Answer:
     """Answer what most people like."""
-    query = _plain_query(call, call.values())
+    values = call.values()
     view = await call.view()
+    query = _plain_query(call, values, view)
     found = await call.services.plain_lists.popular(view, query)
     body = encode(found.result)
     return Answer(
@@ -35,8 +37,9 @@ async def popular(call: Call) -> Answer:
 
 async def newest(call: Call) -> Answer:
     """Answer what became available last."""
-    query = _plain_query(call, call.values())
+    values = call.values()
     view = await call.view()
+    query = _plain_query(call, values, view)
     body = encode(await call.services.plain_lists.newest(view, query))
     return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key))
 
@@ -50,7 +53,7 @@ async def recommend_to_each(call: Call) -> Answer:
     # The first is counted already.
     uncount = await call.count_more(len(user_ids) - 1)
     try:
-        found = await call.services.plain_lists.for_people(view, personal_query(call, "", values), user_ids)
+        found = await call.services.plain_lists.for_people(view, personal_query(call, "", values, view), user_ids)
     except BaseException:
         uncount()
         raise

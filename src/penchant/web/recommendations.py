@@ -3,14 +3,17 @@
 from dataclasses import replace
 from typing import Any, TypedDict
 
+from penchant.attributes import AttributeFilter
+from penchant.errors import InvalidInput
 from penchant.index import Audience
+from penchant.live.views import View
 from penchant.model import Basis
 from penchant.service.recommend import PersonalResult
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.query import Values
 from penchant.web.tags import body_tag
-from penchant.wire import encode
+from penchant.wire import decode_filter, encode
 
 
 class ListChoice(TypedDict):
@@ -18,33 +21,47 @@ class ListChoice(TypedDict):
 
     take: int
     catalogs: frozenset[str] | None
+    matching: AttributeFilter | None
     at: int | None
     exclude: frozenset[str]
 
 
-def list_choice(values: Values) -> ListChoice:
-    """Return what a query says of any list."""
+def list_choice(call: Call, values: Values, view: View) -> ListChoice:
+    """Return what a query says of any list of a source."""
     return ListChoice(
         # The new name wins over the old one.
         take=values["limit"] or values["take"],
         catalogs=values["catalogs"],
+        matching=_filter(call, values["filter"], view),
         at=values["at"],
         exclude=values["exclude"],
     )
 
 
-def similar_query(piece_id: str, values: Values) -> SimilarRequest:
+def _filter(call: Call, text: str | None, view: View) -> AttributeFilter | None:
+    """Return a filter by the attributes that a source has now."""
+    if text is None:
+        return None
+    call.services.metrics.filtered_lists.inc()
+    try:
+        return decode_filter(text, view.settings.attributes)
+    except InvalidInput as error:
+        faults = [replace(fault, parameter="filter") for fault in error.faults]
+        raise InvalidInput(f"The parameter filter is not acceptable: {faults[0].detail}", faults=faults) from None
+
+
+def similar_query(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:
     """Return the request for pieces similar to one by content, from a query's values."""
     return SimilarRequest(
         piece_id=piece_id,
         algorithm=values["algo"],
-        **list_choice(values),
+        **list_choice(call, values, view),
     )
 
 
-def query_by(call: Call, piece_id: str, values: Values) -> SimilarRequest:
+def query_by(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:
     """Return the request for pieces similar to one by what the query says, content, audience or both."""
-    query = similar_query(piece_id, values)
+    query = similar_query(call, piece_id, values, view)
     if values["by"] is Basis.CONTENT:
         return query
     return replace(query, by=values["by"], min_audience_version=call.min_audience_version())
@@ -55,7 +72,7 @@ def audience_headers(audience: Audience | None) -> dict[str, str]:
     return {} if audience is None else {AUDIENCE_VERSION_HEADER: str(audience.version)}
 
 
-def personal_query(call: Call, user_id: str, values: Values) -> PersonalRequest:
+def personal_query(call: Call, user_id: str, values: Values, view: View) -> PersonalRequest:
     """Return the request for a person's recommendations, from a query's values."""
     return PersonalRequest(
         user_id=user_id,
@@ -64,7 +81,7 @@ def personal_query(call: Call, user_id: str, values: Values) -> PersonalRequest:
         fill=values["fill"],
         diversity=values["diversity"],
         min_audience_version=call.min_audience_version(),
-        **list_choice(values),
+        **list_choice(call, values, view),
     )
 
 
@@ -78,7 +95,7 @@ async def similar(call: Call) -> Answer:
     """Answer the nearest pieces of a piece."""
     values = call.values()
     view = await call.view()
-    query = query_by(call, call.path["contentID"], values)
+    query = query_by(call, call.path["contentID"], values, view)
     audience = await call.services.recommender.audience_near(view, query)
     if values["explain"]:
         body = encode(await call.services.explanations.similar(view, query, audience))
@@ -99,7 +116,7 @@ async def recommendation(call: Call) -> Answer:
     """Answer what a person may like."""
     values = call.values()
     view = await call.view()
-    query = personal_query(call, call.path["userID"], values)
+    query = personal_query(call, call.path["userID"], values, view)
     if values["explain"]:
         return personal_answer(await call.services.explanations.recommend(view, query), view.head.version)
     return personal_answer(await call.services.recommender.recommend(view, query), view.head.version)
@@ -109,7 +126,7 @@ async def again(call: Call) -> Answer:
     """Answer what a person began or keeps coming back to."""
     values = call.values()
     view = await call.view()
-    query = PersonalRequest(user_id=call.path["userID"], **list_choice(values))
+    query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
     return Answer(body=encode(await call.services.revisits.again(view, query)), version=view.head.version)
 
 

@@ -25,7 +25,7 @@ from penchant.web.operations import (
     check_source,
     signed_users,
 )
-from penchant.web.parameters import CATALOGS
+from penchant.web.parameters import NARROWING
 from penchant.web.raw import QueryParameters
 
 MAX_IGNORED = 20
@@ -134,9 +134,10 @@ async def _count_request(exchange: RequestExchange, access: Access) -> None:
 
 
 def _features(operation: Operation, query: QueryParameters) -> list[Feature]:
-    """Return the plan features that a request needs, its use of catalogs included."""
+    """Return the plan features that a request needs, its use of catalogs and filters included."""
     features = [] if operation.feature is None else [operation.feature]
-    if CATALOGS in operation.parameters and any(map(CATALOGS.is_named, query.names())):
+    narrowing = [each for each in NARROWING if each in operation.parameters]
+    if any(each.is_named(name) for name in query.names() for each in narrowing):
         features.append(Feature.FILTERS)
     return features
 

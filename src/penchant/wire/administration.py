@@ -186,9 +186,7 @@ def _object(body: bytes, faults: Faults, *, required: str, accepted: Sequence[st
     if not isinstance(value, dict):
         faults.add("", f"Found {kind_of(value)}; an object is accepted.")
         return {}
-    for name in value:
-        if name not in accepted:
-            faults.add(pointer(name), f"Found an unknown member; accepted are {', '.join(accepted)}.")
+    faults.only(value, accepted, "")
     if required not in value:
         faults.add(pointer(required), f"The member is missing; the {required}'s name is accepted.")
     return value

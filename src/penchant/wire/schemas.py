@@ -10,7 +10,6 @@ import msgspec
 
 from penchant.model import (
     MAX_ID_LENGTH,
-    MAX_INTERACTIONS_PER_REQUEST,
     MAX_LABEL_LENGTH,
     MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
@@ -20,9 +19,11 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations
+from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
-from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
+from penchant.wire.recording_schemas import recording_schemas
+from penchant.wire.settings_schemas import settings_schemas
 
 _ANSWERS = (
     answers.Addresses,
@@ -35,6 +36,7 @@ _ANSWERS = (
     answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
+    answers.PersonPreferences,
     answers.UserExport,
     answers.Problem,
     explanations.Reason,
@@ -47,6 +49,11 @@ _ANSWERS = (
     administration.IssuedKeyAnswer,
     administration.SigningSecret,
     administration.UsageReport,
+    placement_answers.PlacementResult,
+    placement_answers.PageResult,
+    placement_answers.PlacementListing,
+    placement_answers.PlacementHistory,
+    placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -67,8 +74,9 @@ def components() -> dict[str, Any]:
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
-        "Settings": _settings(),
-        "InteractionInput": _interaction(),
+        **recording_schemas(),
+        **settings_schemas(),
+        **placement_schemas(settings_schemas()["Settings"], generated["PlacementVersion"]),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
@@ -125,11 +133,6 @@ def _arrays() -> dict[str, Any]:
         "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
-        "InteractionArray": {
-            "type": "array",
-            "maxItems": MAX_INTERACTIONS_PER_REQUEST,
-            "items": _ref("InteractionInput"),
-        },
         "ProfileList": {"type": "array", "items": _ref("Profile")},
     }
 
@@ -247,6 +250,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
         "Likings": _likings(),
+        "Preferences": _preferences(),
     }
 
 
@@ -287,6 +291,16 @@ def _likings() -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "properties": members}
 
 
+def _preferences() -> dict[str, Any]:
+    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
+    members = {
+        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
+        "hidden": {"type": ["array", "null"], "items": _ID},
+        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
+    }
+    return {"type": "object", "additionalProperties": False, "properties": members}
+
+
 def _lists() -> dict[str, Any]:
     """Return the schemas of lists: ids with their count, and pieces with their source."""
     return {
@@ -306,44 +320,6 @@ def _lists() -> dict[str, Any]:
                 "content": {"type": "array", "items": _ref("Piece")},
             },
             "required": ["source", "timestamp", "content"],
-        },
-    }
-
-
-def _number(least: float, most: float, default: float) -> dict[str, Any]:
-    return {"type": "number", "minimum": least, "maximum": most, "default": default}
-
-
-def _settings() -> dict[str, Any]:
-    """Return the schema of the settings; the defaults are those of `SourceSettings`."""
-    weight = {"type": "number", "minimum": -MAX_INTERACTION_WEIGHT, "maximum": MAX_INTERACTION_WEIGHT}
-    blend = {"content": 0.1, "audience": 0.8, "popularity": 0.1}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "categoryWeights": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "minimum": 0, "maximum": MAX_CATEGORY_WEIGHT},
-            },
-            "interactionWeights": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": dict.fromkeys(_TYPES, weight),
-            },
-            "halfLifeDays": _number(0, MAX_DAYS, 90),
-            "retentionDays": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": 396},
-            "excludeSeen": {"type": "boolean", "default": True},
-            "blend": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {name: _number(0, MAX_BLEND, default) for name, default in blend.items()},
-            },
-            "newPieceHalfLifeDays": _number(0, MAX_DAYS, 30),
-            "maxPerValue": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
-            },
         },
     }
 
@@ -374,17 +350,3 @@ def _key_wish() -> dict[str, Any]:
 def _plan_wish() -> dict[str, Any]:
     name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
     return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}
-
-
-def _interaction() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "userId": _ID,
-            "type": {"type": "string", "enum": _TYPES},
-            "contentId": _ID,
-            "timestamp": _MOMENT,
-            "eventId": {"oneOf": [_ID, {"type": "null"}]},
-        },
-        "required": ["userId", "type", "contentId"],
-    }

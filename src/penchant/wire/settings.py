@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, MAX_TAKE, Blend, InteractionType, SourceSettings
+from penchant.model import (
+    DEFAULT_INTERACTION_WEIGHTS,
+    IMPRESSION_DAYS,
+    MAX_TAKE,
+    Blend,
+    InteractionType,
+    SourceSettings,
+)
+from penchant.wire.attributes import read_attributes
 from penchant.wire.encoding import encode
 from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
 from penchant.wire.text import name_problem
@@ -16,6 +24,7 @@ MAX_DAYS = 36_500
 MAX_CATEGORY_WEIGHT = 100
 MAX_INTERACTION_WEIGHT = 100
 MAX_BLEND = 100
+MAX_ATTRIBUTION_HOURS = 24 * IMPRESSION_DAYS
 """Bounds of the interface, sections 5 to 7."""
 _MEMBERS = (
     "categoryWeights",
@@ -26,7 +35,10 @@ _MEMBERS = (
     "blend",
     "newPieceHalfLifeDays",
     "maxPerValue",
+    "attributes",
+    "attributionWindowHours",
 )
+_DEFAULTS = SourceSettings()
 _BLEND_MEMBERS = ("content", "audience", "popularity")
 
 
@@ -50,7 +62,7 @@ def read_settings(found: Any) -> SourceSettings:
     # Members with a fault get their default, so that reading goes on, and the answer names all faults at once.
     reader = _Reader()
     value = reader.object(found, "")
-    reader.only(value, _MEMBERS, "")
+    reader.faults.only(value, _MEMBERS, "")
     settings = SourceSettings(
         category_weights=reader.category_weights(value),
         interaction_weights=reader.interaction_weights(value),
@@ -60,16 +72,23 @@ def read_settings(found: Any) -> SourceSettings:
         blend=reader.blend(value),
         new_piece_half_life_days=reader.number(value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30),
         max_per_value=reader.max_per_value(value),
+        attributes=read_attributes(value.get("attributes", {}), "/attributes", reader.faults),
+        attribution_hours=reader.hours(value, "attributionWindowHours", default=_DEFAULTS.attribution_hours),
     )
     reader.faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, every member in the interface's order; `maxPerValue` only where it limits something."""
+    """Return settings as JSON, members in the interface's order; the last three only where they say something."""
     weights = settings.interaction_weights
     blend = settings.blend
     limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
+    attributes = {
+        key: {"pointer": attribute.pointer, "type": attribute.type.value}
+        for key, attribute in settings.attributes.items()
+    }
+    hours = settings.attribution_hours
     return encode(
         {
             "categoryWeights": dict(settings.category_weights),
@@ -80,6 +99,8 @@ def encode_settings(settings: SourceSettings) -> bytes:
             "blend": {"content": blend.content, "audience": blend.audience, "popularity": blend.popularity},
             "newPieceHalfLifeDays": settings.new_piece_half_life_days,
             **limits,
+            **({"attributes": attributes} if attributes else {}),
+            **({"attributionWindowHours": hours} if hours != _DEFAULTS.attribution_hours else {}),
         }
     )
 
@@ -95,11 +116,6 @@ class _Reader:
             return value
         self.faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
         return {}
-
-    def only(self, value: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
-        for name in value:
-            if name not in names:
-                self.faults.add(where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}.")
 
     def number(
         self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int, default: Number
@@ -124,6 +140,14 @@ class _Reader:
         found = value.get(name, default)
         if type(found) is not int or not 1 <= found <= MAX_DAYS:
             self.faults.add(pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted.")
+            return default
+        return found
+
+    def hours(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
+        found = value.get(name, default)
+        if type(found) is not int or not 1 <= found <= MAX_ATTRIBUTION_HOURS:
+            detail = f"Found {_shown(found)}; an integer from 1 to {MAX_ATTRIBUTION_HOURS} is accepted."
+            self.faults.add(pointer(name), detail)
             return default
         return found
 
@@ -161,7 +185,7 @@ class _Reader:
         where = "/interactionWeights"
         given = self.object(value.get("interactionWeights", {}), where)
         names = tuple(kind.value for kind in InteractionType)
-        self.only(given, names, where)
+        self.faults.only(given, names, where)
         most = MAX_INTERACTION_WEIGHT
         return {
             kind: self.weight(given, kind.value, where, least=-most, most=most) if kind.value in given else default
@@ -171,7 +195,7 @@ class _Reader:
     def blend(self, value: Mapping[str, Any]) -> Blend:
         where = "/blend"
         given = self.object(value.get("blend", {}), where)
-        self.only(given, _BLEND_MEMBERS, where)
+        self.faults.only(given, _BLEND_MEMBERS, where)
         defaults = Blend()
         parts = {
             name: self.number(given, name, where, least=0, most=MAX_BLEND, default=getattr(defaults, name))

@@ -13,7 +13,7 @@ double holds, the slow way finds out what is wrong, and where:
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -56,6 +56,12 @@ class Faults:
         """Note one fault; those past the limit are not listed."""
         if len(self.found) < MAX_FAULTS:
             self.found.append(Fault(pointer=pointer, detail=detail))
+
+    def only(self, members: Iterable[str], names: Sequence[str], where: str) -> None:
+        """Note every member of the object at ``where`` that has none of the accepted names."""
+        for name in members:
+            if name not in names:
+                self.add(where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}.")
 
     def full(self) -> bool:
         """Return whether further faults would not be listed."""

@@ -19,6 +19,7 @@ MAX_CATEGORIES = 100
 _SAID = {"saved": "The settings are saved; the next request goes by them."}
 _STALE = "The settings were changed by somebody else since this page was made. Nothing was saved."
 _NESTED = ("interactionWeights", "blend")
+_NO_FIELD = ("maxPerValue", "attributes", "attributionWindowHours")
 _BLEND = ("content", "audience", "popularity")
 
 
@@ -31,7 +32,7 @@ async def settings(visit: Visit) -> PageAnswer:
 async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Try settings on some lists, or store them unless they were changed meanwhile."""
     view = await visit.view()
-    given = _given(visit.form)
+    given = _without_field(view.settings) | _given(visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
         wanted = decode_settings(encode(given))
@@ -53,6 +54,11 @@ def _fields(found: SourceSettings) -> dict[str, Any]:
     """Return settings by the names of the interface."""
     fields: dict[str, Any] = msgspec.json.decode(encode_settings(found))
     return fields
+
+
+def _without_field(found: SourceSettings) -> dict[str, Any]:
+    """Return the settings that the form does not show: saving it leaves them as they are."""
+    return {name: value for name, value in _fields(found).items() if name in _NO_FIELD}
 
 
 def _given(form: Form) -> dict[str, Any]:

@@ -4,9 +4,21 @@ from penchant.model import Feature, Scope
 from penchant.web import explanations
 from penchant.web.bodies import JSON
 from penchant.web.operations import BODY_ERRORS, Operation
-from penchant.web.parameters import ALGO, AT, BY, CATALOGS, EXCLUDE, EXPLAIN, LIMIT, MIN_VERSION, OLD_TAKE, PERSONAL
+from penchant.web.parameters import (
+    ALGO,
+    AT,
+    BY,
+    CATALOGS,
+    EXCLUDE,
+    EXPLAIN,
+    FILTER,
+    LIMIT,
+    MIN_VERSION,
+    OLD_TAKE,
+    PERSONAL,
+)
 
-_NEAR = (LIMIT, OLD_TAKE, CATALOGS, ALGO, AT, EXCLUDE)
+_NEAR = (LIMIT, OLD_TAKE, CATALOGS, FILTER, ALGO, AT, EXCLUDE)
 
 EXPLANATIONS = (
     Operation(

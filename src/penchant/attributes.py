@@ -1,0 +1,126 @@
+"""Attributes: members of pieces' extras that lists are filtered by, and filters as the values that all parts share.
+
+What a piece has of an attribute is kept as *marks*: texts that begin with the attribute's own character, and sort as
+the values do. In an ascending table of marks "one of these", "from here to there" and "any at all" are then runs:
+
+    0en 0fr | 1c028… 1c030… | 21        languages, years as doubles, and a boolean that is true
+"""
+
+import enum
+import functools
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+MAX_ATTRIBUTES = 32
+"""Attributes of a source at most: each has a character of its own."""
+_FIRST = ord("0")
+_SIGN = 1 << 63
+_AFTER = "\0"
+"""Behind a text it makes the next one: nothing sorts between them."""
+
+
+class AttributeType(enum.StrEnum):
+    """What values of an attribute are; only ``keywords`` are several."""
+
+    KEYWORD = "keyword"
+    KEYWORDS = "keywords"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    TIME = "time"
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether values can be more or less than others."""
+        return self in {AttributeType.INTEGER, AttributeType.NUMBER, AttributeType.TIME}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Attribute:
+    """A member of extras, by its JSON pointer, and the type that its values must have to count."""
+
+    type: AttributeType
+    pointer: str
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names and positions that lead to the member."""
+        return _steps(self.pointer)
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.pointer}"
+
+
+@functools.lru_cache(maxsize=1_024)
+def _steps(pointer: str) -> tuple[str, ...]:
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def numbered(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Return attributes in the order of their numbers, each once: it depends on nothing but what they are."""
+    return tuple(sorted(set(attributes)))
+
+
+class MarkSpan(NamedTuple):
+    """The marks from one text until before another."""
+
+    first: str
+    behind: str
+
+
+def mark_of(number: int, value: str | float | bool) -> str:  # noqa: FBT001  # a value, no switch
+    """Return the mark of a value of the attribute with this number; moments are numbers of milliseconds."""
+    if isinstance(value, str):
+        return chr(_FIRST + number) + value
+    if isinstance(value, bool):
+        return chr(_FIRST + number) + str(int(value))
+    return f"{chr(_FIRST + number)}{_ascending(value):016x}"
+
+
+def marks_of_all(number: int) -> MarkSpan:
+    """Return the marks of all values of the attribute with this number."""
+    return MarkSpan(chr(_FIRST + number), chr(_FIRST + number + 1))
+
+
+def just_behind(mark: str) -> str:
+    """Return the text that comes next after a mark."""
+    return mark + _AFTER
+
+
+def _ascending(value: float) -> int:
+    """Return the bits of a double such that they ascend as doubles do."""
+    # Adding 0 makes -0 the same as 0.
+    bits: int = struct.unpack(">Q", struct.pack(">d", value + 0.0))[0]
+    return ~bits & (2 * _SIGN - 1) if bits & _SIGN else bits | _SIGN
+
+
+@dataclass(frozen=True, slots=True)
+class MarkCondition:
+    """Holds for pieces that have a mark in one of the spans."""
+
+    spans: tuple[MarkSpan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseGroup:
+    """Holds where all of ``must`` hold, of ``should`` one if there are any, and of ``must_not`` none."""
+
+    must: tuple["Clause", ...] = ()
+    should: tuple["Clause", ...] = ()
+    must_not: tuple["Clause", ...] = ()
+
+
+Clause: TypeAlias = MarkCondition | ClauseGroup
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeFilter:
+    """A filter by attributes: ``text``, its JSON in one form, by which two are the same, and what it means.
+
+    The meaning is that under the attributes of one version of a source.
+    """
+
+    text: str
+    clause: Clause = field(compare=False)

@@ -1,0 +1,27 @@
+"""Routes of what placements showed and what came of it."""
+
+from penchant.model import Feature, Scope
+from penchant.web import impressions
+from penchant.web.bodies import INTERACTIONS_BODY, JSON
+from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
+
+IMPRESSIONS = (
+    Operation(
+        method="POST",
+        path="/{source}/impressions",
+        name="recordImpressions",
+        summary="Report up to 10,000 pieces of lists as seen, all or none.",
+        handler=impressions.record_impressions,
+        tag="placements",
+        scope=Scope.INTERACT,
+        feature=Feature.PLACEMENTS,
+        finds_source=True,
+        media_types=(JSON,),
+        body_kind=INTERACTIONS_BODY,
+        body="ImpressionArray",
+        personal=True,
+        status=202,
+        answer="BulkReceipt",
+        errors=("too-many-entries", *BODY_ERRORS, *CHANGE_ERRORS),
+    ),
+)
