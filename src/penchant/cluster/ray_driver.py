@@ -28,7 +28,10 @@ AHEAD = 2
 """Tasks handed out for each CPU of the cluster: one under way, one waiting."""
 WAIT_S = 0.2
 STALLED_S = 10.0
-"""How long nothing may be done before the driver looks whether there is anybody left to do it."""
+"""After so long with nothing done all that is under way is begun once more, by others; then after twice as long.
+
+Ray waits for ever for a task of a node that is frozen, though it knows that the node is gone.
+"""
 _prepared: dict[str, Work] = {}
 """What a worker has made of the files of the plan that it works on."""
 
@@ -75,7 +78,7 @@ def _drive(connection: "Connection[Any, Any]", plan: WorkPlan, folder: Path, add
 def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any) -> None:
     """Begin the ranges that are asked for, and send what they have become."""
     pending: dict[Any, int] = {}
-    moved_at = time.monotonic()
+    moved_at, patience_s = time.monotonic(), STALLED_S
     while True:
         try:
             while not pending or connection.poll(0):
@@ -84,13 +87,18 @@ def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any) -> None:
                 moved_at = time.monotonic()
             done, _ = ray.wait(list(pending), timeout=WAIT_S)
             for each in done:
-                connection.send(PartDone(pending.pop(each), ray.get(each)))
+                number = pending.get(each)
+                if number is not None:
+                    connection.send(PartDone(number, ray.get(each)))
+                    # Others that were begun for the same range have nothing to add.
+                    pending = {other: its for other, its in pending.items() if its != number}
                 moved_at = time.monotonic()
-            if time.monotonic() - moved_at > STALLED_S:
-                moved_at = time.monotonic()
+            if time.monotonic() - moved_at > patience_s:
                 if not _cpus(ray):
                     connection.send(RangeFailure("The cluster has no CPU left that could do the work."))
                     return
+                moved_at, patience_s = time.monotonic(), 2 * patience_s
+                pending |= {begin(number): number for number in sorted(set(pending.values()))}
         except (EOFError, BrokenPipeError):
             return
         except Exception as error:  # noqa: BLE001  # what a task raises is raised again here

@@ -18,7 +18,6 @@ from penchant.index.layout import (
     BlendFactors,
     BodyForm,
     BoolArray,
-    Borrowing,
     Choice,
     FloatArray,
     FrequentTerms,
@@ -37,6 +36,7 @@ from penchant.index.layout import (
     PieceTerms,
     Postings,
     SparseRows,
+    StandIns,
     Taste,
     TermTable,
     WeightMatrix,
@@ -295,7 +295,7 @@ class ListArrays(NamedTuple):
     pairs: PersonPairs
     terms: PieceTerms
     weights: WeightMatrix
-    borrowing: Borrowing
+    stand_ins: StandIns
     blends: PersonBlends
     figures: ListFigures
     room: ListRoom

@@ -9,7 +9,6 @@ from penchant.index.layout import (
     DOT,
     BlendFactors,
     BodyForm,
-    Borrowing,
     Choice,
     FrequentTerms,
     KernelQuery,
@@ -25,6 +24,7 @@ from penchant.index.layout import (
     PieceTerms,
     Postings,
     SparseRows,
+    StandIns,
     Taste,
     TermTable,
     WeightMatrix,
@@ -124,6 +124,6 @@ def _lists_sample(weights: Any) -> Sample:
     figures = ListFigures(none, none, none, bytes_, 1.0, 1.0, 1)
     vectors = (none, none, none, none, none, none, none, none, none)
     room = ListRoom(none, none, none, starts, numbers, *vectors, starts)
-    borrowing = Borrowing(starts, numbers, none, none)
+    stand_ins = StandIns(starts, numbers, none, none)
     table = np.zeros((0, 1), dtype=np.int64)
-    return (0, pairs, terms, matrix, borrowing, blends, figures, room, table, table, bytes_)
+    return (0, pairs, terms, matrix, stand_ins, blends, figures, room, table, table, bytes_)

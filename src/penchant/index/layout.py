@@ -202,11 +202,11 @@ class PieceTerms(NamedTuple):
     table: FloatArray
 
 
-class Borrowing(NamedTuple):
+class StandIns(NamedTuple):
     """The stand-ins of each piece, shares beside them, cut by ``starts`` (n + 1,), and how much they count, (n,)."""
 
     starts: IntArray
-    stand_ins: Numbers
+    rows: Numbers
     shares: FloatArray
     evidence: FloatArray
 

@@ -271,7 +271,7 @@ def _offer(p, lane, row, blends, figures, room, keys, rows):
             room.least[lane] = (-np.float64(keys[0]) - 2.0) / SCORE_UNIT * blends.totals[p]
 
 
-def lists(first, pairs, terms, weights, borrowing, blends, figures, room, keys, rows, inexact):
+def lists(first, pairs, terms, weights, stand_ins, blends, figures, room, keys, rows, inexact):
     """Fill keys and rows (b, take) with the lists of people from ``first`` on, in no order, as `kernels.best`.
 
     ``inexact`` (b,) gets 1 where a list has to be made in another way.
@@ -293,15 +293,15 @@ def lists(first, pairs, terms, weights, borrowing, blends, figures, room, keys, 
                 continue
             at, end = terms.starts[row], terms.starts[row + 1]
             _add_lanes(terms.terms, terms.weights, terms.table, at, end, room.taste, room.dots)
-            at, end = borrowing.starts[row], borrowing.starts[row + 1]
-            _add_lanes(borrowing.stand_ins, borrowing.shares, terms.table, at, end, room.sums, room.lent)
+            at, end = stand_ins.starts[row], stand_ins.starts[row + 1]
+            _add_lanes(stand_ins.rows, stand_ins.shares, terms.table, at, end, room.sums, room.lent)
             passing = _passing(
                 row,
                 room,
                 figures.shares[row],
                 blends.audience,
                 blends.popularity * figures.popular[row],
-                borrowing.evidence[row],
+                stand_ins.evidence[row],
                 figures.loan,
             )
             while passing:

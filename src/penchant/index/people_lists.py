@@ -15,7 +15,6 @@ from penchant.index.layout import (
     NOWHERE,
     SHARE_SCALE,
     BlendFactors,
-    Borrowing,
     FloatArray,
     IntArray,
     ListFigures,
@@ -23,6 +22,7 @@ from penchant.index.layout import (
     PersonBlends,
     PersonPairs,
     PieceTerms,
+    StandIns,
 )
 from penchant.index.masks import Filter
 from penchant.index.people import PeopleTable
@@ -71,7 +71,7 @@ class PeopleLists:
             pairs=PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen),
             terms=_terms(segment, settings),
             weights=weights.matrix,
-            borrowing=_borrowing(weights),
+            stand_ins=_stand_ins(weights),
             blends=_blends(people, wanted.blending),
             figures=ListFigures(
                 roots=roots,
@@ -118,13 +118,13 @@ def _blends(people: PeopleTable, blending: Callable[[int], BlendFactors]) -> Per
     return PersonBlends(contents, totals, factors[0].audience, factors[0].popularity)
 
 
-def _borrowing(weights: AudienceWeights) -> Borrowing:
+def _stand_ins(weights: AudienceWeights) -> StandIns:
     """Return what the weights have by stand-in by the piece that it stands in for."""
-    stand_ins = np.repeat(np.arange(len(weights.ids)), np.diff(weights.lent_starts))
+    rows = np.repeat(np.arange(len(weights.ids)), np.diff(weights.lent_starts))
     order = np.argsort(weights.borrowers, kind="stable")
-    return Borrowing(
+    return StandIns(
         starts=starts_of(np.bincount(weights.borrowers, minlength=len(weights.ids))),
-        stand_ins=stand_ins[order].astype(np.uint32),
+        rows=rows[order].astype(np.uint32),
         shares=weights.lent_shares[order].astype(np.float64),
         evidence=weights.evidence / SHARE_SCALE,
     )
