@@ -84,6 +84,7 @@ from penchant.wire.placements import (
     read_placement,
 )
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
+from penchant.wire.results import DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
@@ -109,6 +110,7 @@ __all__ = [
     "AuditLog",
     "BulkReceipt",
     "ChangeLine",
+    "DayCount",
     "ExplainedPiece",
     "ExplainedResult",
     "ExportedImpression",
@@ -116,12 +118,14 @@ __all__ = [
     "InteractionAnswer",
     "InteractionKey",
     "InteractionType",
+    "Interval",
     "IssuedKeyAnswer",
     "KeyAnswer",
     "KeyList",
     "KeyWish",
     "KeywordShare",
     "ListRules",
+    "ListShare",
     "Move",
     "MovingRule",
     "PageEntry",
@@ -136,8 +140,10 @@ __all__ = [
     "PlacementListing",
     "PlacementPreview",
     "PlacementResult",
+    "PlacementResults",
     "PlacementSpec",
     "PlacementVersion",
+    "PositionCount",
     "PreviewWish",
     "PreviewedList",
     "PreviewedPlacement",
@@ -161,6 +167,7 @@ __all__ = [
     "TermRest",
     "UsageReport",
     "UserExport",
+    "VariantResult",
     "begin_line",
     "components",
     "decode_asked",
