@@ -48,6 +48,7 @@ BODIES = {
 
 WHOLE = {
     "put_settings": "settings",
+    "put_preferences": "preferences",
     "preview_similar": "piece",
     "preview_recommendation": "likings",
     "put_placement": "placement",
@@ -120,6 +121,8 @@ class Call:
             self.options[WHOLE[self.name]] = body
         elif self.name == "preview_settings" and isinstance(body, dict):
             self.options |= _spoken_preview(body)
+        elif self.name == "preview_placement" and isinstance(body, dict):
+            self.options |= _spoken_draft(body)
         elif self.name == "page_lists" and isinstance(body, dict):
             self.options |= _spoken_page(body)
         elif self.name == "create_key" and isinstance(body, dict):
@@ -139,6 +142,16 @@ def _spoken_preview(body: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {"settings", "whitelist", "blacklist", "pieces", "users", "take"}
     lists = [value for name, value in body.items() if name not in {"settings", "take"}]
     if set(body) - known or None in body.values() or not all(isinstance(value, list) for value in lists):
+        raise Unspoken
+    return body
+
+
+def _spoken_draft(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the members of a preview of a placement as options, where they are of a type that these have."""
+    known = {"name", "placement", "users", "content", "variant", "take"}
+    if set(body) - known or not {"name", "placement"} <= set(body) or None in body.values():
+        raise Unspoken
+    if not isinstance(body.get("users", []), list):
         raise Unspoken
     return body
 

@@ -99,6 +99,22 @@ def test_a_variant_that_is_certainly_worse_is_called_so(shop: Service) -> None:
     assert worse["difference"]["upper"] < 0 < worse["rate"]["value"]
     assert worse["difference"]["value"] == pytest.approx((300 - 900) / 6000)
     assert found["designEffect"] >= 1
+    assert found["stopped"] == ["b"]
+    assert worse["share"] is None
+
+
+def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -> None:
+    show(shop, 1_500, clicks={"base": 900, "b": 300})
+
+    def seen() -> set[str]:
+        answers = [shop.get(f"/s/placements/home/list?user=u{number}").json() for number in range(12)]
+        return {answer["variant"] for answer in answers}
+
+    # The first list begins a look in the background.
+    assert any(seen() == {"base"} for _ in range(200))
+    renamed = [VARIANTS[0] | {"name": "c"}]
+    assert shop.put("/s/placements/home", json={"kind": "popular", "variants": renamed}).status_code == 200
+    assert seen() == {"base", "c"}
 
 
 def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:

@@ -21,6 +21,7 @@ from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
@@ -58,6 +59,7 @@ class Services:
     revisits: RevisitLists
     placements: Placements
     placement_lists: PlacementLists
+    placement_previews: PlacementPreviews
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser

@@ -15,7 +15,7 @@ from penchant.live.database import AsyncStorage
 from penchant.model import DAY_MS, InteractionType
 from penchant.service.placements import PlacementInForce, read_row
 from penchant.service.tallies import VariantTally, tallies_of
-from penchant.storage import SourceHead
+from penchant.storage import SourceHead, Storage
 from penchant.storage.placement_counts import GROUPS
 from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 
@@ -71,7 +71,10 @@ class Results:
         base = request.base or BASE
         if base not in tallies:
             raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
-        comparison = _Comparison(tallies, tallies[base], _shares(placement), began)
+        stopped = worse_variants(storage, head, placement, int(self._clock() * 1000))
+        # The people of a stopped variant see the base: their shares are others from then on.
+        shares = {} if stopped else _shares(placement)
+        comparison = _Comparison(tallies, tallies[base], shares, began)
         # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
         # window is exact for windows that reach to the present.
         pieces = counts.pieces if last >= today else None
@@ -82,6 +85,7 @@ class Results:
             base=base,
             counted="successes" if request.type is None else request.type.value,
             design_effect=_rounded(comparison.effect),
+            stopped=sorted(stopped),
             variants=[comparison.result(each, pieces, head.piece_count) for each in tallies.values()],
         )
 
@@ -103,9 +107,7 @@ class _Comparison:
 
     def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
         """Return what is shown of a variant."""
-        difference = None
-        if own is not self._base:
-            difference = experiments.difference(self._base.arm, own.arm, self.effect, self._alpha)
+        difference = self.difference(own)
         shown_pieces = None if pieces is None else pieces.get(own.name, 0)
         return VariantResult(
             variant=own.name,
@@ -124,6 +126,12 @@ class _Comparison:
             days=[DayCount(day=_day(day), shown=n, successes=s) for day, n, s in own.days],
         )
 
+    def difference(self, own: VariantTally) -> BoundedRate | None:
+        """Return how a variant differs from the base; ``None`` of the base itself."""
+        if own is self._base:
+            return None
+        return experiments.difference(self._base.arm, own.arm, self.effect, self._alpha)
+
     def _share(self, own: VariantTally) -> ListShare | None:
         expected = self._shares.get(own.name)
         if expected is None:
@@ -132,6 +140,22 @@ class _Comparison:
         told = _interval(share)
         off = not told.lower <= expected <= told.upper
         return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
+
+
+def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, now: int) -> frozenset[str]:
+    """Return the variants of a placement that are certainly worse than its base, by all since that version was stored.
+
+    ``now`` is in milliseconds since 1970 UTC.
+    """
+    row = storage.placements.read(head.source_id, placement.name, placement.version)
+    if row is None or not placement.spec.variants:
+        return frozenset()
+    days = (row.recorded_at // DAY_MS, now // DAY_MS)
+    counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
+    tallies = tallies_of(counts.rows, None, {BASE, *(each.name for each in placement.spec.variants)})
+    comparison = _Comparison(tallies, tallies[BASE], {}, days[0])
+    found = {name: comparison.difference(each) for name, each in tallies.items()}
+    return frozenset(name for name, difference in found.items() if verdict(difference) == "worse")
 
 
 def verdict(difference: BoundedRate | None) -> str:

@@ -24,6 +24,7 @@ from penchant.wire.answers import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
+    PersonPreferences,
     Problem,
     ProblemFault,
     Profile,
@@ -73,23 +74,26 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PreviewedPlacement,
 )
+from penchant.wire.placement_previews import PlacementWish, decode_placement_preview
 from penchant.wire.placements import (
     BASE,
     BUCKETS,
     ListRules,
     PlacementSpec,
+    check_filters,
     decode_placement,
     encode_placement,
     placement_problem,
     read_placement,
 )
+from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.results import DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
 from penchant.wire.signing import sign_user, signed_user
-from penchant.wire.stored import decode_stored_label, decode_stored_piece
+from penchant.wire.stored import STORED_FORM, decode_stored_filters, decode_stored_label, decode_stored_piece
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
@@ -103,6 +107,7 @@ __all__ = [
     "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
+    "STORED_FORM",
     "AccountUsageAnswer",
     "Addresses",
     "AnonymousResult",
@@ -133,6 +138,7 @@ __all__ = [
     "PageRow",
     "PageWish",
     "PartShare",
+    "PersonPreferences",
     "PersonalWhy",
     "PieceShare",
     "Place",
@@ -143,6 +149,7 @@ __all__ = [
     "PlacementResults",
     "PlacementSpec",
     "PlacementVersion",
+    "PlacementWish",
     "PositionCount",
     "PreviewWish",
     "PreviewedList",
@@ -169,6 +176,7 @@ __all__ = [
     "UserExport",
     "VariantResult",
     "begin_line",
+    "check_filters",
     "components",
     "decode_asked",
     "decode_draft",
@@ -183,9 +191,12 @@ __all__ = [
     "decode_list_id",
     "decode_page",
     "decode_placement",
+    "decode_placement_preview",
     "decode_plan_wish",
+    "decode_preferences",
     "decode_preview",
     "decode_settings",
+    "decode_stored_filters",
     "decode_stored_label",
     "decode_stored_marks",
     "decode_stored_piece",
@@ -194,6 +205,7 @@ __all__ = [
     "encode",
     "encode_list_id",
     "encode_placement",
+    "encode_preferences",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -204,6 +216,7 @@ __all__ = [
     "parse_month",
     "parse_timestamp",
     "placement_problem",
+    "preferences_answer",
     "read_filter",
     "read_placement",
     "sign_user",

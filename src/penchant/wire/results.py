@@ -62,7 +62,10 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
-    """The results of a placement from one UTC day to another, both included; ``counted`` is what success means."""
+    """The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
+
+    ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+    """
 
     placement: str
     first: str = msgspec.field(name="from")
@@ -70,4 +73,5 @@ class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
     base: str
     counted: str
     design_effect: float
+    stopped: list[str]
     variants: list[VariantResult]

@@ -36,6 +36,7 @@ _ANSWERS = (
     answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
+    answers.PersonPreferences,
     answers.UserExport,
     results.PlacementResults,
     answers.Problem,
@@ -53,6 +54,7 @@ _ANSWERS = (
     placement_answers.PageResult,
     placement_answers.PlacementListing,
     placement_answers.PlacementHistory,
+    placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -249,6 +251,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
         "Likings": _likings(),
+        "Preferences": _preferences(),
     }
 
 
@@ -286,6 +289,16 @@ def _likings() -> dict[str, Any]:
     ids = {"type": ["array", "null"], "items": _ID}
     keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
     members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
+    return {"type": "object", "additionalProperties": False, "properties": members}
+
+
+def _preferences() -> dict[str, Any]:
+    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
+    members = {
+        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
+        "hidden": {"type": ["array", "null"], "items": _ID},
+        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
+    }
     return {"type": "object", "additionalProperties": False, "properties": members}
 
 
