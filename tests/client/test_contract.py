@@ -112,6 +112,8 @@ SAMPLES: dict[str, Any] = {
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
     "list": "l",
+    "until": "2026-01-02",
+    "base": "a",
     "lists": [SeenList(list_id="l", content=["c"], user_id="u", timestamp="2026-01-01T00:00:00Z")],
     "month": "2026-01",
     "generators": True,

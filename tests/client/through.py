@@ -56,6 +56,10 @@ WHOLE = {
 """Under which name a method takes a body as it is."""
 
 
+PYTHON_NAMES = {"from": "since", "to": "until"}
+"""What the client calls parameters whose names Python keeps for itself."""
+
+
 class Unspoken(Exception):
     """The client has no words for a request."""
 
@@ -97,10 +101,12 @@ class Call:
 
     @staticmethod
     def _spoken(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        known = {parameter.name.replace("-", "_") for parameter in operation.parameters}
+        known = {
+            PYTHON_NAMES.get(parameter.name, parameter.name.replace("-", "_")) for parameter in operation.parameters
+        }
         spoken: dict[str, Any] = {}
         for name, text in query:
-            option = name.removesuffix("[]").replace("-", "_")
+            option = PYTHON_NAMES.get(name, name.removesuffix("[]").replace("-", "_"))
             if option == "catalogs":
                 spoken.setdefault(option, []).extend([text] if name.endswith("[]") else text.split(","))
             elif option in spoken or option not in known or option == "min_version":

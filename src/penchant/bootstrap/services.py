@@ -46,9 +46,11 @@ from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
+from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
+from penchant.service.variant_guard import VariantGuard
 from penchant.settings import (
     CurrentSettings,
     NodeSettings,
@@ -183,7 +185,7 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
-        **_lists(database, views, recommender, metrics),
+        **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
@@ -193,6 +195,7 @@ def wire(
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
+        results=Results(database, clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
 
@@ -207,10 +210,12 @@ class _ListServices(TypedDict):
     placement_previews: PlacementPreviews
 
 
-def _lists(database: AsyncStorage, views: Views, recommender: Recommender, metrics: Metrics) -> _ListServices:
+def _lists(
+    database: AsyncStorage, views: Views, recommender: Recommender, guard: VariantGuard, metrics: Metrics
+) -> _ListServices:
     plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
     placements = Placements(database)
-    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, metrics)
+    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, guard, metrics)
     return _ListServices(
         plain_lists=plain_lists,
         revisits=revisits,

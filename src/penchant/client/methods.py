@@ -158,6 +158,7 @@ class Methods:
     erase_user = RequestMethod(people.erase_user)
 
     record_impressions = FlowMethod(impressions.record_impressions)
+    placement_results = RequestMethod(impressions.placement_results)
 
     again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)

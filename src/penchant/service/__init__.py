@@ -26,6 +26,7 @@ from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
+from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
@@ -66,6 +67,7 @@ class Services:
     audience_health: AudienceHealth
     list_ids: ListIds
     impressions: Impressions
+    results: Results
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
 

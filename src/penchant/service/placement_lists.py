@@ -19,6 +19,7 @@ from penchant.service.plain_lists import PlainLists
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequest
 from penchant.service.revisits import RevisitLists
+from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
 from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_filter
 
@@ -68,12 +69,14 @@ class PlacementLists:
         recommender: Recommender,
         plain_lists: PlainLists,
         revisits: RevisitLists,
+        guard: VariantGuard,
         metrics: Metrics,
     ) -> None:
         self._placements = placements
         self._recommender = recommender
         self._plain_lists = plain_lists
         self._revisits = revisits
+        self._guard = guard
         self._metrics = metrics
 
     async def answer(self, view: View, request: PlacementRequest) -> PlacementAnswer:
@@ -86,6 +89,9 @@ class PlacementLists:
         """
         placement = await self._placements.in_force(view, request.placement)
         variant = placement.variant_for(view.head.name, request.user_id)
+        if variant is not None and variant in self._guard.stopped(view.head, placement):
+            self._metrics.stopped_lists.inc()
+            variant = None
         answer = await self.listed(view, placement, variant, request)
         is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
         outcome = "filled" if is_filled else "listed"

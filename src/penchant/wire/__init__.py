@@ -88,6 +88,7 @@ from penchant.wire.placements import (
 )
 from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
+from penchant.wire.results import DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
@@ -114,6 +115,7 @@ __all__ = [
     "AuditLog",
     "BulkReceipt",
     "ChangeLine",
+    "DayCount",
     "ExplainedPiece",
     "ExplainedResult",
     "ExportedImpression",
@@ -121,12 +123,14 @@ __all__ = [
     "InteractionAnswer",
     "InteractionKey",
     "InteractionType",
+    "Interval",
     "IssuedKeyAnswer",
     "KeyAnswer",
     "KeyList",
     "KeyWish",
     "KeywordShare",
     "ListRules",
+    "ListShare",
     "Move",
     "MovingRule",
     "PageEntry",
@@ -142,9 +146,11 @@ __all__ = [
     "PlacementListing",
     "PlacementPreview",
     "PlacementResult",
+    "PlacementResults",
     "PlacementSpec",
     "PlacementVersion",
     "PlacementWish",
+    "PositionCount",
     "PreviewWish",
     "PreviewedList",
     "PreviewedPlacement",
@@ -168,6 +174,7 @@ __all__ = [
     "TermRest",
     "UsageReport",
     "UserExport",
+    "VariantResult",
     "begin_line",
     "check_filters",
     "components",
