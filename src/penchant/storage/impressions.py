@@ -1,13 +1,13 @@
 """Impressions as they are stored: what a person was shown, and what placements showed and what came of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
-from penchant.storage.placement_counts import CountsRow, read_counts
+from penchant.storage.placement_counts import CountsTable, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant.storage.transactions import Transactions
@@ -23,7 +23,7 @@ class PlacementCounts:
     A piece counts there whose days, from the first to the last on which it was shown, meet the days that are counted.
     """
 
-    rows: Sequence[CountsRow]
+    table: CountsTable
     pieces: Mapping[str, int]
 
 
@@ -67,6 +67,6 @@ class ImpressionStore:
             own, placement_pieces.c.last_day >= first, placement_pieces.c.first_day <= last
         )
         with self._transactions.read() as connection:
-            rows = read_counts(connection, source_id, incarnation, placement, days)
+            table = read_counts(connection, source_id, incarnation, placement, days)
             pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
-        return PlacementCounts(rows=rows, pieces={row[0]: row[1] for row in pieces})
+        return PlacementCounts(table=table, pieces={row[0]: row[1] for row in pieces})
