@@ -617,12 +617,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -980,6 +980,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/placements/{name}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the variants of a placement showed, and what came of it.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        get: operations["placementResults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/-/openapi.json": {
         parameters: {
             query?: never;
@@ -1267,6 +1287,112 @@ export interface components {
             timestamp: string;
             /** @default [] */
             ledTo: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementResults
+         * @description The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
+         *
+         *         ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+         */
+        PlacementResults: {
+            placement: string;
+            from: string;
+            to: string;
+            base: string;
+            counted: string;
+            /** Format: double */
+            designEffect: number;
+            stopped: string[];
+            variants: components["schemas"]["VariantResult"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * VariantResult
+         * @description What a variant showed and what came of it.
+         *
+         *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
+         */
+        VariantResult: {
+            variant: string;
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            anonymous: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
+            rate: components["schemas"]["Interval"];
+            difference: components["schemas"]["Interval"] | null;
+            verdict: string;
+            pieces: number | null;
+            coverage: number | null;
+            share: components["schemas"]["ListShare"] | null;
+            positions: components["schemas"]["PositionCount"][];
+            days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Interval
+         * @description A number with the interval that has it at all looks together, in 95 of 100 experiments.
+         */
+        Interval: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ListShare
+         * @description The share that a variant has of the lists of known people, and the one that it should have.
+         */
+        ListShare: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+            /** Format: double */
+            expected: number;
+            off: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PositionCount
+         * @description What was shown at a position, and how much of it succeeded; ``null`` where it is not known, 31 is 31 and more.
+         */
+        PositionCount: {
+            position: number | null;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DayCount
+         * @description What was shown on a UTC day, and how much of it has succeeded since.
+         */
+        DayCount: {
+            day: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
         } & {
             [key: string]: unknown;
         };
@@ -1944,6 +2070,8 @@ export interface components {
             };
             /** Format: double */
             diversity?: number;
+            /** Format: double */
+            rotation?: number;
             excludeSeen?: boolean;
             /** Format: int32 */
             halfLifeDays?: number;
@@ -1990,6 +2118,7 @@ export interface components {
                 [key: string]: number;
             } | null;
             diversity?: number | null;
+            rotation?: number | null;
             excludeSeen?: boolean | null;
             halfLifeDays?: number | null;
             catalogs?: string[] | null;
@@ -14536,6 +14665,243 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    placementResults: {
+        parameters: {
+            query?: {
+                /** @description The first UTC day; without it, the one on which the placement's version in force was stored. */
+                from?: string;
+                /** @description The last UTC day; without it, today. */
+                to?: string;
+                /** @description Which type of interaction counts as a success; without it, any but a dislike. */
+                type?: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+                /** @description The variant from which others differ; without it, the placement itself (`base`). */
+                base?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "from": "2026-11-01",
+                     *       "to": "2026-11-21",
+                     *       "base": "base",
+                     *       "counted": "successes",
+                     *       "designEffect": 2.4,
+                     *       "stopped": [],
+                     *       "variants": [
+                     *         {
+                     *           "variant": "base",
+                     *           "lists": 12,
+                     *           "shown": 120,
+                     *           "anonymous": 20,
+                     *           "successes": 9,
+                     *           "interactions": {
+                     *             "Play": 9,
+                     *             "Watch": 2
+                     *           },
+                     *           "rate": {
+                     *             "value": 0.08,
+                     *             "lower": 0,
+                     *             "upper": 0.3
+                     *           },
+                     *           "difference": null,
+                     *           "verdict": "base",
+                     *           "pieces": 40,
+                     *           "coverage": 0.2,
+                     *           "share": {
+                     *             "value": 0.52,
+                     *             "lower": 0.2,
+                     *             "upper": 0.84,
+                     *             "expected": 0.5,
+                     *             "off": false
+                     *           },
+                     *           "positions": [
+                     *             {
+                     *               "position": 1,
+                     *               "shown": 12,
+                     *               "successes": 3
+                     *             }
+                     *           ],
+                     *           "days": [
+                     *             {
+                     *               "day": "2026-11-21",
+                     *               "shown": 120,
+                     *               "successes": 9
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementResults"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

@@ -320,7 +320,8 @@ def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[Ranke
     variety = ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
     count = CANDIDATES if variety else MAX_TAKE
     while True:
-        found = best(count)
+        # As many more as may sink: whatever else is among the best then is found, and what is not would not rise.
+        found = ranking.sunk(best(count + len(query.sinking)), query.sinking)[:count]
         if not variety:
             return promoted_first(view, found)
         # The whitelist raises from the same pieces, however many candidates a varied list looks at.
