@@ -21,6 +21,9 @@ from penchant.service.revisits import RevisitLists
 from penchant.telemetry import Metrics
 from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings
 
+_FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
+"""Lists that know nothing of a person: for one, they are without what the person has hidden."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementRequest:
@@ -126,6 +129,9 @@ class PlacementLists:
     async def _list(
         self, view: View, rules: ListRules, kind: PlacementKind, request: PlacementRequest
     ) -> PlacementList:
+        if request.user_id is not None and kind in _FOR_EVERYBODY:
+            hidden = await self._recommender.hidden(view, request.user_id)
+            request = replace(request, exclude=request.exclude | hidden)
         match kind:
             case PlacementKind.SIMILAR:
                 return await self._similar(view, rules, request)
