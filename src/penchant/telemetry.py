@@ -170,6 +170,9 @@ class Metrics:
         self.placement_lists = Counter(
             "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
         )
+        self.stopped_lists = Counter(
+            "penchant_stopped_lists", "Lists instead of worse variants.", registry=self.registry
+        )
         self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 
     def _counter(self, name: str, text: str) -> Counter:

@@ -144,6 +144,10 @@ export class Client {
 
   // Previews: nothing is stored
 
+  previewPlacement(source: string, draft: Body<"previewPlacement">): Promise<Answer<"previewPlacement">> {
+    return this.#preview(source, "placement", draft);
+  }
+
   previewSimilar(source: string, draft: Body<"previewSimilar">, query?: Query<"previewSimilar">): Promise<Answer<"previewSimilar">> {
     return this.#preview(source, "similar", draft, query);
   }

@@ -74,11 +74,13 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PreviewedPlacement,
 )
+from penchant.wire.placement_previews import PlacementWish, decode_placement_preview
 from penchant.wire.placements import (
     BASE,
     BUCKETS,
     ListRules,
     PlacementSpec,
+    check_filters,
     decode_placement,
     encode_placement,
     placement_problem,
@@ -86,6 +88,7 @@ from penchant.wire.placements import (
 )
 from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
+from penchant.wire.results import DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
@@ -112,6 +115,7 @@ __all__ = [
     "AuditLog",
     "BulkReceipt",
     "ChangeLine",
+    "DayCount",
     "ExplainedPiece",
     "ExplainedResult",
     "ExportedImpression",
@@ -119,12 +123,14 @@ __all__ = [
     "InteractionAnswer",
     "InteractionKey",
     "InteractionType",
+    "Interval",
     "IssuedKeyAnswer",
     "KeyAnswer",
     "KeyList",
     "KeyWish",
     "KeywordShare",
     "ListRules",
+    "ListShare",
     "Move",
     "MovingRule",
     "PageEntry",
@@ -140,8 +146,11 @@ __all__ = [
     "PlacementListing",
     "PlacementPreview",
     "PlacementResult",
+    "PlacementResults",
     "PlacementSpec",
     "PlacementVersion",
+    "PlacementWish",
+    "PositionCount",
     "PreviewWish",
     "PreviewedList",
     "PreviewedPlacement",
@@ -165,7 +174,9 @@ __all__ = [
     "TermRest",
     "UsageReport",
     "UserExport",
+    "VariantResult",
     "begin_line",
+    "check_filters",
     "components",
     "decode_asked",
     "decode_draft",
@@ -180,6 +191,7 @@ __all__ = [
     "decode_list_id",
     "decode_page",
     "decode_placement",
+    "decode_placement_preview",
     "decode_plan_wish",
     "decode_preferences",
     "decode_preview",

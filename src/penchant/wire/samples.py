@@ -134,7 +134,47 @@ SAMPLES: Mapping[str, Any] = {
     "Placement": _PLACEMENT,
     "PlacementHistory": {"versions": [_PLACEMENT_VERSION]},
     "PlacementListing": {"placements": [_PLACEMENT_VERSION]},
+    "PlacementPreview": {
+        "lists": [
+            {
+                "userId": "kim",
+                "variantBefore": "base",
+                "variantAfter": "mixed",
+                "before": _ENTRIES,
+                "after": _ENTRIES[:1],
+                "moves": [{"id": "gravity", "before": 2, "after": None}],
+            }
+        ]
+    },
+    "PlacementWish": {"name": "home", "placement": _PLACEMENT, "users": ["kim"], "take": 10},
     "PlacementResult": _PLACEMENT_LIST | {"userId": "kim", "content": _ENTRIES},
+    "PlacementResults": {
+        "placement": "home",
+        "from": "2026-11-01",
+        "to": "2026-11-21",
+        "base": "base",
+        "counted": "successes",
+        "designEffect": 2.4,
+        "stopped": [],
+        "variants": [
+            {
+                "variant": "base",
+                "lists": 12,
+                "shown": 120,
+                "anonymous": 20,
+                "successes": 9,
+                "interactions": {"Play": 9, "Watch": 2},
+                "rate": {"value": 0.08, "lower": 0.0, "upper": 0.3},
+                "difference": None,
+                "verdict": "base",
+                "pieces": 40,
+                "coverage": 0.2,
+                "share": {"value": 0.52, "lower": 0.2, "upper": 0.84, "expected": 0.5, "off": False},
+                "positions": [{"position": 1, "shown": 12, "successes": 3}],
+                "days": [{"day": "2026-11-21", "shown": 120, "successes": 9}],
+            }
+        ],
+    },
     "PlanWish": {"plan": "full"},
     "Preferences": _PREFERENCES,
     "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},

@@ -19,7 +19,7 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire import administration, answers, explanations, placement_answers, results
 from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.recording_schemas import recording_schemas
@@ -38,6 +38,7 @@ _ANSWERS = (
     answers.BulkReceipt,
     answers.PersonPreferences,
     answers.UserExport,
+    results.PlacementResults,
     answers.Problem,
     explanations.Reason,
     explanations.SettingsPreview,
@@ -53,6 +54,7 @@ _ANSWERS = (
     placement_answers.PageResult,
     placement_answers.PlacementListing,
     placement_answers.PlacementHistory,
+    placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
