@@ -149,7 +149,7 @@ class PlacementLists:
     ) -> PlacementList:
         if request.user_id is not None and kind in _FOR_EVERYBODY:
             hidden = await self._recommender.hidden(view, request.user_id)
-            request = replace(request, exclude=request.exclude | hidden)
+            choice = {**choice, "exclude": choice["exclude"] | hidden}
         match kind:
             case PlacementKind.SIMILAR:
                 if request.content_id is None:
