@@ -61,6 +61,20 @@ def fill(service: Service, source: str = "s") -> None:
     assert service.post(f"/{source}/interactions", json=did).status_code == 200
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_person_has_hidden_is_in_no_list_of_any_kind(service: Service, kind: str) -> None:
+    fill(service)
+    put(service, {"kind": kind})
+    before, others = (ids(listed(service, f"?user={user}&content=p05")) for user in ("ann", "bob"))
+    assert before
+
+    answer = service.put("/s/users/ann/preferences", json={"hidden": before[:2]})
+
+    assert answer.status_code == 200
+    assert ids(listed(service, "?user=ann&content=p05")) == before[2:]
+    assert ids(listed(service, "?user=bob&content=p05")) == others
+
+
 @pytest.fixture
 def clock() -> DayClock:
     return DAY_CLOCK

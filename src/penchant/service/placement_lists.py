@@ -23,6 +23,9 @@ from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
 from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_filter
 
+_FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
+"""Lists that know nothing of a person: for one, they are without what the person has hidden."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementRequest:
@@ -144,6 +147,9 @@ class PlacementLists:
     async def _list(
         self, view: View, rules: ListRules, kind: PlacementKind, request: PlacementRequest, choice: PlacementChoice
     ) -> PlacementList:
+        if request.user_id is not None and kind in _FOR_EVERYBODY:
+            hidden = await self._recommender.hidden(view, request.user_id)
+            choice = {**choice, "exclude": choice["exclude"] | hidden}
         match kind:
             case PlacementKind.SIMILAR:
                 if request.content_id is None:

@@ -260,6 +260,11 @@ class Recommender:
         """Return the history of a person at the end of a day, or now, read from storage."""
         return _history(view, self.stored(view, user_id, at, now), at, now)
 
+    async def hidden(self, view: View, user_id: str) -> frozenset[str]:
+        """Return the pieces that a person wants to see no more."""
+        read = self._database.storage.people.read_preferences
+        return frozenset(decode_preferences(await self._database.read(read, view.head.source_id, user_id)).hidden)
+
     def stored(self, view: View, user_id: str, at: int | None, now: int) -> StoredPerson:
         """Return what counts of a person at the end of a day, or now: preferences are those of now anyway."""
         moment = moment_of(at, now)
