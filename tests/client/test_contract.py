@@ -70,6 +70,7 @@ SAMPLES: dict[str, Any] = {
     "take": 3,
     "skip": 3,
     "catalogs": ["a", "b"],
+    "boost": [{"key": "language", "any": ["en"], "factor": 1.5}],
     "filter": {"must": [{"key": "language", "any": ["en"]}]},
     "algo": "cosine",
     "by": "audience",

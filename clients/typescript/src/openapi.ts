@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces and `boost` makes some count more or less (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
          */
         get: operations["similarContent"];
         put?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * What this person may like, best first.
-         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
+         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `boost`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["recommend"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
          */
         get: operations["againContent"];
         put?: never;
@@ -509,7 +509,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
+         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -569,7 +569,7 @@ export interface paths {
         };
         /**
          * Why a piece is among those similar to another, or why not.
-         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
+         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `boost`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
          */
         get: operations["whySimilar"];
         put?: never;
@@ -589,7 +589,7 @@ export interface paths {
         };
         /**
          * Why a piece is recommended to a person, or why not.
-         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
+         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `boost`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["whyRecommended"];
         put?: never;
@@ -611,7 +611,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter` and `at`. Counts as one answer. Needs the scope `read`.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Counts as one answer. Needs the scope `read`.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -745,12 +745,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1115,7 +1115,7 @@ export interface components {
         };
         /**
          * SimilarWhy
-         * @description Why a piece is similar: shares that add up to 1 - score, those of ``rest`` and ``audience`` included.
+         * @description Why a piece is similar: shares that add up to 1 - score before boosts, ``rest`` and ``audience`` included.
          *
          *         ``audience`` is what people add who like both pieces, where at least three do.
          */
@@ -1154,18 +1154,22 @@ export interface components {
         };
         /**
          * MovingRule
-         * @description What moved a piece: `whitelist` with the place on that list, from 0, or `fill`.
+         * @description What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
+         *
+         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
          */
         MovingRule: {
             rule: string;
             /** Format: int64 */
             position?: number;
+            /** Format: double */
+            factor?: number;
         } & {
             [key: string]: unknown;
         };
         /**
          * PersonalWhy
-         * @description Why a piece is recommended: shares of parts that add up to its s, of which score is 1 - max(0, s).
+         * @description Why a piece is recommended: shares of parts that add up to its s before boosts; score is 1 - max(0, s).
          */
         PersonalWhy: {
             parts: components["schemas"]["PartShare"][];
@@ -4688,6 +4692,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
@@ -4942,6 +4948,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -5166,6 +5174,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -6605,6 +6615,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -6834,6 +6846,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -7056,6 +7070,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -7342,6 +7358,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -7592,6 +7610,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -7855,6 +7875,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8142,6 +8164,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -8736,6 +8760,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */

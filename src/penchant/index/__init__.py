@@ -1,6 +1,7 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
 from penchant.index.audience import Audience, LikeShare
+from penchant.index.boosting import Booster, Find
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
 from penchant.index.building import merge_segments, term_table
 from penchant.index.engine import makes_weights
@@ -36,9 +37,9 @@ from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.segment import Segment
-from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
+from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
-from penchant.index.standing import Availability, count_ahead, key_of, matches, offer_of
+from penchant.index.standing import Availability, key_of, matches, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
@@ -54,9 +55,11 @@ __all__ = [
     "Availability",
     "BlendFactors",
     "BoolArray",
+    "Booster",
     "CategoryCount",
     "CategoryTelling",
     "Filter",
+    "Find",
     "FlatCategory",
     "FloatArray",
     "FoundLists",
@@ -95,10 +98,10 @@ __all__ = [
     "TermShare",
     "TermShares",
     "VocabularyFindings",
+    "best_by",
     "blended_parts",
     "build_weights",
     "categories",
-    "count_ahead",
     "figures_of_person",
     "has_attributes",
     "key_of",
@@ -107,7 +110,6 @@ __all__ = [
     "mark",
     "matches",
     "merge_segments",
-    "nearest_by",
     "newness_scan",
     "offer_of",
     "overlap_parts",

@@ -54,7 +54,7 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
-from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
@@ -126,6 +126,7 @@ __all__ = [
     "begin_line",
     "components",
     "decode_asked",
+    "decode_boosts",
     "decode_draft",
     "decode_filter",
     "decode_ids",
@@ -154,6 +155,7 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "read_boosts",
     "read_filter",
     "sign_user",
     "signed_user",
