@@ -16,7 +16,7 @@ LEVELS = (
     {"attributes", "errors"},
     {"model"},
     {"settings", "telemetry", "tracing"},
-    {"wire", "index", "profiles", "ranking", "storage"},
+    {"wire", "index", "profiles", "ranking", "experiments", "storage"},
     {"live", "importing", "cluster"},
     {"service"},
     {"web"},
@@ -128,7 +128,7 @@ def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
     assert strangers == []
 
 
-@pytest.mark.parametrize("part", ("index", "profiles.py", "ranking.py"))
+@pytest.mark.parametrize("part", ("index", "profiles.py", "ranking.py", "experiments.py"))
 def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
     for path in [ROOT / part] if part.endswith(".py") else sorted((ROOT / part).glob("*.py")):
         imports = {

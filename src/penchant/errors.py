@@ -130,6 +130,24 @@ class UnknownPiece(PenchantError):
     code = "unknown-piece"
 
 
+class UnknownPlacement(PenchantError):
+    """The source has no placement of this name, or no such version of it."""
+
+    code = "unknown-placement"
+
+
+class TooManyPlacements(PenchantError):
+    """The source has as many placements as one may have."""
+
+    code = "too-many-placements"
+
+
+class PlacementChanged(PenchantError):
+    """Others changed the placement at the same moment."""
+
+    code = "placement-changed"
+
+
 class UnknownProblem(PenchantError):
     """No problem of the service has this code."""
 

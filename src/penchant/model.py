@@ -5,8 +5,8 @@ Plain values without behaviour beyond what follows from them; no clock, no stora
 
 import enum
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, Self
@@ -23,6 +23,10 @@ MAX_PIECES_PER_SUBMISSION = 2_000
 """Entries in one submission (specification, Limits)."""
 MAX_INTERACTIONS_PER_REQUEST = 10_000
 """Entries in one bulk request of interactions (interface, section 6)."""
+MAX_IMPRESSIONS_PER_REQUEST = 10_000
+"""Pieces in one request of impressions."""
+IMPRESSION_DAYS = 30
+"""How long it is kept at most what a person was shown, and how old a list may be of which something is reported."""
 MAX_LIST_LENGTH = 10_000
 """Ids on a whitelist or blacklist (interface, section 7)."""
 MAX_WEIGHT = 10_000
@@ -54,6 +58,14 @@ class Term(NamedTuple):
 
     category: str
     keyword: str
+
+
+class PieceFilters(NamedTuple):
+    """What lists filter a piece by; a moment is ``None`` where none was submitted."""
+
+    catalogs: frozenset[str]
+    available_from: int | None
+    available_until: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,14 +188,23 @@ class StoredInteraction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewInteraction:
-    """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock."""
+class Preferences:
+    """What a person has said: keywords liked and disliked, pieces never shown, categories never used.
 
-    user_id: str
-    type: InteractionType
-    piece_id: str
-    occurred_at: int | None = None
-    event_id: str | None = None
+    ``stated`` has a weight for each keyword: up to 1 for a liked one, down to -1 for a disliked one, never 0.
+    """
+
+    stated: Mapping[Term, float] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    unused_categories: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many things were said."""
+        return len(self.stated) + len(self.hidden) + len(self.unused_categories)
+
+
+NO_PREFERENCES = Preferences()
+"""What was said by those who have said nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +220,44 @@ class ListIdentity:
     person: bytes
     made_at: int
     key: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewImpression:
+    """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds."""
+
+    identity: ListIdentity
+    piece_id: str
+    position: int
+    shown_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredImpression:
+    """A piece that a person was shown, and the types of interaction that it led to; times as in `StoredInteraction`."""
+
+    placement: str
+    variant: str
+    piece_id: str
+    position: int
+    made_at: int
+    shown_at: int
+    led_to: tuple[InteractionType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewInteraction:
+    """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
+
+    ``shown_in`` is the list from which it came, where that is known.
+    """
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    occurred_at: int | None = None
+    event_id: str | None = None
+    shown_in: ListIdentity | None = None
 
 
 class GradedLike(NamedTuple):
@@ -229,6 +288,16 @@ class ListKind(enum.Enum):
     BLACKLIST = "blacklist"
 
 
+class PlacementKind(enum.StrEnum):
+    """The lists that a placement can show, each of which has an address of its own as well."""
+
+    SIMILAR = "similar"
+    RECOMMENDATIONS = "recommendations"
+    POPULAR = "popular"
+    NEW = "new"
+    AGAIN = "again"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blend:
     """How much each part counts in a recommendation; 0 to 100 each, not all 0."""
@@ -249,7 +318,8 @@ class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals.
 
     ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword, ``attributes``
-    by key what lists can be filtered by.
+    by key what lists can be filtered by. For ``attribution_hours`` an interaction that names no list is attributed to
+    the last one that showed its piece.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -261,6 +331,12 @@ class SourceSettings:
     new_piece_half_life_days: float = 30
     max_per_value: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    attribution_hours: int = 24
+
+    def without(self, categories: Iterable[str]) -> "SourceSettings":
+        """Return settings under which these categories weigh nothing."""
+        unused = dict.fromkeys(categories, 0)
+        return replace(self, category_weights={**self.category_weights, **unused}) if unused else self
 
     @property
     def positive_types(self) -> frozenset[InteractionType]:
@@ -294,6 +370,7 @@ class Feature(enum.Enum):
     PROFILE = "profile"
     INTERACTIONS_LISTING = "interactionsListing"
     LISTS = "lists"
+    PLACEMENTS = "placements"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

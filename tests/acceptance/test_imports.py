@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -13,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.processes import holders_of, wait_until
 from acceptance.servers import Server, command
 
 pytestmark = pytest.mark.slow
 
 ROWS = 200_000
+PIECES = 60_000
 MAX_RSS_MIB = 300
 """What an import of any size may take: the interpreter with its parts is about 120 MiB of it."""
 
@@ -149,3 +152,37 @@ def test_a_large_import_takes_no_more_memory_than_a_batch(tmp_path: Path) -> Non
     assert process.returncode == 0
     assert report["rows"] == ROWS + 2_000
     assert 0 < most_mib < MAX_RSS_MIB
+
+
+def write_pieces(path: Path, numbers: range, keyword: str) -> Path:
+    """Write pieces that have one keyword alone, and one together."""
+    with path.open("w") as file:
+        for number in numbers:
+            piece = {"id": f"p{number}", "categories": {"genre": [f"g{number}", keyword]}}
+            file.write(json.dumps(piece) + "\n")
+    return path
+
+
+def test_lists_are_answered_right_after_a_large_import_and_while_another_runs(server: Server, tmp_path: Path) -> None:
+    def status_of(piece: str) -> int:
+        return server.client.get(f"/s/content/{piece}/similar").status_code
+
+    words = ("--data", str(server.data), "--source", "s")
+    last = f"p{PIECES - 1}"
+    wait_until(lambda: holders_of(server.data / "builder.lock") != [], patience_s=60)
+    (builder,) = holders_of(server.data / "builder.lock")
+    # So that no file of the index helps.
+    os.kill(builder, signal.SIGSTOP)
+    try:
+        first = command("import", *words, str(write_pieces(tmp_path / "first.ndjson", range(PIECES), "old")))
+        assert (first.returncode, status_of(last)) == (0, 200), first.stderr
+
+        second = write_pieces(tmp_path / "second.ndjson", range(PIECES - 10_000, PIECES), "new")
+        with start(*words, str(second)) as process:
+            while process.poll() is None:
+                assert status_of(last) == 200
+        near = server.client.get(f"/s/content/{last}/similar", params={"take": 30}).json()["content"]
+        assert (process.returncode, len(near)) == (0, 30)
+        assert min(int(each["id"][1:]) for each in near) >= PIECES - 10_000
+    finally:
+        os.kill(builder, signal.SIGCONT)

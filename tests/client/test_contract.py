@@ -25,11 +25,36 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.wire.records import AttributeSettings, Interaction, Likings, Piece
+from penchant.wire import PersonPreferences
+from penchant.wire.records import (
+    AttributeSettings,
+    Interaction,
+    Likings,
+    PageList,
+    Piece,
+    Placement,
+    PlacementVariant,
+    SeenList,
+)
 from penchant.wire.records import Settings as SourceSettings
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}
+LIST_MEMBERS: dict[str, Any] = {
+    "algorithm": "both",
+    "blend": BLEND,
+    "category_weights": {"g": 2},
+    "max_per_value": {"g": 3},
+    "diversity": 0.5,
+    "exclude_seen": True,
+    "half_life_days": 7,
+    "catalogs": ["a"],
+    "filter": {"key": "language", "any": ["en"]},
+    "whitelist": ["c"],
+    "blacklist": ["d"],
+    "fallback": "popular",
+}
+VARIANT = PlacementVariant(name="v", share=0.2, kind="new", **LIST_MEMBERS)
 SAMPLES: dict[str, Any] = {
     "source": "s",
     "content_id": "c",
@@ -39,7 +64,9 @@ SAMPLES: dict[str, Any] = {
     "type": "Click",
     "pieces": [Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1})],
     "interactions": [
-        Interaction(user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e")
+        Interaction(
+            user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e", list_id="l"
+        )
     ],
     "ids": ["c"],
     "user_ids": ["u"],
@@ -54,6 +81,7 @@ SAMPLES: dict[str, Any] = {
         category_weights={"g": 2},
         max_per_value={"g": 3},
         attributes={"year": AttributeSettings(pointer="/year", type="integer")},
+        attribution_window_hours=3,
     ),
     "account": "a",
     "plan": "full",
@@ -79,15 +107,27 @@ SAMPLES: dict[str, Any] = {
     "exclude": ["a"],
     "diversity": 0.5,
     "min_audience_version": 3,
+    "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
+    "list": "l",
+    "until": "2026-01-02",
+    "base": "a",
+    "lists": [SeenList(list_id="l", content=["c"], user_id="u", timestamp="2026-01-01T00:00:00Z")],
     "month": "2026-01",
     "generators": True,
+    "name": "p",
+    "placement": Placement(kind="similar", experiment="e", variants=[VARIANT], **LIST_MEMBERS),
+    "version": 3,
+    "user": "u",
+    "variant": "v",
+    "content": "c",
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {
+    "page_lists": {"lists": [PageList(placement="p", content="c", take=3)]},
     "preview_settings": {"pieces": ["c"]},
     "submit_frame": {
         "frame": [{"i": 1, "l": "x", "g": ["k"], "w": [80], "c": "a", "x": 1}],
@@ -102,7 +142,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {("preview_settings", "why")}
+NEVER_TOLD = {(method, "why") for method in ("preview_settings", "placement_list", "page_lists", "preview_placement")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

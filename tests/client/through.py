@@ -19,6 +19,7 @@ from starlette.testclient import TestClient
 from penchant.client import AsyncClient, Client, Retries, ServiceError
 from penchant.client.content import MAX_PIECES
 from penchant.client.explanations import MAX_ASKED
+from penchant.client.impressions import MAX_LISTS
 from penchant.client.people import MAX_INTERACTIONS
 from penchant.client.plain_lists import MAX_PEOPLE
 from penchant.settings import NodeSettings
@@ -41,11 +42,22 @@ BODIES = {
     "record_interactions": ("interactions", MAX_INTERACTIONS),
     "similar_to_each": ("ids", MAX_ASKED),
     "recommend_to_each": ("user_ids", MAX_PEOPLE),
+    "record_impressions": ("lists", MAX_LISTS),
 }
 """Under which name a method takes the entries of a body, and how many go in one request."""
 
-WHOLE = {"put_settings": "settings", "preview_similar": "piece", "preview_recommendation": "likings"}
+WHOLE = {
+    "put_settings": "settings",
+    "put_preferences": "preferences",
+    "preview_similar": "piece",
+    "preview_recommendation": "likings",
+    "put_placement": "placement",
+}
 """Under which name a method takes a body as it is."""
+
+
+PYTHON_NAMES = {"from": "since", "to": "until"}
+"""What the client calls parameters whose names Python keeps for itself."""
 
 
 class Unspoken(Exception):
@@ -89,10 +101,12 @@ class Call:
 
     @staticmethod
     def _spoken(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        known = {parameter.name.replace("-", "_") for parameter in operation.parameters}
+        known = {
+            PYTHON_NAMES.get(parameter.name, parameter.name.replace("-", "_")) for parameter in operation.parameters
+        }
         spoken: dict[str, Any] = {}
         for name, text in query:
-            option = name.removesuffix("[]").replace("-", "_")
+            option = PYTHON_NAMES.get(name, name.removesuffix("[]").replace("-", "_"))
             if option == "catalogs":
                 spoken.setdefault(option, []).extend([text] if name.endswith("[]") else text.split(","))
             elif option in spoken or option not in known or option == "min_version":
@@ -107,6 +121,10 @@ class Call:
             self.options[WHOLE[self.name]] = body
         elif self.name == "preview_settings" and isinstance(body, dict):
             self.options |= _spoken_preview(body)
+        elif self.name == "preview_placement" and isinstance(body, dict):
+            self.options |= _spoken_draft(body)
+        elif self.name == "page_lists" and isinstance(body, dict):
+            self.options |= _spoken_page(body)
         elif self.name == "create_key" and isinstance(body, dict):
             renamed = {"days" if name == "expiresInDays" else name: value for name, value in body.items()}
             if "account" not in body or set(renamed) - {"account", "plan", "admin", "days"}:
@@ -124,6 +142,26 @@ def _spoken_preview(body: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {"settings", "whitelist", "blacklist", "pieces", "users", "take"}
     lists = [value for name, value in body.items() if name not in {"settings", "take"}]
     if set(body) - known or None in body.values() or not all(isinstance(value, list) for value in lists):
+        raise Unspoken
+    return body
+
+
+def _spoken_draft(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the members of a preview of a placement as options, where they are of a type that these have."""
+    known = {"name", "placement", "users", "content", "variant", "take"}
+    if set(body) - known or not {"name", "placement"} <= set(body) or None in body.values():
+        raise Unspoken
+    if not isinstance(body.get("users", []), list):
+        raise Unspoken
+    return body
+
+
+def _spoken_page(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the members of a page as options, where they are of a type that these have."""
+    lists = [value for name, value in body.items() if name != "user"]
+    if set(body) - {"user", "exclude", "lists"} or "lists" not in body or None in body.values():
+        raise Unspoken
+    if not all(isinstance(value, list) for value in lists):
         raise Unspoken
     return body
 

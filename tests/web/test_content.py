@@ -366,3 +366,19 @@ def test_a_source_made_again_has_nothing_of_the_old_one(service: Service) -> Non
     assert service.get("/s/blacklist").json() == []
     assert service.get("/s/users/u/interactions").json() == []
     assert len(service.get("/s/content/a/similar").json()["content"]) == 1
+
+
+@pytest.mark.parametrize("limit", (0, 1, 49, 50, 51, 99, 100, 101, 151))
+def test_a_listing_is_the_same_whether_it_is_read_at_once_or_batch_by_batch(service: Service, limit: int) -> None:
+    stored = [piece(f"p{number:03}") for number in range(151)]
+    service.submit("batches", *stored)
+    expected = [each["id"] for each in stored[:limit]] if limit else [each["id"] for each in stored]
+    query = f"?limit={limit}" if limit else ""
+
+    document = service.get(f"/batches/content{query}")
+    as_they_are = {"accept": "application/x-ndjson", "accept-encoding": "identity"}
+    lines = service.get(f"/batches/content{query}", headers=as_they_are)
+    assert [each["id"] for each in document.json()["content"]] == expected
+    assert [json.loads(line)["id"] for line in lines.text.splitlines()] == expected
+    # One batch, of 50, is known as a whole before the answer begins.
+    assert ("content-length" in lines.headers) == (0 < limit <= 50)

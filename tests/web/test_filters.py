@@ -123,7 +123,7 @@ def test_a_boosted_list_is_the_whole_one_by_s_and_factors(
     order = sorted(everything, key=lambda piece_id: (-value(piece_id), piece_id))[:limit]
     assert [piece_id for piece_id, _ in found] == order
     assert [score for _, score in found] == pytest.approx(
-        [float(max(0, 1 - value(each) / 10**12)) for each in order], abs=2e-9
+        [float(max(Fraction(0), 1 - value(each) / 10**12)) for each in order], abs=2e-9
     )
 
 

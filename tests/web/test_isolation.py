@@ -12,14 +12,15 @@ from penchant.model import Scope
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
 from penchant.wire import encode, sign_user
-from penchant.wire.samples import SAMPLES
+from penchant.wire.samples import LIST_ID, SAMPLES
 from serving import Service
+from shown import list_id
 
 pytestmark = pytest.mark.usefixtures("fresh")  # wrong keys of one address are answered late
 
 TENANT = [operation for operation in OPERATIONS if "{source}" in operation.path]
 SHOP = "https://shop.example"
-PATH = {"contentID": "alien", "other": "gravity", "userID": "kim", "type": "Click"}
+PATH = {"contentID": "alien", "other": "gravity", "userID": "kim", "type": "Click", "name": "home"}
 OF_THE_REQUEST = frozenset({"x-request-id", "date"})
 """Headers that differ between any two answers."""
 
@@ -77,6 +78,8 @@ def foreign(service: Service) -> Service:
     assert service.post("/mine/users/kim/interactions/Click/content/alien").status_code == 200
     assert service.put("/mine/whitelist", json=["gravity"]).status_code == 200
     assert service.put("/mine/settings", json={"halfLifeDays": 7}).status_code == 200
+    for kind in ("popular", "new"):
+        assert service.put("/mine/placements/home", json={"kind": kind}).status_code == 200
     return service
 
 
@@ -93,6 +96,9 @@ def told(service: Service, operation: Operation, source: str, headers: Headers, 
     if not asked:
         path += f"?confirm={source}"
     options = asked | {"headers": headers | asked.get("headers", {})}
+    if LIST_ID.encode() in options.get("content", b""):
+        # The documentation's list is none of any source: asked for is one that there is.
+        options["content"] = options["content"].replace(LIST_ID.encode(), list_id(service, source="mine").encode())
     answer = service.client.request(operation.method, path, **options)
     shown = sorted((name, value) for name, value in answer.headers.items() if name not in OF_THE_REQUEST)
     return answer.status_code, shown, answer.content.replace(source.encode(), b"SOURCE")
@@ -100,7 +106,8 @@ def told(service: Service, operation: Operation, source: str, headers: Headers, 
 
 def owned(service: Service) -> list[bytes]:
     """Return what the owner reads of the source."""
-    paths = ("content", "ids", "whitelist", "blacklist", "settings", "users/kim/export", "content/alien/similar")
+    paths = ["content", "ids", "whitelist", "blacklist", "settings", "users/kim/export", "content/alien/similar"]
+    paths += ["placements", "placements/home/versions"]
     return [service.get(f"/mine/{path}").content for path in paths] + [service.get("/mine").content]
 
 

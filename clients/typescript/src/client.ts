@@ -104,7 +104,49 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "why", id), { query });
   }
 
+  // Placements
+
+  /** Read the list of a placement, for a person and beside a piece where the query names them. */
+  placementList(source: string, name: string, query?: Query<"placementList">): Promise<Answer<"placementList">> {
+    return this.#service.json("GET", path(source, "placements", name, "list"), { query });
+  }
+
+  /** Read the lists of several placements, in which no piece comes twice. */
+  pageLists(source: string, page: Body<"pageLists">): Promise<Answer<"pageLists">> {
+    return this.#service.json("POST", path(source, "lists"), { body: JSON.stringify(page), repeatable: true });
+  }
+
+  listPlacements(source: string): Promise<Answer<"listPlacements">> {
+    return this.#service.json("GET", path(source, "placements"));
+  }
+
+  getPlacement(source: string, name: string): Promise<Answer<"getPlacement">> {
+    return this.#service.json("GET", path(source, "placements", name));
+  }
+
+  putPlacement(source: string, name: string, placement: Body<"putPlacement">): Promise<Answer<"putPlacement">> {
+    return this.#service.json("PUT", path(source, "placements", name), { body: JSON.stringify(placement) });
+  }
+
+  async deletePlacement(source: string, name: string): Promise<void> {
+    await this.#service.send("DELETE", path(source, "placements", name));
+  }
+
+  listPlacementVersions(source: string, name: string): Promise<Answer<"listPlacementVersions">> {
+    return this.#service.json("GET", path(source, "placements", name, "versions"));
+  }
+
+  /** Put an earlier version in force again; without a version, the one before the present. */
+  rollBackPlacement(source: string, name: string, query?: Query<"rollBackPlacement">): Promise<Answer<"rollBackPlacement">> {
+    const repeatable = query?.version !== undefined;
+    return this.#service.json("POST", path(source, "placements", name, "rollback"), { query, repeatable });
+  }
+
   // Previews: nothing is stored
+
+  previewPlacement(source: string, draft: Body<"previewPlacement">): Promise<Answer<"previewPlacement">> {
+    return this.#preview(source, "placement", draft);
+  }
 
   previewSimilar(source: string, draft: Body<"previewSimilar">, query?: Query<"previewSimilar">): Promise<Answer<"previewSimilar">> {
     return this.#preview(source, "similar", draft, query);
@@ -164,6 +206,21 @@ export class Client {
 
   listInteractions(source: string, userId: string, query?: Query<"listInteractions">): Promise<Answer<"listInteractions">> {
     return this.#service.json("GET", path(source, "users", userId, "interactions"), { query });
+  }
+
+  /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */
+  getPreferences(source: string, userId: string): Promise<Answer<"getPreferences">> {
+    return this.#service.json("GET", path(source, "users", userId, "preferences"));
+  }
+
+  /** Replace what a person has said; an empty object removes it. */
+  putPreferences(source: string, userId: string, preferences: Body<"putPreferences">): Promise<Answer<"putPreferences">> {
+    const body = JSON.stringify(preferences);
+    return this.#service.json("PUT", path(source, "users", userId, "preferences"), { body });
+  }
+
+  deletePreferences(source: string, userId: string): Promise<Answer<"deletePreferences">> {
+    return this.#service.json("DELETE", path(source, "users", userId, "preferences"));
   }
 
   exportUser(source: string, userId: string): Promise<Answer<"exportUser">> {

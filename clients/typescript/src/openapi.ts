@@ -389,7 +389,7 @@ export interface paths {
         };
         /**
          * This person's taste.
-         * @description The taste: terms with scores from −1000 to 1000. Nobody's interactions: `[]`. Plan feature `profile`. Needs the scope `personal`.
+         * @description The taste: terms with scores from −1000 to 1000, preferences included. Of somebody who has done and said nothing: `[]`. Plan feature `profile`. Needs the scope `personal`.
          */
         get: operations["getProfile"];
         put?: never;
@@ -411,7 +411,7 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         delete?: never;
@@ -451,10 +451,38 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/users/{userID}/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What this person has said: keywords liked and disliked, pieces hidden, categories never used.
+         * @description Scope `personal`, plan feature `personalized`. What it answers can be put back. Needs the scope `personal`.
+         */
+        get: operations["getPreferences"];
+        /**
+         * Replace what this person has said; an empty object removes it.
+         * @description What a person has said, in place of what was said before, as when somebody new picks what they like: Needs the scope `interact`. Needs the plan feature `personalized`.
+         */
+        put: operations["putPreferences"];
+        post?: never;
+        /**
+         * Remove what this person has said.
+         * @description As `PUT` of an empty object. Needs the scope `interact`. Needs the plan feature `personalized`.
+         */
+        delete: operations["deletePreferences"];
         options?: never;
         head?: never;
         patch?: never;
@@ -489,7 +517,7 @@ export interface paths {
         };
         /**
          * Export all that is stored of a person.
-         * @description All that is stored of a person; of an interaction that was recorded with an `eventId`, that too. Needs the scope `write`.
+         * @description All that is stored of a person: the interactions, with the `eventId` of those that were recorded with one, and `preferences` where there are any. `impressions` has what the person was shown in lists of placements and what it led to, where there is any. Needs the scope `write`.
          */
         get: operations["exportUser"];
         put?: never;
@@ -554,6 +582,154 @@ export interface paths {
          * @description The lists of up to 1,000 people in one request, in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. One such request of an account is served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. 413 more than 1,000 ids. Needs the scope `personal`. Needs the plan feature `personalized`.
          */
         post: operations["recommendToEach"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The placements of the source, ascending by name.
+         * @description Every placement as it is in force, ascending by name: its `version` (that of the source which it was stored at), when, and the id of the key. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        get: operations["listPlacements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a placement.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        get: operations["getPlacement"];
+        /**
+         * Store a placement; members left out are as the source has them.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        put: operations["putPlacement"];
+        post?: never;
+        /**
+         * Delete a placement with all its versions.
+         * @description Deletes a placement with all its versions; an unknown one is no error. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        delete: operations["deletePlacement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The versions of a placement, newest first, with who stored them and when.
+         * @description The versions of a placement, the newest 100, newest first; the first is in force. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        get: operations["listPlacementVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put an earlier version of a placement in force again.
+         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. People see the variants that they saw under it. 404 where there is none. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        post: operations["rollBackPlacement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/preview/placement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lists as they are and as they would be under a draft of a placement; nothing is stored.
+         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all of these people see; without it each sees the one that would be theirs. `moves` are as for a preview of settings. `before` is empty where there is no such placement. Needs the scope `write`; each list counts against the monthly quota. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        post: operations["previewPlacement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The list of a placement, for a person and beside a piece.
+         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, which tells placement, variant and, by a hash that only the service can make, the person. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`.
+         */
+        get: operations["placementList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/lists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The lists of several placements for a page, in which no piece comes twice.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. Each list counts against the monthly quota. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`.
+         */
+        post: operations["pageLists"];
         delete?: never;
         options?: never;
         head?: never;
@@ -631,7 +807,7 @@ export interface paths {
         put?: never;
         /**
          * What somebody may like who likes and dislikes these pieces and keywords; nothing is stored.
-         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. They count as ratings of this moment; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Plan feature `personalized`; counts as one answer. Needs the scope `read`.
+         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. Pieces count as ratings of this moment, keywords as preferences (below) of weight 1 and −1; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Plan feature `personalized`; counts as one answer. Needs the scope `read`.
          */
         post: operations["previewRecommendation"];
         delete?: never;
@@ -779,6 +955,46 @@ export interface paths {
          * @description The source with everything in it; without its name repeated 422. Needs the scope `write`.
          */
         delete: operations["deleteSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/impressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report up to 10,000 pieces of lists as seen, all or none.
+         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, in their order from position 1, or objects with `id` and `position`. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and 100 pieces of a list at most; what is known or too much already is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
+         */
+        post: operations["recordImpressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the variants of a placement showed, and what came of it.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        get: operations["placementResults"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1017,7 +1233,7 @@ export interface components {
         };
         /**
          * BulkReceipt
-         * @description How many interactions were newly stored, and how many were known by their event id.
+         * @description How many interactions or seen pieces were newly stored, and how many were known already.
          */
         BulkReceipt: {
             /** Format: int64 */
@@ -1028,13 +1244,155 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * PersonPreferences
+         * @description What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories.
+         */
+        PersonPreferences: {
+            keywords: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            hidden: string[];
+            unusedCategories: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * UserExport
-         * @description All that is stored of a person, newest first.
+         * @description All that is stored of a person: interactions, newest first; preferences and impressions where there are any.
          */
         UserExport: {
             source: string;
             userId: string;
             interactions: components["schemas"]["ExportedInteraction"][];
+            /** @default null */
+            preferences: components["schemas"]["PersonPreferences"] | null;
+            /** @default [] */
+            impressions: components["schemas"]["ExportedImpression"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ExportedImpression
+         * @description A piece that a person was shown in a list of a placement, and the types of interaction that it led to.
+         */
+        ExportedImpression: {
+            placement: string;
+            variant: string;
+            contentId: string;
+            /** @default null */
+            position: number | null;
+            /** Format: date-time */
+            timestamp: string;
+            /** @default [] */
+            ledTo: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementResults
+         * @description The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
+         *
+         *         ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+         */
+        PlacementResults: {
+            placement: string;
+            from: string;
+            to: string;
+            base: string;
+            counted: string;
+            /** Format: double */
+            designEffect: number;
+            stopped: string[];
+            variants: components["schemas"]["VariantResult"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * VariantResult
+         * @description What a variant showed and what came of it.
+         *
+         *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
+         */
+        VariantResult: {
+            variant: string;
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            anonymous: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
+            rate: components["schemas"]["Interval"];
+            difference: components["schemas"]["Interval"] | null;
+            verdict: string;
+            pieces: number | null;
+            coverage: number | null;
+            share: components["schemas"]["ListShare"] | null;
+            positions: components["schemas"]["PositionCount"][];
+            days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Interval
+         * @description A number with the interval that has it at all looks together, in 95 of 100 experiments.
+         */
+        Interval: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ListShare
+         * @description The share that a variant has of the lists of known people, and the one that it should have.
+         */
+        ListShare: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+            /** Format: double */
+            expected: number;
+            off: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PositionCount
+         * @description What was shown at a position, and how much of it succeeded; ``null`` where it is not known, 31 is 31 and more.
+         */
+        PositionCount: {
+            position: number | null;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DayCount
+         * @description What was shown on a UTC day, and how much of it has succeeded since.
+         */
+        DayCount: {
+            day: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
         } & {
             [key: string]: unknown;
         };
@@ -1130,13 +1488,15 @@ export interface components {
         };
         /**
          * KeywordShare
-         * @description What a keyword of a category adds to a score.
+         * @description What a keyword of a category adds to a score; ``stated`` as `liked` or `disliked` by the person, if it is.
          */
         KeywordShare: {
             category: string;
             keyword: string;
             /** Format: double */
             share: number;
+            /** @enum {unknown} */
+            stated?: "disliked" | "liked";
         } & {
             [key: string]: unknown;
         };
@@ -1321,6 +1681,104 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * PlacementResult
+         * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
+         */
+        PlacementResult: {
+            placement: string;
+            variant: string;
+            kind: components["schemas"]["PlacementKind"];
+            userId: string | null;
+            contentId: string | null;
+            content: components["schemas"]["RecommendedPiece"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementKind
+         * @description The lists that a placement can show, each of which has an address of its own as well.
+         * @enum {unknown}
+         */
+        PlacementKind: "again" | "new" | "popular" | "recommendations" | "similar";
+        /**
+         * PageResult
+         * @description The lists of a page, in the order of the request; no piece is in two of them.
+         */
+        PageResult: {
+            userId: string | null;
+            lists: components["schemas"]["PageEntry"][];
+        } & {
+            [key: string]: unknown;
+        };
+        PageEntry: ({
+            placement: string;
+            variant?: string;
+            /** @enum {string} */
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            contentId: string | null;
+            listId?: string;
+            content?: components["schemas"]["RecommendedPiece"][];
+            error?: components["schemas"]["Problem"];
+        } & {
+            [key: string]: unknown;
+        }) & (unknown | unknown);
+        /**
+         * PlacementListing
+         * @description The placements of a source as they are in force, ascending by name.
+         */
+        PlacementListing: {
+            placements: components["schemas"]["PlacementVersion"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementVersion
+         * @description A version of a placement: when it was stored, with which key, and what it is.
+         */
+        PlacementVersion: {
+            name: string;
+            /** Format: int64 */
+            version: number;
+            /** Format: date-time */
+            timestamp: string;
+            keyId: string;
+            placement: components["schemas"]["Placement"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementHistory
+         * @description The versions of a placement that are kept, newest first; the first is in force.
+         */
+        PlacementHistory: {
+            versions: components["schemas"]["PlacementVersion"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementPreview
+         * @description Lists under a placement that is not stored, beside those of the one in force.
+         */
+        PlacementPreview: {
+            lists: components["schemas"]["PreviewedPlacement"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PreviewedPlacement
+         * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+         */
+        PreviewedPlacement: {
+            userId: string | null;
+            variantBefore: string | null;
+            variantAfter: string;
+            before: components["schemas"]["RecommendedPiece"][];
+            after: components["schemas"]["RecommendedPiece"][];
+            moves: components["schemas"]["Move"][];
+        } & {
+            [key: string]: unknown;
+        };
         Submission: components["schemas"]["SubmittedPiece"][];
         EmptyArray: string[];
         IdArray: string[];
@@ -1329,7 +1787,6 @@ export interface components {
         RecommendationResults: components["schemas"]["RecommendationResult"][];
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
-        InteractionArray: components["schemas"]["InteractionInput"][];
         ProfileList: components["schemas"]["Profile"][];
         Health: {
             /** @constant */
@@ -1410,6 +1867,15 @@ export interface components {
                 [key: string]: string[];
             } | null;
         };
+        Preferences: {
+            keywords?: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            } | null;
+            hidden?: string[] | null;
+            unusedCategories?: string[] | null;
+        };
         Keyword: {
             key?: string | null;
             /** Format: int32 */
@@ -1482,6 +1948,31 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        InteractionInput: {
+            userId: string;
+            /** @enum {string} */
+            type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+            contentId: string;
+            /** Format: date-time */
+            timestamp?: string | null;
+            eventId?: string | null;
+            listId?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        InteractionArray: components["schemas"]["InteractionInput"][];
+        ImpressionInput: {
+            listId: string;
+            content: (string | {
+                id: string;
+                /** Format: int32 */
+                position?: number;
+            })[];
+            userId?: string | null;
+            /** Format: date-time */
+            timestamp?: string | null;
+        };
+        ImpressionArray: components["schemas"]["ImpressionInput"][];
         Settings: {
             categoryWeights?: {
                 [key: string]: number;
@@ -1541,6 +2032,8 @@ export interface components {
             maxPerValue?: {
                 [key: string]: number;
             };
+            /** Format: int32 */
+            attributionWindowHours?: number;
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -1551,16 +2044,116 @@ export interface components {
             /** @enum {string} */
             type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
         };
-        InteractionInput: {
-            userId: string;
+        Placement: {
             /** @enum {string} */
-            type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
-            contentId: string;
-            /** Format: date-time */
-            timestamp?: string | null;
-            eventId?: string | null;
-        } & {
-            [key: string]: unknown;
+            kind: "similar" | "recommendations" | "popular" | "new" | "again";
+            /** @enum {string} */
+            algorithm?: "content" | "audience" | "both";
+            blend?: {
+                /**
+                 * Format: double
+                 * @default 0.1
+                 */
+                content: number;
+                /**
+                 * Format: double
+                 * @default 0.8
+                 */
+                audience: number;
+                /**
+                 * Format: double
+                 * @default 0.1
+                 */
+                popularity: number;
+            };
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            maxPerValue?: {
+                [key: string]: number;
+            };
+            /** Format: double */
+            diversity?: number;
+            excludeSeen?: boolean;
+            /** Format: int32 */
+            halfLifeDays?: number;
+            catalogs?: string[];
+            /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
+            filter?: {
+                [key: string]: unknown;
+            };
+            whitelist?: string[];
+            blacklist?: string[];
+            /** @enum {string} */
+            fallback?: "similar" | "recommendations" | "popular" | "new" | "again";
+            experiment?: string;
+            variants?: components["schemas"]["PlacementVariant"][];
+        };
+        PlacementVariant: {
+            name: string;
+            /** Format: double */
+            share: number;
+            /** @enum {string} */
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            algorithm?: ("content" | "audience" | "both") | null;
+            blend?: {
+                /**
+                 * Format: double
+                 * @default 0.1
+                 */
+                content: number;
+                /**
+                 * Format: double
+                 * @default 0.8
+                 */
+                audience: number;
+                /**
+                 * Format: double
+                 * @default 0.1
+                 */
+                popularity: number;
+            } | null;
+            categoryWeights?: {
+                [key: string]: number;
+            } | null;
+            maxPerValue?: {
+                [key: string]: number;
+            } | null;
+            diversity?: number | null;
+            excludeSeen?: boolean | null;
+            halfLifeDays?: number | null;
+            catalogs?: string[] | null;
+            filter?: {
+                [key: string]: unknown;
+            } | null;
+            whitelist?: string[] | null;
+            blacklist?: string[] | null;
+            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again") | null;
+        };
+        PlacementWish: {
+            name: string;
+            placement: components["schemas"]["Placement"];
+            users?: string[] | null;
+            content?: string | null;
+            variant?: string | null;
+            /**
+             * Format: int64
+             * @default 30
+             */
+            take: number | null;
+        };
+        PageWish: {
+            user?: string | null;
+            exclude?: string[] | null;
+            lists: {
+                placement: string;
+                content?: string | null;
+                /**
+                 * Format: int64
+                 * @default 30
+                 */
+                take: number | null;
+            }[];
         };
         KeyWish: {
             account: string;
@@ -1599,6 +2192,8 @@ export interface components {
         "x-penchant-ignored": string;
         /** @description The version of the source's interactions after what was recorded or erased. */
         "x-penchant-interactions-version": number;
+        /** @description The id of the list, which impressions and interactions may name. */
+        "x-penchant-list": string;
         /** @description `true` while the database is away: the answer may be older than what is stored. */
         "x-penchant-stale": string;
         /** @description The version of the source that was read, or that the change made. */
@@ -5574,6 +6169,8 @@ export interface operations {
                 timestamp?: string;
                 /** @description Your id of the event: the same one is stored once, and answered alike. */
                 "event-id"?: string;
+                /** @description The list that the person took it from, by its `x-penchant-list`; without it, the last one shown. */
+                list?: string;
             };
             header?: never;
             path: {
@@ -6227,6 +6824,661 @@ export interface operations {
             };
         };
     };
+    getPreferences: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keywords": {
+                     *         "genre": {
+                     *           "science fiction": 1,
+                     *           "horror": -0.5
+                     *         }
+                     *       },
+                     *       "hidden": [
+                     *         "gravity"
+                     *       ],
+                     *       "unusedCategories": [
+                     *         "country"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PersonPreferences"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "keywords": {
+                 *         "genre": {
+                 *           "science fiction": 1,
+                 *           "horror": -0.5
+                 *         }
+                 *       },
+                 *       "hidden": [
+                 *         "gravity"
+                 *       ],
+                 *       "unusedCategories": [
+                 *         "country"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Preferences"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keywords": {
+                     *         "genre": {
+                     *           "science fiction": 1,
+                     *           "horror": -0.5
+                     *         }
+                     *       },
+                     *       "hidden": [
+                     *         "gravity"
+                     *       ],
+                     *       "unusedCategories": [
+                     *         "country"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PersonPreferences"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keywords": {
+                     *         "genre": {
+                     *           "science fiction": 1,
+                     *           "horror": -0.5
+                     *         }
+                     *       },
+                     *       "hidden": [
+                     *         "gravity"
+                     *       ],
+                     *       "unusedCategories": [
+                     *         "country"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PersonPreferences"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     eraseUser: {
         parameters: {
             query?: never;
@@ -6455,7 +7707,21 @@ export interface operations {
                      *           "timestamp": "2026-11-21T08:15:30.123Z",
                      *           "eventId": "e-1"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "preferences": {
+                     *         "keywords": {
+                     *           "genre": {
+                     *             "science fiction": 1,
+                     *             "horror": -0.5
+                     *           }
+                     *         },
+                     *         "hidden": [
+                     *           "gravity"
+                     *         ],
+                     *         "unusedCategories": [
+                     *           "country"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["UserExport"];
@@ -7145,6 +8411,2132 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["RecommendationResults"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlacements: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placements": [
+                     *         {
+                     *           "name": "home",
+                     *           "version": 17,
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "keyId": "Zk4tQ9",
+                     *           "placement": {
+                     *             "kind": "recommendations",
+                     *             "blend": {
+                     *               "content": 1,
+                     *               "audience": 2,
+                     *               "popularity": 0.5
+                     *             },
+                     *             "fallback": "popular",
+                     *             "variants": [
+                     *               {
+                     *                 "name": "mixed",
+                     *                 "share": 0.2,
+                     *                 "diversity": 0.4
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementListing"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPlacement: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "recommendations",
+                     *       "blend": {
+                     *         "content": 1,
+                     *         "audience": 2,
+                     *         "popularity": 0.5
+                     *       },
+                     *       "fallback": "popular",
+                     *       "variants": [
+                     *         {
+                     *           "name": "mixed",
+                     *           "share": 0.2,
+                     *           "diversity": 0.4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putPlacement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "recommendations",
+                 *       "blend": {
+                 *         "content": 1,
+                 *         "audience": 2,
+                 *         "popularity": 0.5
+                 *       },
+                 *       "fallback": "popular",
+                 *       "variants": [
+                 *         {
+                 *           "name": "mixed",
+                 *           "share": 0.2,
+                 *           "diversity": 0.4
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Placement"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "recommendations",
+                     *       "blend": {
+                     *         "content": 1,
+                     *         "audience": 2,
+                     *         "popularity": 0.5
+                     *       },
+                     *       "fallback": "popular",
+                     *       "variants": [
+                     *         {
+                     *           "name": "mixed",
+                     *           "share": 0.2,
+                     *           "diversity": 0.4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-placements`: Too many placements; `placement-changed`: The placement is being changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePlacement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlacementVersions: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "versions": [
+                     *         {
+                     *           "name": "home",
+                     *           "version": 17,
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "keyId": "Zk4tQ9",
+                     *           "placement": {
+                     *             "kind": "recommendations",
+                     *             "blend": {
+                     *               "content": 1,
+                     *               "audience": 2,
+                     *               "popularity": 0.5
+                     *             },
+                     *             "fallback": "popular",
+                     *             "variants": [
+                     *               {
+                     *                 "name": "mixed",
+                     *                 "share": 0.2,
+                     *                 "diversity": 0.4
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementHistory"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rollBackPlacement: {
+        parameters: {
+            query?: {
+                /** @description The version to return to; without it, the one before that in force. */
+                version?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "recommendations",
+                     *       "blend": {
+                     *         "content": 1,
+                     *         "audience": 2,
+                     *         "popularity": 0.5
+                     *       },
+                     *       "fallback": "popular",
+                     *       "variants": [
+                     *         {
+                     *           "name": "mixed",
+                     *           "share": 0.2,
+                     *           "diversity": 0.4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `placement-changed`: The placement is being changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewPlacement: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "home",
+                 *       "placement": {
+                 *         "kind": "recommendations",
+                 *         "blend": {
+                 *           "content": 1,
+                 *           "audience": 2,
+                 *           "popularity": 0.5
+                 *         },
+                 *         "fallback": "popular",
+                 *         "variants": [
+                 *           {
+                 *             "name": "mixed",
+                 *             "share": 0.2,
+                 *             "diversity": 0.4
+                 *           }
+                 *         ]
+                 *       },
+                 *       "users": [
+                 *         "kim"
+                 *       ],
+                 *       "take": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlacementWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "lists": [
+                     *         {
+                     *           "userId": "kim",
+                     *           "variantBefore": "base",
+                     *           "variantAfter": "mixed",
+                     *           "before": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             },
+                     *             {
+                     *               "id": "gravity",
+                     *               "score": 0.75
+                     *             }
+                     *           ],
+                     *           "after": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             }
+                     *           ],
+                     *           "moves": [
+                     *             {
+                     *               "id": "gravity",
+                     *               "before": 2,
+                     *               "after": null
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementPreview"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-few-pieces`: Too few pieces */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    placementList: {
+        parameters: {
+            query?: {
+                /** @description The person whom the list is for; without it, for nobody, who sees the placement without variants. */
+                user?: string;
+                /** @description The id of the piece beside which the list is shown: what a list of similar pieces is about. */
+                content?: string;
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
+                limit?: number;
+                /** @description How many entries to return, 1 to 30; more counts as 30. */
+                take?: number;
+                /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
+                exclude?: string[];
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    "x-penchant-list": components["headers"]["x-penchant-list"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "variant": "mixed",
+                     *       "kind": "recommendations",
+                     *       "contentId": null,
+                     *       "userId": "kim",
+                     *       "content": [
+                     *         {
+                     *           "id": "blade-runner",
+                     *           "score": 0.5
+                     *         },
+                     *         {
+                     *           "id": "gravity",
+                     *           "score": 0.75
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementResult"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-few-pieces`: Too few pieces */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pageLists: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user": "kim",
+                 *       "exclude": [
+                 *         "alien"
+                 *       ],
+                 *       "lists": [
+                 *         {
+                 *           "placement": "home",
+                 *           "take": 10
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PageWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "userId": "kim",
+                     *       "lists": [
+                     *         {
+                     *           "placement": "home",
+                     *           "variant": "mixed",
+                     *           "kind": "recommendations",
+                     *           "contentId": null,
+                     *           "listId": "AGcj2X",
+                     *           "content": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             },
+                     *             {
+                     *               "id": "gravity",
+                     *               "score": 0.75
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "placement": "beside",
+                     *           "contentId": "not-there",
+                     *           "error": {
+                     *             "type": "/-/problems/unknown-piece",
+                     *             "title": "No such piece",
+                     *             "status": 404,
+                     *             "detail": "The source has no piece with this id.",
+                     *             "code": "unknown-piece"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PageResult"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
@@ -11046,6 +14438,493 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordImpressions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "listId": "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU",
+                 *         "content": [
+                 *           "alien",
+                 *           {
+                 *             "id": "gravity",
+                 *             "position": 4
+                 *           }
+                 *         ]
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["ImpressionArray"];
+            };
+        };
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accepted": 1,
+                     *       "duplicates": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkReceipt"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    placementResults: {
+        parameters: {
+            query?: {
+                /** @description The first UTC day; without it, the one on which the placement's version in force was stored. */
+                from?: string;
+                /** @description The last UTC day; without it, today. */
+                to?: string;
+                /** @description Which type of interaction counts as a success; without it, any but a dislike. */
+                type?: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+                /** @description The variant from which others differ; without it, the placement itself (`base`). */
+                base?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "from": "2026-11-01",
+                     *       "to": "2026-11-21",
+                     *       "base": "base",
+                     *       "counted": "successes",
+                     *       "designEffect": 2.4,
+                     *       "stopped": [],
+                     *       "variants": [
+                     *         {
+                     *           "variant": "base",
+                     *           "lists": 12,
+                     *           "shown": 120,
+                     *           "anonymous": 20,
+                     *           "successes": 9,
+                     *           "interactions": {
+                     *             "Play": 9,
+                     *             "Watch": 2
+                     *           },
+                     *           "rate": {
+                     *             "value": 0.08,
+                     *             "lower": 0,
+                     *             "upper": 0.3
+                     *           },
+                     *           "difference": null,
+                     *           "verdict": "base",
+                     *           "pieces": 40,
+                     *           "coverage": 0.2,
+                     *           "share": {
+                     *             "value": 0.52,
+                     *             "lower": 0.2,
+                     *             "upper": 0.84,
+                     *             "expected": 0.5,
+                     *             "off": false
+                     *           },
+                     *           "positions": [
+                     *             {
+                     *               "position": 1,
+                     *               "shown": 12,
+                     *               "successes": 3
+                     *             }
+                     *           ],
+                     *           "days": [
+                     *             {
+                     *               "day": "2026-11-21",
+                     *               "shown": 120,
+                     *               "successes": 9
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementResults"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

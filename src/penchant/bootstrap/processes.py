@@ -15,6 +15,7 @@ import functools
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -42,6 +43,11 @@ from penchant.web.application import Application
 BUILDER_NICENESS = 10
 OPENING_PAUSE_S = 1.0
 """Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
+SWITCH_S = 0.001
+"""How long a thread of a worker may hold the interpreter while the event loop waits for it.
+
+Python's own 5 ms, one turn after the other, is what all answers would wait for behind a tenant's heavy request.
+"""
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there, and for changed settings."""
 
@@ -59,6 +65,7 @@ def web_application(
 def worker_application(settings: NodeSettings, parent: int) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
     current = _start_process(settings, parent)
+    sys.setswitchinterval(SWITCH_S)
     if settings.tracing_endpoint is not None:
         send_spans(settings.tracing_endpoint)
     return Application(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from penchant.bench import catalogue, engine, service
+from penchant.bench import catalogue, engine, loading, service
 from penchant.bench.plain import require_empty
 from penchant.bench.report import BenchReport, machine, show
 from penchant.bench.server import BenchTarget
@@ -61,7 +61,7 @@ def bench(
         folder = Path(home) / "data"
         served = BenchTarget(folder=folder, workers=workers, database=database)
         service.measure(report, batches, served, seconds=seconds)
-        measure_engine(report, folder, seconds)
+        measure_engine(report, served, seconds)
     if str(json_file) == "-":
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
         return
@@ -70,13 +70,14 @@ def bench(
         json_file.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
 
 
-def measure_engine(report: BenchReport, folder: Path, seconds: float) -> None:
+def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> None:
     """Measure the index of the catalogue that the service has just built, if it is large enough for a file."""
-    files = SegmentFiles(folder / "index")
+    files = SegmentFiles(served.folder / "index")
     for source_id in files.sources():
         published = next(files.published(source_id), None)
         segment = None if published is None else files.read(published)
         if segment is not None:
-            kernels = {kind: load_kernels(folder / "kernels", kind) for kind in KINDS}
+            kernels = {kind: load_kernels(served.folder / "kernels", kind) for kind in KINDS}
             use(kernels)
+            loading.measure(report, served, kernels)
             engine.measure(report, segment, kernels, seconds)

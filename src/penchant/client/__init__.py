@@ -24,6 +24,7 @@ from penchant.client.errors import (
     NotFound,
     NotYetVisible,
     Overloaded,
+    PlacementChanged,
     PreviewTooLarge,
     QuotaExceeded,
     RateExceeded,
@@ -33,11 +34,13 @@ from penchant.client.errors import (
     TooFewPieces,
     TooManyEntries,
     TooManyPieces,
+    TooManyPlacements,
     TooManyRequests,
     TooManySources,
     Unauthenticated,
     Unavailable,
     UnknownPiece,
+    UnknownPlacement,
     UnknownProblem,
     UnknownRoute,
     UnknownSource,
@@ -47,9 +50,19 @@ from penchant.client.errors import (
 )
 from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
-from penchant.wire import InteractionType, Scope, sign_user
+from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
-from penchant.wire.records import Interaction, Likings, Piece, Settings
+from penchant.wire.records import (
+    Interaction,
+    Likings,
+    PageList,
+    Piece,
+    Placement,
+    PlacementVariant,
+    SeenList,
+    SeenPiece,
+    Settings,
+)
 
 __all__ = [
     "Algorithm",
@@ -75,24 +88,33 @@ __all__ = [
     "NotFound",
     "NotYetVisible",
     "Overloaded",
+    "PageList",
+    "PersonPreferences",
     "Piece",
+    "Placement",
+    "PlacementChanged",
+    "PlacementVariant",
     "PreviewTooLarge",
     "QuotaExceeded",
     "RateExceeded",
     "RequestTimeout",
     "Retries",
     "Scope",
+    "SeenList",
+    "SeenPiece",
     "ServiceError",
     "Settings",
     "StorageUnavailable",
     "TooFewPieces",
     "TooManyEntries",
     "TooManyPieces",
+    "TooManyPlacements",
     "TooManyRequests",
     "TooManySources",
     "Unauthenticated",
     "Unavailable",
     "UnknownPiece",
+    "UnknownPlacement",
     "UnknownProblem",
     "UnknownRoute",
     "UnknownSource",

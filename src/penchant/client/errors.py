@@ -146,6 +146,18 @@ class TooFewPieces(NotAcceptable):
     own_code = "too-few-pieces"
 
 
+class TooManyPlacements(NotAcceptable):
+    """The source has as many placements as one may have."""
+
+    own_code = "too-many-placements"
+
+
+class PlacementChanged(NotAcceptable):
+    """Others changed the placement at the same moment, again and again."""
+
+    own_code = "placement-changed"
+
+
 class PreviewTooLarge(NotAcceptable):
     """What a preview asks for would take too long to find out."""
 
@@ -222,6 +234,12 @@ class UnknownPiece(NotFound):
     """The source has no piece with this id."""
 
     own_code = "unknown-piece"
+
+
+class UnknownPlacement(NotFound):
+    """The source has no placement of this name, or keeps no such version of it."""
+
+    own_code = "unknown-placement"
 
 
 class UnknownRoute(NotFound):

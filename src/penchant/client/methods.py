@@ -8,7 +8,17 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from penchant.client import administration, content, curation, explanations, frames, people, plain_lists
+from penchant.client import (
+    administration,
+    content,
+    curation,
+    explanations,
+    frames,
+    impressions,
+    people,
+    placements,
+    plain_lists,
+)
 from penchant.client.requests import Flow, ListingRequest, Pages, Request
 
 P = ParamSpec("P")
@@ -141,8 +151,14 @@ class Methods:
     record_interactions = FlowMethod(people.record_interactions)
     list_interactions = RequestMethod(people.list_interactions)
     iterate_interactions = PagesMethod(people.iterate_interactions)
+    get_preferences = RequestMethod(people.get_preferences)
+    put_preferences = RequestMethod(people.put_preferences)
+    delete_preferences = RequestMethod(people.delete_preferences)
     export_user = RequestMethod(people.export_user)
     erase_user = RequestMethod(people.erase_user)
+
+    record_impressions = FlowMethod(impressions.record_impressions)
+    placement_results = RequestMethod(impressions.placement_results)
 
     again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)
@@ -155,6 +171,16 @@ class Methods:
     preview_recommendation = RequestMethod(explanations.preview_recommendation)
     preview_settings = RequestMethod(explanations.preview_settings)
     similar_to_each = FlowMethod(explanations.similar_to_each)
+
+    list_placements = RequestMethod(placements.list_placements)
+    get_placement = RequestMethod(placements.get_placement)
+    put_placement = RequestMethod(placements.put_placement)
+    delete_placement = RequestMethod(placements.delete_placement)
+    list_placement_versions = RequestMethod(placements.list_placement_versions)
+    roll_back_placement = RequestMethod(placements.roll_back_placement)
+    placement_list = RequestMethod(placements.placement_list)
+    page_lists = RequestMethod(placements.page_lists)
+    preview_placement = RequestMethod(placements.preview_placement)
 
     get_whitelist = RequestMethod(curation.get_whitelist)
     put_whitelist = RequestMethod(curation.put_whitelist)

@@ -3,8 +3,9 @@
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.boosting import Booster, Find
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
-from penchant.index.building import merge_segments, term_table
-from penchant.index.engine import makes_weights
+from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
+from penchant.index.compaction import Merge
+from penchant.index.engine import makes_weights, read_pieces
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
@@ -18,7 +19,7 @@ from penchant.index.explaining import (
 )
 from penchant.index.figures import SourceFigures
 from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
-from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BodyForm, BoolArray, FloatArray, IntArray, Mask
 from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter
@@ -36,9 +37,10 @@ from penchant.index.person import (
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
+from penchant.index.preferred import CountedPreferences
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
-from penchant.index.snapshot import Merge, Neighbour, Scan, SimilarityQuery, Snapshot
+from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, key_of, matches, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
@@ -49,15 +51,18 @@ __all__ = [
     "DISTANCE_SCALE",
     "HALF_LIFE_DAYS",
     "LEAST_PEOPLE",
+    "NO_ATTRIBUTES",
     "Audience",
     "AudienceShares",
     "AudienceWeights",
     "Availability",
     "BlendFactors",
+    "BodyForm",
     "BoolArray",
     "Booster",
     "CategoryCount",
     "CategoryTelling",
+    "CountedPreferences",
     "Filter",
     "Find",
     "FlatCategory",
@@ -79,6 +84,7 @@ __all__ = [
     "PeopleTable",
     "PersonFigures",
     "PersonVector",
+    "PieceColumns",
     "PieceCounts",
     "PlacedTaste",
     "Popularity",
@@ -100,6 +106,7 @@ __all__ = [
     "VocabularyFindings",
     "best_by",
     "blended_parts",
+    "build_segment",
     "build_weights",
     "categories",
     "figures_of_person",
@@ -116,8 +123,10 @@ __all__ = [
     "people_table",
     "pieces_having",
     "popularity_scan",
+    "read_pieces",
     "recommended",
     "scan_of",
+    "segment_of",
     "shares_of",
     "similarity_shares",
     "taste_length",

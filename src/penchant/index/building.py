@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index import engine
 from penchant.index.arrays import starts_of
 from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, IndexedPiece, Term
+from penchant.model import DAY_MS, IndexedPiece, PieceFilters, Term
 
 SEPARATOR = "\0"
 """Between category and keyword: no name holds it, and it sorts before all that names hold."""
@@ -38,7 +39,7 @@ class _SegmentColumns:
     ids: Strings
     terms: Strings
     starts: IntArray
-    piece_terms: IntArray
+    piece_terms: NDArray[Any]
     piece_weights: NDArray[Any]
     weighted: NDArray[np.uint8]
     available_from: IntArray
@@ -65,6 +66,14 @@ def list_rows(rows_of: Mapping[str, Sequence[int]]) -> RowLists:
     return RowLists(Strings.of(names), starts_of(counts), np.fromiter(rows, np.int64, int(counts.sum())))
 
 
+def _rows_by_name(names_by_row: Iterable[Iterable[str]]) -> RowLists:
+    rows_of: dict[str, list[int]] = {}
+    for row, names in enumerate(names_by_row):
+        for name in names:
+            rows_of.setdefault(name, []).append(row)
+    return list_rows(rows_of)
+
+
 def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists:
     """Return several lists as one; ``moved`` has for each the new row of every old one, -1 for those that go."""
     names, renumbered = _united([each.names for each in lists])
@@ -74,6 +83,25 @@ def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists
     staying = staying[np.lexsort((rows[staying], numbers[staying]))]
     names, numbers = _without_unused(names, numbers[staying])
     return RowLists(names, starts_of(np.bincount(numbers, minlength=len(names))), rows[staying])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PieceColumns:
+    """Pieces as columns, ascending by id; ``terms`` and those of each piece are in any order.
+
+    ``terms`` are distinct, as `term_key` writes them, in UTF-8. ``counts`` cuts ``piece_terms``, numbers of these, and
+    ``piece_weights`` into pieces. ``marks`` may be empty where no piece has any.
+    """
+
+    ids: Sequence[str]
+    terms: Sequence[bytes]
+    counts: IntArray
+    piece_terms: Numbers
+    piece_weights: NDArray[np.uint16]
+    weighted: Mask
+    available_from: IntArray
+    filters: Sequence[IndexedPiece | PieceFilters]
+    marks: Sequence[Sequence[str]]
 
 
 def term_key(term: Term) -> str:
@@ -95,37 +123,57 @@ def term_of(key: str) -> Term:
 def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRIBUTES) -> Segment:
     """Return a segment of these pieces, whose ids are distinct and whose marks are of these attributes."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
-    distinct = sorted({term for piece in ordered for term in piece.weights})
-    numbers = {term: number for number, term in enumerate(distinct)}
+    numbers: dict[Term, int] = {}
     terms: list[int] = []
     weights: list[int] = []
-    counts: list[int] = []
-    catalogs: dict[str, list[int]] = {}
-    marks: dict[str, list[int]] = {}
-    for row, piece in enumerate(ordered):
-        pairs = sorted((numbers[term], weight) for term, weight in piece.weights.items())
-        terms += [number for number, _ in pairs]
-        weights += [weight for _, weight in pairs]
-        counts.append(len(pairs))
-        for catalog in piece.catalogs:
-            catalogs.setdefault(catalog, []).append(row)
-        for mark in piece.marks:
-            marks.setdefault(mark, []).append(row)
-    ends = [(row, piece.available_until) for row, piece in enumerate(ordered) if piece.available_until is not None]
-    return _assemble(
-        _SegmentColumns(
-            ids=Strings.of(piece.id for piece in ordered),
-            terms=Strings.of(map(term_key, distinct)),
-            starts=starts_of(np.asarray(counts, dtype=np.int64)),
-            piece_terms=np.asarray(terms, dtype=np.int64),
-            piece_weights=np.asarray(weights, dtype=np.int64),
+    for piece in ordered:
+        terms += [numbers.setdefault(term, len(numbers)) for term in piece.weights]
+        weights += piece.weights.values()
+    return segment_of(
+        PieceColumns(
+            ids=[piece.id for piece in ordered],
+            terms=[term_key(term).encode() for term in numbers],
+            counts=np.asarray([len(piece.weights) for piece in ordered], dtype=np.int64),
+            piece_terms=np.asarray(terms, dtype=np.uint32),
+            piece_weights=np.asarray(weights, dtype=np.uint16),
             weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
             available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
+            filters=ordered,
+            marks=[piece.marks for piece in ordered],
+        ),
+        attributes,
+    )
+
+
+def segment_of(columns: PieceColumns, attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of pieces given as columns, whose marks are of these attributes."""
+    order = sorted(range(len(columns.terms)), key=columns.terms.__getitem__)
+    numbers = np.empty(len(order), dtype=np.uint32)
+    numbers[order] = np.arange(len(order), dtype=np.uint32)
+    starts = starts_of(columns.counts)
+    ordered = Strings.of_encoded([columns.terms[term] for term in order])
+    terms, piece_terms = _without_unused(ordered, numbers[columns.piece_terms])
+    piece_terms = piece_terms.astype(np.uint32, copy=False)
+    # In the order of terms, and back: so those of each piece ascend.
+    places = starts_of(np.bincount(piece_terms, minlength=len(terms)))
+    rows, weights = engine.transpose(starts, piece_terms, columns.piece_weights, places)
+    piece_terms, weights = engine.transpose(places, rows, weights, starts)
+    ends = [(row, shown.available_until) for row, shown in enumerate(columns.filters)]
+    ends = [end for end in ends if end[1] is not None]
+    return _assemble(
+        _SegmentColumns(
+            ids=Strings.of(columns.ids),
+            terms=terms,
+            starts=starts,
+            piece_terms=piece_terms,
+            piece_weights=weights,
+            weighted=columns.weighted,
+            available_from=columns.available_from,
             ending=np.asarray([row for row, _ in ends], dtype=np.int64),
             available_until=np.asarray([end for _, end in ends], dtype=np.int64),
-            catalogs=list_rows(catalogs),
+            catalogs=_rows_by_name(shown.catalogs for shown in columns.filters),
             attributes=attributes,
-            marks=list_rows(marks),
+            marks=_rows_by_name(columns.marks),
         )
     )
 
@@ -184,15 +232,13 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
 
 def _assemble(gathered: _SegmentColumns) -> Segment:
     """Return the segment of gathered columns; postings, norms, signatures and columns follow from them."""
-    starts, terms = gathered.starts, gathered.piece_terms
-    weights = gathered.piece_weights
-    weights = weights.astype(np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16)
-    owners = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
-    frequencies = np.bincount(terms, minlength=len(gathered.terms))
-    # Stable, so that the rows of each posting ascend: kernels go through them block by block.
-    by_term = np.argsort(terms, kind="stable")
-    posting_starts = starts_of(frequencies)
-    posting_pieces, posting_weights = owners[by_term], weights[by_term]
+    starts, terms = gathered.starts, gathered.piece_terms.astype(np.uint32, copy=False)
+    weights = gathered.piece_weights.astype(np.uint16, copy=False)
+    posting_starts = starts_of(np.bincount(terms, minlength=len(gathered.terms)))
+    # The rows of each posting ascend: kernels go through them block by block.
+    posting_pieces, posting_weights = engine.transpose(starts, terms, weights, posting_starts)
+    narrow = np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16
+    weights, posting_weights = weights.astype(narrow), posting_weights.astype(narrow)
     names, category_of = _categories(gathered.terms)
     # Sums of squares of integers: exact in doubles.
     real = weights.astype(np.float64)
@@ -203,7 +249,7 @@ def _assemble(gathered: _SegmentColumns) -> Segment:
         "catalogs": gathered.catalogs.names,
         "category_of": category_of,
         "starts": starts,
-        "piece_terms": terms.astype(np.uint32),
+        "piece_terms": terms,
         "piece_weights": weights,
         "posting_starts": posting_starts,
         "posting_pieces": posting_pieces,
@@ -296,7 +342,7 @@ def _united(tables: Sequence[Strings]) -> tuple[Strings, list[IntArray]]:
     return Strings.of_encoded(united), np.split(numbers, cuts[:-1])
 
 
-def _without_unused(terms: Strings, piece_terms: IntArray) -> tuple[Strings, IntArray]:
+def _without_unused(terms: Strings, piece_terms: NDArray[Any]) -> tuple[Strings, NDArray[Any]]:
     """Return the terms that some piece still has, and the pairs renumbered."""
     used = np.bincount(piece_terms, minlength=len(terms)) > 0
     if used.all():

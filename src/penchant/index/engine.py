@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from penchant.index import exact, ridge_exact
 from penchant.index.arrays import over_ranges
 from penchant.index.best import Hits, in_order
-from penchant.index.kernel_samples import FINDING, RIDGE, UNWEIGHTED, Kind
+from penchant.index.kernel_samples import FINDING, READING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
+    BodyForm,
     BoolArray,
     Choice,
     FloatArray,
@@ -27,13 +28,16 @@ from penchant.index.layout import (
     ListFigures,
     ListRoom,
     Norms,
+    Numbers,
     PersonBlends,
     PersonPairs,
     PieceFigures,
+    PiecePairs,
     PieceTerms,
     Postings,
     SparseRows,
     Taste,
+    TermTable,
     WeightMatrix,
 )
 
@@ -45,6 +49,12 @@ REAL_BLOCK = 8_192
 """Sums that a kernel holds at once: equal to `kernels.BLOCK` and `REAL_BLOCK`, which only the compiler imports."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
+
+_SEED = hash("terms")
+"""What hashes of terms begin with: another number in each process, which only places them in a table."""
+LEAST_ROOM = 1 << 16
+TERM_BYTES = 32
+"""Terms that pieces which are read at once may have at first, and the bytes of each on average."""
 
 
 class _Engine:
@@ -112,6 +122,58 @@ def find(
     found = np.empty(len(numbers), dtype=np.int64)
     kernel(starts, text, wanted_starts, wanted_text, numbers, found)
     return found
+
+
+def read_pieces(text: bytes, starts: IntArray, form: BodyForm) -> tuple[PiecePairs, IntArray, Text] | None:
+    """Return the pairs of stored pieces, and their terms: where these are cut, and their text.
+
+    ``starts`` cuts ``text``, which has a byte more, into bodies. ``None``: not ready.
+    """
+    kernel = _engine.kernel("read", READING)
+    if kernel is None:
+        return None
+    # Each pair has two quotes at least.
+    most, count = text.count(b'"') // 2, len(starts) - 1
+    pairs = PiecePairs(
+        terms=np.empty(most, dtype=np.uint32),
+        weights=np.empty(most, dtype=np.uint16),
+        counts=np.empty(count, dtype=np.int64),
+        weighted=np.empty(count, dtype=np.uint8),
+        filters=np.empty((count, 2), dtype=np.int64),
+    )
+    sizes, room = np.zeros(2, dtype=np.int64), LEAST_ROOM
+    while True:
+        table = TermTable(
+            slots=np.zeros((2 * room, 2), dtype=np.int64),
+            starts=np.empty(room + 1, dtype=np.int64),
+            text=np.empty(room * TERM_BYTES, dtype=np.uint8),
+            pieces=np.empty(room, dtype=np.int32),
+        )
+        kernel(np.frombuffer(text, dtype=np.uint8), starts, form, table, pairs, _SEED, sizes)
+        pair_count, term_count = sizes.tolist()
+        if pair_count >= 0:
+            break
+        # Few sources have so many terms, and a table that fits the processor's cache is faster.
+        room *= 8
+    pairs = pairs._replace(terms=pairs.terms[:pair_count], weights=pairs.weights[:pair_count])
+    cuts = table.starts[: term_count + 1]
+    return pairs, cuts, table.text[: cuts[-1]]
+
+
+def transpose(
+    starts: IntArray, columns: Numbers, values: NDArray[np.uint16], places: IntArray
+) -> tuple[Numbers, NDArray[np.uint16]]:
+    """Return the row and value of entries in the order of their columns, those of one column in the order of rows.
+
+    ``starts`` cuts the entries into rows, ``places`` what is returned into columns.
+    """
+    kernel = _engine.kernel("transpose", READING)
+    if kernel is None:
+        order = np.argsort(columns, kind="stable")
+        return np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))[order], values[order]
+    rows, moved = np.empty(len(columns), dtype=np.uint32), np.empty(len(columns), dtype=np.uint16)
+    kernel(starts, columns, values, places.copy(), rows, moved)
+    return rows, moved
 
 
 def ridge_rows(

@@ -8,6 +8,7 @@ from penchant.index.layout import (
     COUNT,
     DOT,
     BlendFactors,
+    BodyForm,
     Choice,
     FrequentTerms,
     KernelQuery,
@@ -19,18 +20,21 @@ from penchant.index.layout import (
     PersonBlends,
     PersonPairs,
     PieceFigures,
+    PiecePairs,
     PieceTerms,
     Postings,
     SparseRows,
     Taste,
+    TermTable,
     WeightMatrix,
 )
 
 Kind = tuple[str, str]
 """What kernels are compiled for: the type of their sums and that of weights, as numpy's characters."""
 FINDING: Kind = ("find", "")
+READING: Kind = ("read", "")
 RIDGE: Kind = ("ridge", "")
-KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
+KINDS: tuple[Kind, ...] = (FINDING, READING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
 """The kinds that most catalogues need."""
 WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
@@ -45,6 +49,8 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
     numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
     if kind == FINDING:
         return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
+    if kind == READING:
+        return _reading_samples()
     if kind == RIDGE:
         return _ridge_samples()
     if kind in LISTS:
@@ -91,6 +97,18 @@ def _ridge_samples() -> dict[str, Sample]:
         "stand_ins": (rows, rows, norms, starts, square, reals, real, starts, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
         "shares": (weights, starts, starts, 0.0, starts, starts, starts, real),
+    }
+
+
+def _reading_samples() -> dict[str, Sample]:
+    """Return the samples of the kernels that read stored pieces."""
+    text, starts, numbers = np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+    double, weights = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.uint16)
+    table = TermTable(double, starts, text, np.zeros(0, dtype=np.int32))
+    pairs = PiecePairs(numbers, weights, starts, text, double)
+    return {
+        "read": (text, starts, BodyForm(*[text] * 7), table, pairs, 1, starts),
+        "transpose": (starts, numbers, weights, starts, numbers, weights),
     }
 
 

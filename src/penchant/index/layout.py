@@ -249,3 +249,42 @@ class Choice(NamedTuple):
     excluded: IntArray
     take: int
     limit: int
+
+
+class BodyForm(NamedTuple):
+    """What a stored body has around what is read of it, as UTF-8: see `penchant.index.reading_kernels`."""
+
+    id: NDArray[np.uint8]
+    label: NDArray[np.uint8]
+    categories: NDArray[np.uint8]
+    keywords: NDArray[np.uint8]
+    key: NDArray[np.uint8]
+    weight: NDArray[np.uint8]
+    filters: NDArray[np.uint8]
+
+
+class TermTable(NamedTuple):
+    """Terms while pieces are read, numbered as they come.
+
+    ``slots`` hold the hash of a term, and its number and 1, or 0. ``starts`` cuts ``text`` into terms as tables have
+    them; ``pieces`` is the last piece that has one. Shapes: (a power of 2, 2), (n + 1,), (bytes,), (n,).
+    """
+
+    slots: IntArray
+    starts: IntArray
+    text: NDArray[np.uint8]
+    pieces: NDArray[np.int32]
+
+
+class PiecePairs(NamedTuple):
+    """What was read of pieces: ``counts`` of pairs by piece, and these, a term's number and its weight each.
+
+    ``weighted`` says whether a piece has a weight of its own; ``filters`` (n, 2) is where in the text its filters begin
+    and end, -1 for one that was not read, which has no pairs.
+    """
+
+    terms: Numbers
+    weights: NDArray[np.uint16]
+    counts: IntArray
+    weighted: Mask
+    filters: IntArray

@@ -12,12 +12,14 @@ from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from penchant.index import kernels, list_kernels, ridge_kernels, string_kernels
+from penchant.index import kernels, list_kernels, reading_kernels, ridge_kernels, string_kernels
 from penchant.index.kernel_samples import Kind, samples_of
 from penchant.index.native_kernels import NativeCode, native_code
 
 _KERNELS: Mapping[str, Callable[..., None]] = {
     "find": string_kernels.find,
+    "read": reading_kernels.read,
+    "transpose": reading_kernels.transpose,
     "nearest": kernels.nearest,
     "best": kernels.best,
     "neighbours": ridge_kernels.neighbours,

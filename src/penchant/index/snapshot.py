@@ -2,12 +2,7 @@
 
 Changes make a new snapshot; the old one stays valid for requests that still read it. Nothing here knows the time
 of day: moments are arguments. Pieces lie in a few segments, each with a mask of those that are live; a change adds a
-small segment at the end, and small ones merge into larger ones from there (`_compacted`):
-
-    100,000 | 20,000 | 4,000 | 900      and a change that stores 600 pieces:
-    100,000 | 20,000 | 4,000 | 1,500    900 and 600 merge; 4,000 is less than four times as many, so it does as well,
-    125,500                             and so on; mostly it ends sooner, and a piece is merged a logarithmic number
-                                        of times
+small segment at the end (`penchant.index.compaction`).
 """
 
 import math
@@ -22,6 +17,7 @@ from penchant.errors import UnknownPiece
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
+from penchant.index.compaction import Merge, compacted
 from penchant.index.layout import (
     COUNT,
     DISTANCE_SCALE,
@@ -33,7 +29,6 @@ from penchant.index.layout import (
     FloatArray,
     IntArray,
     KernelQuery,
-    Mask,
     Norms,
     Values,
 )
@@ -48,13 +43,6 @@ FACTOR_SCALE = 100
 MAX_COUNT = 255
 INT16, INT32 = 2**15 - 1, 2**31 - 1
 """The greatest numbers of the types that sums are counted in; terms are counted in bytes."""
-MERGE_RATIO = 4
-"""A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic
-(D34 of docs/decisions.md)."""
-SMALL_SEGMENT = 1_000
-"""Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
-
-Merge = Callable[[Sequence[tuple[Segment, Mask]]], Segment]
 Scan = Callable[[Part, Choice], Hits]
 """A full scan of a part by some measure: finds as many pieces as the choice says."""
 
@@ -98,15 +86,28 @@ class Snapshot:
         Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments whose
         merge would be of more than ``max_merged`` pieces stay apart; all marks are of the same ``attributes``.
         """
+        stored = [piece for piece in changes.values() if piece is not None]
+        return self.replace(
+            changes, build_segment(stored, attributes) if stored else None, max_merged=max_merged, merge=merge
+        )
+
+    def replace(
+        self,
+        ids: Iterable[str],
+        segment: Segment | None,
+        *,
+        max_merged: int | None = None,
+        merge: Merge = merge_segments,
+    ) -> "Snapshot":
+        """Return the snapshot with the pieces of a segment in the place of those of these ids; see `apply`."""
         parts = self.parts
         # A piece that is stored again leaves its segment here, so that it is live in one alone.
         if parts:
-            ids = Strings.of(changes)
-            parts = tuple(part.without(ids) for part in parts)
-        stored = [piece for piece in changes.values() if piece is not None]
-        if stored:
-            parts = (*parts, Part.whole(build_segment(stored, attributes)))
-        return Snapshot(_compacted(parts, max_merged, merge))
+            table = Strings.of(ids)
+            parts = tuple(part.without(table) for part in parts)
+        if segment is not None:
+            parts = (*parts, Part.whole(segment))
+        return Snapshot(compacted(parts, max_merged, merge))
 
     def merged(self) -> Segment:
         """Return one segment of all live pieces."""
@@ -374,27 +375,3 @@ def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> Float
     """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
     roots = segment.norms(factors_of(segment, category_weights)).roots
     return roots if not category_weights else roots * (factor_unit(category_weights) / FACTOR_SCALE)
-
-
-def _compacted(parts: Iterable[Part], max_merged: int | None, merge: Merge) -> list[Part]:
-    """Return the parts with small neighbours merged, and without those that have no live piece left.
-
-    From left to right; each part merges with what lies before it for as long as they belong together.
-    """
-    kept: list[Part] = []
-    for part in parts:
-        if not part.live_count:
-            continue
-        kept.append(part)
-        while len(kept) > 1 and _belong_together(kept[-2], kept[-1], max_merged):
-            last = [kept.pop(-2), kept.pop()]
-            kept.append(Part.whole(merge([(each.segment, each.live) for each in last])))
-    return kept
-
-
-def _belong_together(one: Part, other: Part, max_merged: int | None) -> bool:
-    """Return whether neighbours are to be merged."""
-    together = one.live_count + other.live_count
-    if max_merged is not None and together > max_merged:
-        return False
-    return together <= SMALL_SEGMENT or len(one.segment) < MERGE_RATIO * len(other.segment)

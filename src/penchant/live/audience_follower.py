@@ -63,7 +63,7 @@ class AudienceFollower:
             StorageUnavailable: the database is away, and nothing was counted before.
         """
         cached = self._cache.enter((view.head.account_id, view.head.name))
-        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        request = AudienceRequest(head=view.head, settings=view.source_settings, today=today)
         # The count comes first: weights are made from its tally.
         count = await self._counted(cached, request, is_stale=view.stale)
         state = cached.weights
@@ -84,7 +84,7 @@ class AudienceFollower:
             UnknownSource, StorageUnavailable: as `audience`.
         """
         cached = self._cache.enter((view.head.account_id, view.head.name))
-        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        request = AudienceRequest(head=view.head, settings=view.source_settings, today=today)
         count = await self._counted(cached, request, is_stale=view.stale)
         if count is None:
             return None
@@ -92,7 +92,7 @@ class AudienceFollower:
         async with cached.counting:
             # A new base would be none of the count's own doing: only what counts anew may make one.
             counting = functools.partial(count.tally.popularity, room=None, half_life_days=half_life_days)
-            return await self._database.in_thread(counting, view.settings, today)
+            return await self._database.in_thread(counting, request.settings, today)
 
     def is_followed(self, source: CachedSource) -> bool:
         """Return whether the audience of a source was asked for lately."""
@@ -119,7 +119,7 @@ class AudienceFollower:
         cached = self._cache.find((view.head.account_id, view.head.name))
         if cached is None or cached.weights.made is None:
             return None
-        if cached.weights.is_current(AudienceRequest(head=view.head, settings=view.settings, today=today)):
+        if cached.weights.is_current(AudienceRequest(head=view.head, settings=view.source_settings, today=today)):
             return 0.0
         return max(0.0, self._monotonic() - cached.weights.confirmed_at)
 
@@ -128,7 +128,7 @@ class AudienceFollower:
         cached = self._cache.find((view.head.account_id, view.head.name))
         if cached is None:
             return
-        request = AudienceRequest(head=view.head, settings=view.settings, today=today)
+        request = AudienceRequest(head=view.head, settings=view.source_settings, today=today)
         if not cached.weights.is_current(request):
             await self._weigh(cached, view, request)
 
@@ -158,7 +158,7 @@ class AudienceFollower:
             return
         # Also the way by which memory of its own goes back: the file is shared by all workers.
         async with source.counting:
-            request = AudienceRequest(head=view.head, settings=view.settings, today=count.today)
+            request = AudienceRequest(head=view.head, settings=view.source_settings, today=count.today)
             source.count = await self._count(source.count, request, adopting=True)
             self._cache.update(source)
 
@@ -221,7 +221,9 @@ class AudienceFollower:
             # It changes the tally, and so needs the lock; what it returns never changes, and is weighed without it.
             likes = await self._database.in_thread(count.tally.compacted, oldest_day)
             version = count.cursor.version
-        made = await self._database.in_thread(weigh, likes, view.snapshot, view.settings, view.head.version, oldest_day)
+        made = await self._database.in_thread(
+            weigh, likes, view.snapshot, request.settings, view.head.version, oldest_day
+        )
         return made, version
 
 

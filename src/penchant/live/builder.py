@@ -20,7 +20,9 @@ from typing import Any, Generic, TypeVar
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
 from penchant.index import Segment, Snapshot, Strings
+from penchant.index.kernel_samples import FINDING, READING
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
+from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
@@ -43,6 +45,7 @@ ATTRIBUTES = frozenset({"attributes.starts", "attributes.text"})
 INTERVAL_S = 0.25
 LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
+SEGMENT_KERNELS = (FINDING, READING)
 
 
 Build = Callable[[SourceHead, "PublishedFile | None"], None]
@@ -157,10 +160,20 @@ class FileBuilder(ABC, Generic[T]):
 
 
 class Builder(FileBuilder[Segment]):
-    """Builds the segment files."""
+    """Builds the segment files, by the kernels of a folder where it has them."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        storage: Storage,
+        files: ArrayFiles[Segment],
+        metrics: Metrics,
+        build: Build | None = None,
+        *,
+        kernels: Path | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(storage, files, metrics, build, monotonic=monotonic)
+        self._kernels = kernels
         self._marked: dict[int, tuple[int, int]] = {}
         """By source the versions, of it and of its file, that were found to have the same attributes."""
 
@@ -193,6 +206,8 @@ class Builder(FileBuilder[Segment]):
     def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a segment file, as `FileBuilder.build`."""
         started = time.perf_counter()
+        if self._kernels is not None:
+            use_compiled(self._kernels, SEGMENT_KERNELS)
         segment = None if published is None else self._files.read(published)
         with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, segment)) as feed:
             snapshot, stamp = continued(segment, feed), stamp_of(feed.head)

@@ -14,7 +14,7 @@ import platform
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -109,6 +109,12 @@ def load_kernels(folder: Path | None, kind: Kind) -> Mapping[str, engine.Kernel]
             encoded = _encoded(kind)
             _write(folder, kind, encoded)
     return _loaded(kind, encoded)
+
+
+def use_compiled(folder: Path, kinds: Collection[Kind]) -> None:
+    """Search with the kernels of some kinds that a folder has already; without them numpy says the same."""
+    if find_fault(folder) is None:
+        engine.use({kind: load_kernels(folder, kind) for kind in kinds if is_compiled(folder, kind)})
 
 
 def _read(folder: Path, kind: Kind) -> bytes | None:

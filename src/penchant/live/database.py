@@ -4,11 +4,11 @@ import asyncio
 import contextvars
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
-from penchant.storage import AddUsage, Command, Outcome, RecordInteractions, Storage
+from penchant.storage import AddUsage, Command, Outcome, RecordImpressions, RecordInteractions, Storage
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 
@@ -67,7 +67,7 @@ class AsyncStorage:
             raise _away()
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):
-                return await self._run(self._prompt_threads, lambda: function(*args, **kwargs))
+                return await asyncio.wrap_future(self._submit(self._prompt_threads, lambda: function(*args, **kwargs)))
         except TimeoutError:
             # The thread goes on with its read: for a while no other is spent on the same.
             self._away_until = time.monotonic() + AWAY_S
@@ -77,9 +77,15 @@ class AsyncStorage:
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """Return ``function(…)``, run in a thread so that other requests go on meanwhile."""
-        return await self._run(self._threads, lambda: function(*args, **kwargs))
+        return await asyncio.wrap_future(self.submit(function, *args, **kwargs))
 
-    async def _run(self, threads: ThreadPoolExecutor, function: Callable[[], Result]) -> Result:
+    def submit(
+        self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Result]:
+        """Run ``function(…)`` in a thread; the future is done when it is, whoever gave up on waiting for it."""
+        return self._submit(self._threads, lambda: function(*args, **kwargs))
+
+    def _submit(self, threads: ThreadPoolExecutor, function: Callable[[], Result]) -> Future[Result]:
         asked_at = time.perf_counter()
         context = contextvars.copy_context()
 
@@ -88,7 +94,7 @@ class AsyncStorage:
             # So that what is logged there has the request's id.
             return context.run(function)
 
-        return await asyncio.get_running_loop().run_in_executor(threads, run)
+        return threads.submit(run)
 
     async def change(self, command: Command) -> Outcome:
         """Carry out a command; returns after its group's commit.
@@ -113,7 +119,7 @@ class AsyncStorage:
         started = time.perf_counter()
         with tracing.span("change"):
             outcome = await asyncio.wrap_future(self.storage.submit(command))
-        lane = "interactions" if isinstance(command, RecordInteractions | AddUsage) else "content"
+        lane = "interactions" if isinstance(command, RecordInteractions | RecordImpressions | AddUsage) else "content"
         self._metrics.commit_seconds.labels(lane).observe(time.perf_counter() - started)
         return outcome
 

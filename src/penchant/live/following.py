@@ -1,20 +1,23 @@
 """Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
 import ctypes
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penchant.attributes import Attribute, numbered
 from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
+from penchant.live.decoding import segment_of_changes
 from penchant.live.segments import Segments
-from penchant.model import IndexedPiece, SourceSettings
-from penchant.storage import ContentFeed, FeedCursor, SourceCuration, SourceHead, Storage
+from penchant.model import SourceSettings
+from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import decode_settings, decode_stored_marks, decode_stored_piece
+from penchant.wire import decode_settings, decode_stored_marks
 
-APPLY_PIECES = 20_000
-"""Decoded pieces in memory at a time while a large source is loaded: some 60 MB."""
+APPLY_PIECES = 50_000
+APPLY_BYTES = 32 * 1024 * 1024
+"""Pieces, and bytes of their bodies, in memory at a time while a large source is loaded: some 100 MB in all."""
+MANY_PIECES = 20_000
+"""Pieces after which the memory that reading them took is given back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,8 @@ class View:
 
     ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows
     are looked up once. ``base_version`` is that of the segment file it started from. ``stale`` tells that the database
-    could not be asked whether there is something newer.
+    could not be asked whether there is something newer. ``placements`` tells by name which version of each is in force.
+    ``overridden`` are the settings of the source where a placement has put others in their place.
     """
 
     head: SourceHead
@@ -34,6 +38,13 @@ class View:
     blacklisted: frozenset[str]
     base_version: int = 0
     stale: bool = False
+    placements: Mapping[str, int] = field(default_factory=dict)
+    overridden: SourceSettings | None = None
+
+    @property
+    def source_settings(self) -> SourceSettings:
+        """The settings of the source, by which what all people like is counted and weighed."""
+        return self.settings if self.overridden is None else self.overridden
 
     def is_of(self, head: SourceHead) -> bool:
         """Return whether it is of the same history of the source, so that versions can be compared."""
@@ -89,6 +100,7 @@ class Follower:
                 blacklist=curation.blacklist,
                 blacklisted=view.blacklisted if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
+                placements=curation.placements,
             )
 
     def _merge(self, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
@@ -111,23 +123,26 @@ def apply_feed(
     # Where all pieces are to be marked anew, those of the feed get no marks before, and go by what the others have.
     is_marked = has_attributes(snapshot, wanted)
     marked_by = wanted if is_marked else snapshot.parts[0].segment.attributes
-    apply = functools.partial(Snapshot.apply, attributes=marked_by, max_merged=max_merged, merge=merge)
-    changes: dict[str, IndexedPiece | None] = {}
-    was_large = False
+    changes: list[PieceChange] = []
+    size = total = 0
+
+    def applied() -> Snapshot:
+        stored = [change for change in changes if not change.deleted]
+        # Each piece comes once in a feed: of a complete one nothing can be there already.
+        replaced = [] if feed.complete else [change.id for change in changes]
+        segment = segment_of_changes(stored, attributes if is_marked else (), marked_by) if stored else None
+        return snapshot.replace(replaced, segment, max_merged=max_merged, merge=merge)
+
     for batch in feed.batches:
-        for row in batch:
-            changes[row.id] = (
-                None
-                if row.deleted
-                else decode_stored_piece(row.body, row.first_submitted_at, attributes if is_marked else ())
-            )
-        if len(changes) >= APPLY_PIECES:
-            snapshot, changes = apply(snapshot, changes), {}
-            was_large = True
-    snapshot = apply(snapshot, changes) if changes else snapshot
+        changes += batch
+        size += sum(len(change.body) for change in batch)
+        total += len(batch)
+        if len(changes) >= APPLY_PIECES or size >= APPLY_BYTES:
+            snapshot, changes, size = applied(), [], 0
+    snapshot = applied() if changes else snapshot
     if not is_marked:
         snapshot = mark(snapshot, wanted, _marks(feed, attributes))
-    if was_large:
+    if total >= MANY_PIECES:
         _give_memory_back()
     return snapshot
 

@@ -36,7 +36,7 @@ def index_builders(
         return None if build is None else functools.partial(build, kind)
 
     found: list[FileBuilder[Any]] = [
-        Builder(storage, SegmentFiles(folder), metrics, elsewhere(SEGMENT.name)),
+        Builder(storage, SegmentFiles(folder), metrics, elsewhere(SEGMENT.name), kernels=kernels),
         LikesBuilder(storage, LikesFiles(folder), metrics, elsewhere(LIKES.name)),
         WeightsBuilder(storage, folder, metrics, elsewhere(WEIGHTS.name), kernels=kernels),
     ]

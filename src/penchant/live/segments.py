@@ -9,8 +9,9 @@ from penchant.live.segment_files import SegmentFiles
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
-AWAITED_PIECES = 50_000
-"""Pieces from which a follower waits for the builder: fewer are built from SQL in about a second."""
+AWAITED_PIECES = 500_000
+"""Pieces from which a follower waits for the builder: fewer are built from SQL in some seconds, nobody being refused
+meanwhile (D93 of docs/decisions.md)."""
 MAX_MERGED = 20_000
 """Pieces that a follower merges by itself: some tens of milliseconds. The rest is the builder's."""
 ADOPTED_CHANGES = 1_000

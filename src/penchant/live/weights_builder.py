@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penchant.errors import UnknownSource
 from penchant.index import engine
-from penchant.index.kernel_samples import FINDING, RIDGE
+from penchant.index.kernel_samples import FINDING, READING, RIDGE
 from penchant.live.array_files import PublishedFile, Stamp
 from penchant.live.builder import Build, FileBuilder, continued, cursor_of
 from penchant.live.compiling import load_kernels
@@ -21,7 +21,7 @@ from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 from penchant.wire import decode_settings
 
-NEEDED_KERNELS = (FINDING, RIDGE)
+NEEDED_KERNELS = (FINDING, READING, RIDGE)
 
 
 class WeightsBuilder(FileBuilder[StoredWeights]):

@@ -16,12 +16,17 @@ from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
+from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_previews import PlacementPreviews
+from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
+from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
@@ -52,12 +57,17 @@ class Services:
     previews: Previews
     plain_lists: PlainLists
     revisits: RevisitLists
+    placements: Placements
+    placement_lists: PlacementLists
+    placement_previews: PlacementPreviews
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser
     health: CatalogueHealth
     audience_health: AudienceHealth
     list_ids: ListIds
+    impressions: Impressions
+    results: Results
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
 

@@ -198,8 +198,17 @@ class AccessControl:
             found = "no Origin" if origin is None else "another Origin"
             raise OriginNotAllowed(f"A browser key is for pages of its own origins; the request names {found}.")
 
-    def require_person(self, access: Access, signed: Sequence[str], user_ids: Collection[str]) -> None:
+    def require_person(
+        self,
+        access: Access,
+        signed: Sequence[str],
+        people: Collection[str],
+        *,
+        name: Callable[[str], str] = str,
+    ) -> None:
         """Check that a browser key asks about the signed person alone; other keys may ask about all.
+
+        ``people`` are ids, or whatever ``name`` makes of an id.
 
         Raises:
             Unauthenticated: the person is not signed exactly once, with the account's secret, or it is over.
@@ -214,7 +223,7 @@ class AccessControl:
         person = None if secret is None else signed_user(signed[0], secret, self._clock())
         if person is None:
             raise Unauthenticated("The header x-penchant-user is not signed with the account's secret, or is over.")
-        if any(user_id != person for user_id in user_ids):
+        if any(each != name(person) for each in people):
             raise Unauthenticated("The header x-penchant-user signs another person than the one that this is about.")
 
     @staticmethod

@@ -4,12 +4,15 @@ A listing lives across many calls of threads, since its client reads at its own 
 
     waiting for a turn -> opened (a read transaction) -> batch, batch, ... -> closed (the turn is given back)
 
-It is closed at its end, by its client's leaving, or by a batch that takes too long, whose connection is cut.
+It is closed at its end, by its client's leaving, or by a batch that takes too long, whose connection is cut. A short
+one does all this in one call.
 """
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Generic, Protocol, TypeVar
 
 from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
@@ -39,6 +42,8 @@ LISTING_WAIT_S = 5.0
 """How long one more waits for its turn."""
 BATCH_TIMEOUT_S = 5.0
 """How long a batch may take, a thousand times as long as usual, before the database counts as away."""
+BEGINNING = 2
+"""Batches that are read as a listing is opened; where there are fewer, that is all."""
 
 
 Row = TypeVar("Row")
@@ -62,57 +67,104 @@ class ListingSource(Protocol[Row_co]):
 
 
 class ListingPage(Generic[Row]):
-    """A listing of a source's pieces, read batch by batch; ``head`` is what it was read from.
+    """A listing of a source's pieces, read batch by batch.
 
-    It holds a read transaction, until its last batch was read or it is closed.
+    A short one is read and closed by the call of a thread that opens it: under load each call waits for its turn.
+    Another holds a read transaction, until its last batch was read or it is closed. ``closed`` is called at its end.
     """
 
     def __init__(
         self,
         database: AsyncStorage,
         opening: AbstractContextManager[ListingSource[Row]],
-        listing: ListingSource[Row],
         closed: Callable[[], None],
     ) -> None:
-        self.head = listing.head
         self._database = database
-        self._opening: AbstractContextManager[ListingSource[Row]] | None = opening
-        self._listing = listing
-        self._closed = closed
-        self._reading: asyncio.Future[Sequence[Row] | None] | None = None
+        self._opening = opening
+        self._closed: Callable[[], None] | None = closed
+        self._listing: ListingSource[Row] | None = None
+        self._reading: Future[Sequence[Sequence[Row]]] | None = None
+        self._beginning: Sequence[Sequence[Row]] = ()
+        # What ends the transaction, while there is one.
+        self._opened: ExitStack | None = None
+        self._rest: Iterator[Sequence[Row]] = iter(())
+
+    @property
+    def head(self) -> SourceHead:
+        """The source's head that it is read from; there is one once it is open."""
+        if self._listing is None:
+            raise RuntimeError("not open")
+        return self._listing.head
+
+    @property
+    def whole(self) -> Sequence[Row] | None:
+        """All rows of a short listing; none of one that is still to be read."""
+        return None if self._opened else list(itertools.chain.from_iterable(self._beginning))
+
+    async def open(self) -> None:
+        """Open it and read its beginning, which may be all."""
+        try:
+            self._beginning = await self._in_time(self._begin)
+        except BaseException:
+            await self.close()
+            raise
+        if self._opened is None:
+            await self.close()
+
+    def _begin(self) -> Sequence[Sequence[Row]]:
+        with ExitStack() as opened:
+            self._listing = opened.enter_context(self._opening)
+            self._rest = iter(self._listing.batches)
+            beginning = list(itertools.islice(self._rest, BEGINNING))
+            if len(beginning) == BEGINNING:
+                self._opened = opened.pop_all()
+            return beginning
 
     async def batches(self) -> AsyncIterator[Sequence[Row]]:
-        """Yield the batches, each read in a thread."""
-        iterator = iter(self._listing.batches)
+        """Yield the batches; those after the beginning are each read in a thread."""
         try:
-            while (batch := await self._next(iterator)) is not None:
-                yield batch
+            batches = self._beginning
+            while batches:
+                for batch in batches:
+                    yield batch
+                batches = await self._in_time(self._next) if self._opened else ()
         finally:
             await self.close()
 
-    async def _next(self, iterator: Iterator[Sequence[Row]]) -> Sequence[Row] | None:
-        reading = self._reading = asyncio.ensure_future(self._database.in_thread(next, iterator, None))
-        if not (await asyncio.wait([reading], timeout=BATCH_TIMEOUT_S))[0]:
-            # A network that swallows everything would hold the thread, and one of the few listings, for ever.
+    def _next(self) -> Sequence[Sequence[Row]]:
+        return list(itertools.islice(self._rest, 1))
+
+    async def _in_time(self, read: Callable[[], Sequence[Sequence[Row]]]) -> Sequence[Sequence[Row]]:
+        # A network that swallows everything would hold the thread, and one of the few listings, for ever.
+        deadline = asyncio.get_running_loop().call_later(BATCH_TIMEOUT_S, self._cut)
+        self._reading = self._database.submit(read)
+        try:
+            # Awaited by itself: a task between would take two more turns of a busy event loop.
+            return await asyncio.wrap_future(self._reading)
+        finally:
+            deadline.cancel()
+
+    def _cut(self) -> None:
+        if self._listing is not None:
             self._listing.cut()
-        return await reading
 
     async def close(self) -> None:
         """End the read transaction; again is no error."""
         # Taken and cleared with no wait between: of two that close, one ends the transaction.
-        opening, self._opening = self._opening, None
-        if opening is not None:
+        closed, self._closed = self._closed, None
+        if closed is not None:
             # Shielded, since a request that was cancelled has to give back what it took.
-            await asyncio.shield(asyncio.ensure_future(self._end(opening)))
+            await asyncio.shield(asyncio.ensure_future(self._end(closed)))
 
-    async def _end(self, opening: AbstractContextManager[ListingSource[Row]]) -> None:
+    async def _end(self, closed: Callable[[], None]) -> None:
         try:
             # A cancelled request leaves its read running, and a connection is for one thread at a time.
             if self._reading is not None:
-                await asyncio.wait([self._reading])
-            await self._database.in_thread(opening.__exit__, None, None, None)
+                await asyncio.gather(asyncio.wrap_future(self._reading), return_exceptions=True)
+            if self._opened is not None:
+                await self._database.in_thread(self._opened.close)
         finally:
-            self._closed()
+            closed()
 
 
 class Content:
@@ -236,10 +288,6 @@ class Content:
         Raises:
             Overloaded: none is free in time.
         """
-        give_back = await self.listings.take(access.account_id)
-        try:
-            listing = await self._database.in_thread(opening.__enter__)
-        except BaseException:
-            give_back()
-            raise
-        return ListingPage(self._database, opening, listing, give_back)
+        page = ListingPage(self._database, opening, await self.listings.take(access.account_id))
+        await page.open()
+        return page

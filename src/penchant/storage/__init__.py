@@ -8,6 +8,7 @@ from penchant.storage.comparing import TableComparison
 from penchant.storage.connections import ServerOptions
 from penchant.storage.hashing import list_person, source_id, user_key
 from penchant.storage.moving import MoveSide, compare_sides, move
+from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import (
     AccountUsage,
     AddUsage,
@@ -17,6 +18,7 @@ from penchant.storage.records import (
     Command,
     ContentFeed,
     DeletePieces,
+    DeletePlacement,
     DeleteSource,
     EraseUser,
     Erasure,
@@ -28,8 +30,12 @@ from penchant.storage.records import (
     Outcome,
     PieceChange,
     PieceListing,
+    PlacementRow,
+    PutPlacement,
+    RecordImpressions,
     RecordInteractions,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     SourceCommand,
     SourceCuration,
@@ -49,6 +55,7 @@ __all__ = [
     "Command",
     "ContentFeed",
     "DeletePieces",
+    "DeletePlacement",
     "DeleteSource",
     "EraseUser",
     "Erasure",
@@ -61,8 +68,13 @@ __all__ = [
     "Outcome",
     "PieceChange",
     "PieceListing",
+    "PlacementRow",
+    "PutPlacement",
+    "RecordImpressions",
     "RecordInteractions",
+    "RecordedChanges",
     "ReplaceList",
+    "ReplacePreferences",
     "ReplaceSettings",
     "ServerOptions",
     "SourceCommand",
@@ -71,6 +83,7 @@ __all__ = [
     "SourceExport",
     "SourceHead",
     "Storage",
+    "StoredPerson",
     "SubmitPieces",
     "TableComparison",
     "back_up",

@@ -28,7 +28,9 @@ from penchant.storage.records import (
     Command,
     EraseUser,
     Outcome,
+    RecordImpressions,
     RecordInteractions,
+    ReplacePreferences,
     SubmitPieces,
 )
 from penchant.telemetry import Metrics, logger
@@ -42,7 +44,7 @@ MAX_GROUP = 1_000
 MAX_GROUP_BYTES = 8 * 1024 * 1024
 """Bounds of one group, so that the lock goes round between processes and no answer waits long."""
 INTERACTION_BYTES = 400
-"""What an interaction takes while it waits, about."""
+"""What an interaction or an impression takes while it waits, about."""
 
 CarryOut = Callable[[Sequence[Command]], list[Outcome | PenchantError]]
 
@@ -193,7 +195,7 @@ def now_ms() -> int:
 
 def is_interactions(command: Command) -> bool:
     """Return whether a command belongs to the lane of interactions, which a large submission must not hold up."""
-    return isinstance(command, RecordInteractions | EraseUser | AddUsage)
+    return isinstance(command, RecordInteractions | RecordImpressions | ReplacePreferences | EraseUser | AddUsage)
 
 
 def _size(command: Command) -> int:
@@ -202,7 +204,9 @@ def _size(command: Command) -> int:
         return sum(len(piece.body) for piece in command.pieces)
     if isinstance(command, RecordInteractions):
         return INTERACTION_BYTES * len(command.interactions)
-    return 0
+    if isinstance(command, RecordImpressions):
+        return INTERACTION_BYTES * len(command.impressions)
+    return len(command.preferences) if isinstance(command, ReplacePreferences) else 0
 
 
 def _settle(future: Future[Outcome], outcome: Outcome | PenchantError) -> None:

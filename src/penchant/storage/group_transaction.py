@@ -10,9 +10,20 @@ from collections.abc import Sequence
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.storage.group_commit import now_ms
 from penchant.storage.hashing import source_id
-from penchant.storage.records import AddUsage, Command, EraseUser, Outcome, RecordInteractions
+from penchant.storage.records import (
+    AddUsage,
+    Command,
+    EraseUser,
+    Outcome,
+    RecordImpressions,
+    RecordInteractions,
+    ReplacePreferences,
+)
 from penchant.storage.transactions import Transactions
 from penchant.storage.writes import WriteTransaction
+
+_TOGETHER = (RecordInteractions, RecordImpressions)
+"""The commands of which many cost hardly more than one."""
 
 
 class GroupTransaction:
@@ -35,17 +46,25 @@ class GroupTransaction:
             for positions in in_source_order(commands):
                 outcomes |= zip(positions, _carry_out(writing, [commands[at] for at in positions]), strict=True)
         # After the commit: a checkpoint can empty no log in which a transaction is still open.
-        if any(isinstance(command, EraseUser) for command in commands):
+        if any(_forgets(command) for command in commands):
             self._transactions.forget_log()
         return [outcomes[position] for position in range(len(commands))]
 
 
+def _forgets(command: Command) -> bool:
+    """Return whether a command is to leave nothing of what it removes."""
+    return isinstance(command, EraseUser) or (isinstance(command, ReplacePreferences) and not command.preferences)
+
+
 def _carry_out(writing: WriteTransaction, commands: Sequence[Command]) -> Sequence[Outcome | PenchantError]:
-    """Carry out one command, or interactions of one source together; return the outcome or the error of each."""
+    """Carry out one command, or those of one source that come together; return the outcome or the error of each."""
     try:
         together = [command for command in commands if isinstance(command, RecordInteractions)]
         if len(together) == len(commands):
             return writing.record(together)
+        reported = [command for command in commands if isinstance(command, RecordImpressions)]
+        if len(reported) == len(commands):
+            return writing.record_impressions(reported)
         return [writing.execute(command) for command in commands]
     except StorageUnavailable:
         # The transaction itself is lost, so that the commands before cannot be committed either.
@@ -57,7 +76,7 @@ def _carry_out(writing: WriteTransaction, commands: Sequence[Command]) -> Sequen
 def in_source_order(commands: Sequence[Command]) -> list[list[int]]:
     """Return the positions of commands by ascending source: all processes lock counters in the same order.
 
-    Interactions of a source that follow each other come together, every other command alone.
+    Interactions of a source that follow each other come together, impressions too, every other command alone.
     """
 
     def number(position: int) -> int:
@@ -71,7 +90,7 @@ def in_source_order(commands: Sequence[Command]) -> list[list[int]]:
     # The sort is stable: the commands of a source stay in the order in which they were queued.
     for position in sorted(range(len(commands)), key=number):
         last = runs[-1][-1] if runs else position
-        alike = isinstance(commands[position], RecordInteractions) and isinstance(commands[last], RecordInteractions)
+        alike = isinstance(commands[position], _TOGETHER) and type(commands[position]) is type(commands[last])
         if runs and alike and number(last) == number(position):
             runs[-1].append(position)
         else:

@@ -8,6 +8,7 @@ from zstandard import ZstdError
 from penchant.errors import StorageIncompatible
 from penchant.model import DAY_MS
 from penchant.storage.bodies import BodyReader, Dictionaries
+from penchant.storage.impression_upkeep import purge_impressions
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -22,6 +23,9 @@ from penchant.storage.schema import (
     keys,
     lists,
     pieces,
+    placement_versions,
+    placements,
+    preferences,
     sources,
 )
 
@@ -35,8 +39,12 @@ RetentionDays = Callable[[bytes], int]
 def purge_source(connection: Connection, source: int, *, now: int, chunk: int, retention_days: RetentionDays) -> int:
     """Remove up to ``chunk`` rows of each kind that no answer needs any more; return how many went."""
     removed = _purge_pieces(connection, source, now, chunk)
-    removed += _purge_interactions(connection, source, now, chunk, retention_days)
+    settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
+    days = retention_days(bytes(settings))
+    removed += _purge_interactions(connection, source, now, chunk, days)
+    removed += purge_impressions(connection, source, now=now, chunk=chunk, retention_days=days)
     removed += _purge_erasures(connection, source, now, chunk)
+    removed += _purge_preferences(connection, source, chunk)
     # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
     return removed or _purge_deleted_source(connection, source, now)
 
@@ -105,13 +113,10 @@ def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> 
     return len(rows)
 
 
-def _purge_interactions(
-    connection: Connection, source: int, now: int, chunk: int, retention_days: RetentionDays
-) -> int:
+def _purge_interactions(connection: Connection, source: int, now: int, chunk: int, retention_days: int) -> int:
     """Remove cleared and expired interactions with their event ids. Followers apply retention by themselves."""
-    settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
     # Whole days by UTC, as followers count them: both forget an interaction at the same midnight.
-    oldest = (now // DAY_MS - retention_days(bytes(settings))) * DAY_MS
+    oldest = (now // DAY_MS - retention_days) * DAY_MS
     expired = and_(interactions.c.occurred_at < oldest, interactions.c.type != ERASURE_CODE)
     cleared = interactions.c.version <= _cleared_at(source, INTERACTIONS)
     versions = list(
@@ -147,6 +152,14 @@ def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -
     return len(versions)
 
 
+def _purge_preferences(connection: Connection, source: int, chunk: int) -> int:
+    """Remove cleared preferences; others stay until they are removed or their person is erased."""
+    cleared = preferences.c.version <= _cleared_at(source, INTERACTIONS)
+    versions = select(preferences.c.version).where(preferences.c.source_id == source, cleared).limit(chunk)
+    statement = delete(preferences).where(preferences.c.source_id == source, preferences.c.version.in_(versions))
+    return connection.execute(statement).rowcount
+
+
 def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     """Remove the row of a source deleted long ago; its account keeps the version below which none is given again."""
     # Under the locks of its counters, so that a source that is made again meanwhile is seen, or waits and is new.
@@ -162,7 +175,7 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     floor = versions[CONTENT]
     is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
     connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
-    tables = (lists, dictionaries, event_ids, counters, sources)
+    tables = (lists, placements, placement_versions, dictionaries, event_ids, counters, sources)
     return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
 
 
@@ -194,9 +207,12 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
             func.coalesce(func.max(pieces.c.version), 0),
         ).where(pieces.c.source_id == source)
     ).one()
-    newest_interaction = connection.execute(
-        select(func.coalesce(func.max(interactions.c.version), 0)).where(interactions.c.source_id == source)
-    ).scalar_one()
+    newest_interaction = max(
+        connection.execute(
+            select(func.coalesce(func.max(table.c.version), 0)).where(table.c.source_id == source)
+        ).scalar_one()
+        for table in (interactions, preferences)
+    )
     found = _body_problems(connection, source, content.cleared_at)
     if live != content.live:
         found.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
@@ -204,7 +220,7 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
         found.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
     if newest_interaction > recorded.version:
         found.append(
-            f"source {source}: an interaction has version {newest_interaction}, "
+            f"source {source}: an interaction or preference has version {newest_interaction}, "
             f"the counter stands at {recorded.version}"
         )
     return found

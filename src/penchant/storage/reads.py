@@ -15,6 +15,7 @@ from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
+from penchant.storage.placement_rows import placements_in_force
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -34,6 +35,7 @@ from penchant.storage.schema import (
     interactions,
     lists,
     pieces,
+    preferences,
     sources,
 )
 from penchant.storage.secrets import ERASURES, read_secret, reveal_key
@@ -111,7 +113,7 @@ class SourceReader:
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
     def curation(self) -> SourceCuration:
-        """Return the lists and settings."""
+        """Return the lists, the settings, and which placements are in force."""
         statement = (
             select(lists.c.kind, lists.c.piece_id)
             .where(lists.c.source_id == self.head.source_id)
@@ -120,13 +122,11 @@ class SourceReader:
         listed: dict[str, list[str]] = {kind.value: [] for kind in ListKind}
         for kind, piece_id in self._connection.execute(statement):
             listed[kind].append(piece_id)
-        settings = self._connection.execute(
-            select(sources.c.settings).where(sources.c.source_id == self.head.source_id)
-        ).scalar_one()
         return SourceCuration(
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
-            settings=bytes(settings),
+            settings=stored_settings(self._connection, self.head.source_id),
+            placements=placements_in_force(self._connection, self.head.source_id),
         )
 
     def content_feed(self, cursor: FeedCursor | None) -> ContentFeed:
@@ -158,12 +158,7 @@ class SourceReader:
     def _changes(self, statement: Select[Any]) -> Iterator[Sequence[PieceChange]]:
         for rows in self._stream(statement):
             yield [
-                PieceChange(
-                    id=row[0],
-                    deleted=row[1],
-                    first_submitted_at=row[2],
-                    body=b"" if row[1] else self._bodies.read(row[3], row[4]),
-                )
+                PieceChange(row[0], row[1], row[2], b"" if row[1] else self._bodies.read(row[3], row[4]))
                 for row in rows
             ]
 
@@ -193,7 +188,26 @@ class SourceReader:
     def export(self) -> SourceExport:
         """Return everything but what was erased or deleted."""
         pieces = self.listing(skip=0, limit=None, bodies=True).batches
-        return SourceExport(head=self.head, curation=self.curation(), pieces=pieces, interactions=self._interactions)
+        return SourceExport(
+            head=self.head,
+            curation=self.curation(),
+            pieces=pieces,
+            interactions=self._interactions,
+            preferences=self._preferences(),
+        )
+
+    def _preferences(self) -> Iterator[Sequence[tuple[str, bytes]]]:
+        """Yield people's ids with their preferences as stored JSON, ascending by id."""
+        statement = (
+            select(preferences.c.user_id, preferences.c.body)
+            .where(
+                preferences.c.source_id == self.head.source_id,
+                preferences.c.version > self._row.interactions_cleared_at,
+            )
+            .order_by(preferences.c.user_id)
+        )
+        for rows in self._stream(statement):
+            yield [(row[0], bytes(row[1])) for row in rows]
 
     def _interactions(self, since: int) -> Iterator[Sequence[StoredInteraction]]:
         """Yield the interactions from a moment on, ascending by time; erasures are none."""
@@ -298,6 +312,11 @@ def _heads(connection: Connection, statement: Select[Any], minimum: int) -> list
     rows = connection.execute(statement, {"minimum": minimum})
     heads = [to_head(row, row.account_id, row.name) for row in rows]
     return [head for head in heads if head is not None]
+
+
+def stored_settings(connection: Connection, source_id: int) -> bytes:
+    """Return the settings of a source as they are stored; empty for the defaults."""
+    return bytes(connection.execute(select(sources.c.settings).where(sources.c.source_id == source_id)).scalar_one())
 
 
 def count_sources(connection: Connection, account_id: int) -> int:

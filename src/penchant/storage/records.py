@@ -4,11 +4,18 @@ Records only. Times are milliseconds since 1970 UTC; versions are those of a sou
 name says otherwise.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, StoredInteraction
+from penchant.model import (
+    EncodedPiece,
+    InteractionType,
+    ListKind,
+    NewImpression,
+    NewInteraction,
+    StoredInteraction,
+)
 
 
 class SourceHead(NamedTuple):
@@ -44,8 +51,7 @@ class PieceRow(NamedTuple):
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceChange:
+class PieceChange(NamedTuple):
     """One row of the content feed; ``body`` is empty where ``deleted``."""
 
     id: str
@@ -84,11 +90,15 @@ class FeedCursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCuration:
-    """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults."""
+    """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults.
+
+    ``placements`` tells by name which version of a placement is in force.
+    """
 
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     settings: bytes = b""
+    placements: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,13 +168,15 @@ class ChangeListing:
 class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
-    Of one moment those recorded earlier come first. The streams are read one after the other.
+    Of one moment those recorded earlier come first. ``preferences`` gives people's ids with what they have said, as
+    stored JSON, ascending by id. The streams are read one after the other.
     """
 
     head: SourceHead
     curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
+    preferences: Iterable[Sequence[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +234,29 @@ class ReplaceSettings(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutPlacement(SourceCommand):
+    """Store a placement as the next version of its name; ``after`` is the version that it follows, 0 for none.
+
+    Of its versions the newest ``max_versions`` are kept. Fails with `PlacementChanged` where another version is in
+    force by now, with `TooManyPlacements` where the source has ``max_placements`` others.
+    """
+
+    name: str
+    body: bytes
+    assignment: bytes
+    after: int
+    max_versions: int
+    max_placements: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePlacement(SourceCommand):
+    """Delete a placement with all its versions; an unknown one is no error."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordInteractions(SourceCommand):
     """Store interactions; one whose event id is known already (or repeats in the command) is not stored."""
 
@@ -229,8 +264,27 @@ class RecordInteractions(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacePreferences(SourceCommand):
+    """Replace a person's preferences (JSON); empty removes them."""
+
+    user_id: str
+    preferences: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordImpressions(SourceCommand):
+    """Store what was shown; a piece of a list that is known already is not stored again.
+
+    For ``window_ms`` afterwards interactions that name no list are attributed to it.
+    """
+
+    impressions: Sequence[NewImpression]
+    window_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser(SourceCommand):
-    """Delete all that is stored of a person, event ids included."""
+    """Delete all that is stored of a person, event ids and impressions included."""
 
     user_id: str
 
@@ -251,7 +305,11 @@ Command = (
     | DeleteSource
     | ReplaceList
     | ReplaceSettings
+    | PutPlacement
+    | DeletePlacement
     | RecordInteractions
+    | RecordImpressions
+    | ReplacePreferences
     | EraseUser
     | AddUsage
 )
@@ -262,8 +320,9 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions` or `EraseUser`. ``interactions`` are those of a `RecordInteractions` in its order, for
-    a stored event id the one that was stored first.
+    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions.
+    ``interactions`` are those of a
+    `RecordInteractions` in its order, for a stored event id the one that was stored first.
     """
 
     version: int = 0
@@ -273,6 +332,18 @@ class Outcome:
     deleted: int = 0
     interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementRow:
+    """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON."""
+
+    name: str
+    version: int
+    recorded_at: int
+    actor: str
+    body: bytes
+    assignment: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

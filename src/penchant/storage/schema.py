@@ -153,6 +153,26 @@ lists = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("piece_id", BY_CODE_POINT, nullable=False),
 )
+placements = Table(
+    "placements",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+)
+"""Which version of each placement is in force: the content version that it was stored at."""
+placement_versions = Table(
+    "placement_versions",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("recorded_at", BigInteger, nullable=False),
+    Column("actor", BY_CODE_POINT, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("assignment", LargeBinary, nullable=False),
+)
+"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; no row is ever changed."""
 interactions = Table(
     "interactions",
     metadata,
@@ -196,6 +216,70 @@ event_ids = Table(
 )
 # By it retention and erasures find the event ids of the interactions that they remove.
 Index("event_ids_by_version", event_ids.c.source_id, event_ids.c.version, unique=True)
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("user_key", LargeBinary, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("user_id", BY_CODE_POINT, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What people have said of themselves, as JSON. ``version`` is one of the interactions' counter: no row of
+``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions."""
+Index("preferences_feed", preferences.c.source_id, preferences.c.version, unique=True)
+impressions = Table(
+    "impressions",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
+    Column("list_key", LargeBinary, primary_key=True),
+    Column("piece_key", LargeBinary, primary_key=True),
+    Column("person", LargeBinary, nullable=False),
+    Column("piece_id", BY_CODE_POINT, nullable=False),
+    Column("placement", BY_CODE_POINT, nullable=False),
+    Column("variant", BY_CODE_POINT, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("shown_at", BigInteger, nullable=False),
+    Column("counts_until", BigInteger, nullable=False),
+    Column("led_to", Integer, nullable=False),
+)
+"""Pieces that people were shown. ``list_key`` begins with the moment of the list (`penchant.wire.list_ids`), so that
+old rows come first; ``person`` is the keyed hash of the list's id, empty where it is for nobody in particular;
+``position`` counts from 1, 0 for unknown. Until ``counts_until`` interactions that name no list are attributed to the
+row; ``led_to`` has the bit of the code of each type of interaction that was."""
+# What a person was shown, each piece by itself, the lists in the order of time.
+Index(
+    "impressions_of_person",
+    impressions.c.source_id,
+    impressions.c.person,
+    impressions.c.piece_key,
+    impressions.c.list_key,
+)
+placement_counts = Table(
+    "placement_counts",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
+    Column("placement", BY_CODE_POINT, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("variant", BY_CODE_POINT, primary_key=True),
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("numbers", LargeBinary, nullable=False),
+)
+"""What placements showed and what came of it (`storage.placement_counts`); ``day`` counts UTC days from 1970."""
+placement_pieces = Table(
+    "placement_pieces",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
+    Column("placement", BY_CODE_POINT, primary_key=True),
+    Column("variant", BY_CODE_POINT, primary_key=True),
+    Column("piece_key", LargeBinary, primary_key=True),
+    Column("first_day", Integer, nullable=False),
+    Column("last_day", Integer, nullable=False),
+)
+"""Which pieces a placement's variants have ever shown, on which UTC day first and last."""
 dictionaries = Table(
     "dictionaries",
     metadata,

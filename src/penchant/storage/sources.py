@@ -57,6 +57,11 @@ class SourceStore:
         with self._transactions.read_source(account_id, source) as reader:
             return reader.head, reader.curation()
 
+    def read_settings(self, source_id: int) -> bytes:
+        """Return the settings of a source as they are stored; empty for the defaults."""
+        with self._transactions.read() as connection:
+            return reads.stored_settings(connection, source_id)
+
     @contextlib.contextmanager
     def open_export(self, account_id: int, source: str) -> Iterator[SourceExport]:
         """Open all of a source, to be read batch by batch."""

@@ -3,9 +3,21 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, literal_column, select
+from sqlalchemy import Table, bindparam, case, literal_column, or_, select
 
-from penchant.storage.schema import CONTENT, INTERACTIONS, counters, event_ids, interactions, pieces, sources, usage
+from penchant.storage.schema import (
+    CONTENT,
+    INTERACTIONS,
+    counters,
+    event_ids,
+    interactions,
+    pieces,
+    placement_counts,
+    placement_pieces,
+    preferences,
+    sources,
+    usage,
+)
 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
@@ -28,6 +40,7 @@ _HEADS = (
         _content.c.purged_below,
         _interacted.c.cleared_at.label("interactions_cleared_at"),
         _interacted.c.purged_below.label("interactions_purged_below"),
+        _interacted.c.clock.label("interactions_clock"),
     )
     .select_from(sources)
     .join(
@@ -75,6 +88,8 @@ class UpsertKey(NamedTuple):
 
 PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
 EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
+PREFERENCES_KEY = UpsertKey(preferences, ("source_id", "user_key"))
+COUNTS_KEY = UpsertKey(placement_counts, tuple(column.name for column in placement_counts.primary_key.columns))
 
 
 def upsert(insert: Insert, key: UpsertKey) -> Any:
@@ -89,6 +104,21 @@ def add_usage(insert: Insert) -> Any:
     statement = insert(usage)
     total = usage.c.answers + statement.excluded.answers
     return statement.on_conflict_do_update(index_elements=("account_id", "month"), set_={"answers": total})
+
+
+def note_shown(insert: Insert) -> Any:
+    """Return the dialect's insert of a piece that was shown, which widens the days of a row that is there."""
+    statement = insert(placement_pieces)
+    days, given = placement_pieces.c, statement.excluded
+    earlier, later = given.first_day < days.first_day, given.last_day > days.last_day
+    return statement.on_conflict_do_update(
+        index_elements=[column.name for column in placement_pieces.primary_key.columns],
+        set_={
+            "first_day": case((earlier, given.first_day), else_=days.first_day),
+            "last_day": case((later, given.last_day), else_=days.last_day),
+        },
+        where=or_(earlier, later),
+    )
 
 
 def insert_missing(insert: Insert, table: Table) -> Any:

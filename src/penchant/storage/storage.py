@@ -10,10 +10,12 @@ from penchant.storage.accounts import AccountStore
 from penchant.storage.connections import ServerOptions
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.group_transaction import GroupTransaction
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.keys import KeyStore
 from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
 from penchant.storage.pieces import PieceStore
+from penchant.storage.placements import PlacementStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sources import SourceStore
@@ -36,6 +38,8 @@ class Storage:
         self.sources = SourceStore(transactions)
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
+        self.placements = PlacementStore(transactions)
+        self.impressions = ImpressionStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})
 
     @property

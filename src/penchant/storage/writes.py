@@ -15,28 +15,35 @@ again from all live rows. Housekeeping removes cleared rows later, chunk by chun
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
-from penchant.storage import statements
+from penchant.storage import preference_writes, statements
 from penchant.storage.audit import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
+from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import source_id, user_key
+from penchant.storage.impression_writes import forget_impressions, record_impressions
 from penchant.storage.interaction_writes import erase, record
+from penchant.storage.placement_rows import forget_placements, remove_placement, require_turn, store_placement
 from penchant.storage.reads import count_sources
 from penchant.storage.records import (
     AddUsage,
     ClearPieces,
     Command,
     DeletePieces,
+    DeletePlacement,
     DeleteSource,
     EraseUser,
     Outcome,
     PieceRow,
+    PutPlacement,
+    RecordImpressions,
     RecordInteractions,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     SourceCommand,
     SubmitPieces,
@@ -56,17 +63,6 @@ LOOKUP_IDS = 5_000
 """Ids in one look-up: both databases bound the parameters of a statement."""
 
 
-class WriteDialect(Protocol):
-    """What a write needs of a database beyond SQLAlchemy."""
-
-    @property
-    def insert(self) -> statements.Insert:
-        """The dialect's INSERT, which knows what to do on a conflict."""
-
-    def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
-        """Insert or replace rows of pieces."""
-
-
 class WriteTransaction:
     """The transaction of a group: carries out one command after the other."""
 
@@ -76,11 +72,12 @@ class WriteTransaction:
         self.dictionaries = dictionaries
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:  # noqa: PLR0911  # one line for each kind of command
+    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911, PLR0912  # one line each
         """Carry out a command.
 
         Raises:
-            UnknownSource, TooManySources, TooManyPieces: it may not be done; nothing was written for it.
+            UnknownSource, TooManySources, TooManyPieces, TooManyPlacements, PlacementChanged: it may not be done;
+                nothing was written for it.
         """
         match command:
             case SubmitPieces():
@@ -95,8 +92,16 @@ class WriteTransaction:
                 return self._replace_list(command)
             case ReplaceSettings():
                 return self._replace_settings(command)
+            case PutPlacement():
+                return self._put_placement(command)
+            case DeletePlacement():
+                return self._delete_placement(command)
             case RecordInteractions():
                 return self.record([command])[0]
+            case ReplacePreferences():
+                return self._replace_preferences(command)
+            case RecordImpressions():
+                return self.record_impressions([command])[0]
             case EraseUser():
                 return self._erase(command)
             case AddUsage():
@@ -115,16 +120,32 @@ class WriteTransaction:
             UnknownSource: there is no such source; nothing was written.
         """
         row = self._require(commands[0], INTERACTIONS)
-        return record(self.connection, self.database.insert, row, commands, self.now)
+        return record(self.connection, self.database, row, commands, self.now)
+
+    def record_impressions(self, commands: Sequence[RecordImpressions]) -> list[Outcome]:
+        """Carry out commands of one source together.
+
+        Raises:
+            UnknownSource: there is no such source; nothing was written.
+        """
+        # The same lock as for interactions: both add to the same counts.
+        row = self._require(commands[0], INTERACTIONS)
+        return record_impressions(self.connection, self.database, row, commands)
+
+    def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
+        row = self._require(command, INTERACTIONS)
+        version = preference_writes.replace(self.connection, self.database.insert, row, command, self.now)
+        return Outcome(version=row.version, interactions_version=version)
 
     def _erase(self, command: EraseUser) -> Outcome:
         row = self._require(command, INTERACTIONS)
         key = user_key(row.source_id, command.user_id)
         version = erase(self.connection, self.database.insert, row, key, self.now)
-        if version is None:
+        was_shown = forget_impressions(self.connection, row, command.user_id)
+        if version is None and not was_shown:
             return Outcome(version=row.version, interactions_version=row.interactions_version)
         note(self.connection, command.account_id, command.actor, "user.erase", command.source, now=self.now)
-        return Outcome(version=row.version, interactions_version=version)
+        return Outcome(version=row.version, interactions_version=version or row.interactions_version)
 
     def _row(self, command: SourceCommand, *kinds: int) -> Any:
         """Return the source's row with its counters of these kinds locked, or ``None``.
@@ -296,6 +317,7 @@ class WriteTransaction:
             .values(version=raised, cleared_at=raised)
         )
         self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id))
+        forget_placements(self.connection, row.source_id)
         self.connection.execute(
             update(sources).where(sources.c.source_id == row.source_id).values(deleted=True, settings=b"")
         )
@@ -323,6 +345,25 @@ class WriteTransaction:
         )
         note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+
+    def _put_placement(self, command: PutPlacement) -> Outcome:
+        row = self._require(command, CONTENT)
+        require_turn(self.connection, row.source_id, command)
+        now = self._moment(row)
+        version = self._raise_version(row, 1, now)
+        store_placement(self.connection, row.source_id, command, version, now)
+        self._note_placement(command, "placement.replace")
+        return Outcome(version=version)
+
+    def _delete_placement(self, command: DeletePlacement) -> Outcome:
+        row = self._require(command, CONTENT)
+        if remove_placement(self.connection, row.source_id, command.name):
+            self._note_placement(command, "placement.delete")
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+
+    def _note_placement(self, command: PutPlacement | DeletePlacement, action: str) -> None:
+        subject = f"{command.source}/{command.name}"
+        note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
 
     def _moment(self, row: Any) -> int:
         """Return the present by the source's own clock, which never goes back."""

@@ -13,6 +13,7 @@ import codecs
 import contextlib
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -30,6 +31,8 @@ _GZIP_WINDOW_BITS = 31
 _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
+_INFLATING = ThreadPoolExecutor(1, thread_name_prefix="penchant-inflate")
+"""One thread, whose parts of all requests take turns: however many bombs come, another core is left for answers."""
 MAX_GZIP_MEMBERS = 16
 """Members of a gzip body: each costs what is left of its part, whether anything is in it or not."""
 LINGERING_S = 5.0
@@ -211,6 +214,7 @@ async def _counted(chunks: AsyncIterator[bytes], limit_bytes: int) -> AsyncItera
 
 async def _inflate(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the decompressed parts of up to `MAX_GZIP_MEMBERS` gzip members; others are served between two parts."""
+    loop = asyncio.get_running_loop()
     inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
     members = 0
     try:
@@ -223,7 +227,7 @@ async def _inflate(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
                 if members > MAX_GZIP_MEMBERS:
                     raise InvalidSyntax(f"The gzip body has more than {MAX_GZIP_MEMBERS} members; send one.")
                 # In a thread, where zlib lets others go on: a part of 4 KB may become as much as a step gives.
-                yield await asyncio.to_thread(inflater.decompress, rest, _INFLATE_STEP_BYTES)
+                yield await loop.run_in_executor(_INFLATING, inflater.decompress, rest, _INFLATE_STEP_BYTES)
                 # The first is what the step left over; the second, at a member's end, begins the next. Never both.
                 rest = inflater.unconsumed_tail or inflater.unused_data
         # The last step's limit may have held output back although all input was taken.

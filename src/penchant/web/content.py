@@ -12,6 +12,8 @@ from penchant.web.tags import body_tag, version_tag
 from penchant.wire import decode_ids, decode_submission, encode, format_timestamp
 
 EMPTY_LIST = b"[]"
+END = b"]}"
+"""The end of the document of a listing."""
 DELETED_HEADER = "x-penchant-deleted"
 
 
@@ -76,8 +78,15 @@ def _listing(call: Call, page: ListingPage[EncodedPiece], start: bytes, entries:
     as_lines = prefers_lines(call.headers.get("accept", ""))
     # Ids and pieces, one document and lines: four answers of one version, which must not share a tag.
     kind = ("i" if entries is _encoded_ids else "p") + ("l" if as_lines else "")
+    body: bytes | AsyncIterator[bytes]
+    if (rows := page.whole) is None:
+        body = _streamed(page, start, entries, as_lines=as_lines)
+    elif as_lines:
+        body = _lines(entries(rows))
+    else:
+        body = start + b",".join(entries(rows)) + END
     return Answer(
-        body=_lines(page, entries) if as_lines else _document(page, start, entries),
+        body=body,
         media_type=NDJSON if as_lines else JSON,
         version=page.head.version,
         etag=version_tag(page.head, call.tag_key, kind, values["skip"], values["limit"] or ""),
@@ -86,20 +95,22 @@ def _listing(call: Call, page: ListingPage[EncodedPiece], start: bytes, entries:
     )
 
 
-async def _document(page: ListingPage[EncodedPiece], start: bytes, entries: Entries) -> AsyncIterator[bytes]:
-    separator = b""
-    yield start
+async def _streamed(
+    page: ListingPage[EncodedPiece], start: bytes, entries: Entries, *, as_lines: bool
+) -> AsyncIterator[bytes]:
+    separator = b"" if as_lines else start
     async for batch in page.batches():
-        # An empty batch would leave a comma with nothing behind it.
-        if batch:
+        if as_lines:
+            yield _lines(entries(batch))
+        else:
             yield separator + b",".join(entries(batch))
             separator = b","
-    yield b"]}"
+    if not as_lines:
+        yield END
 
 
-async def _lines(page: ListingPage[EncodedPiece], entries: Entries) -> AsyncIterator[bytes]:
-    async for batch in page.batches():
-        yield b"".join(entry + b"\n" for entry in entries(batch))
+def _lines(entries: Sequence[bytes]) -> bytes:
+    return b"".join(entry + b"\n" for entry in entries)
 
 
 async def read_piece(call: Call) -> Answer:

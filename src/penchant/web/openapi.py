@@ -21,6 +21,7 @@ TAG_DESCRIPTIONS = {
     "content": "The pieces of a source: submit, list, read and delete them, and read what is similar to one.",
     "people": "What people do with pieces: record, list, export and erase it, and read their profiles.",
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
+    "placements": "What the rows of pages show, in which variants; what people saw of it, and what came of that.",
     "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
     "curation": "Whitelist, blacklist and settings of a source.",
     "source": "A source as a whole.",
@@ -35,6 +36,7 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "code": ("The code of an error.", "invalid-input"),
     "account": ("The name of an account; made if it is missing.", "press"),
     "keyID": ("The id of a key, the part between its underscores.", "Zk4tQ9"),
+    "name": ("The name of a placement; percent-encoded once.", "home"),
     "page": ("The name of a page, as the navigation links to it.", "quickstart"),
 }
 _KEY_ERRORS = ("unauthenticated", "rate-exceeded")
@@ -54,6 +56,7 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
         "integer",
         "The version of the source's interactions after what was recorded or erased.",
     ),
+    "x-penchant-list": ("string", "The id of the list, which impressions and interactions may name."),
     "x-penchant-stale": (
         "string",
         "`true` while the database is away: the answer may be older than what is stored.",
@@ -169,7 +172,7 @@ def _path_parameters(path: str) -> list[Json]:
 
 def _path_parameter(name: str) -> Json:
     description, example = _PATH_PARAMETERS[name]
-    longest = MAX_NAME_LENGTH if name == "source" else MAX_ID_LENGTH
+    longest = MAX_NAME_LENGTH if name in {"source", "name"} else MAX_ID_LENGTH
     schema: Json = {"type": "string", "minLength": 1, "maxLength": longest}
     if name == "type":
         schema = {"type": "string", "enum": [kind.value for kind in InteractionType]}
@@ -262,6 +265,8 @@ def _answer_headers(operation: Operation) -> list[str]:
         names.append("x-penchant-deleted")
     if _knows_audience(operation):
         names.append("x-penchant-audience-version")
+    if operation.answer == "PlacementResult":
+        names.append("x-penchant-list")
     if operation.changes_interactions:
         names.append("x-penchant-interactions-version")
     return names
@@ -269,7 +274,8 @@ def _answer_headers(operation: Operation) -> list[str]:
 
 def _knows_audience(operation: Operation) -> bool:
     """Return whether an operation's lists can go by what people like."""
-    return any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
+    is_placement = operation.answer in {"PlacementResult", "PageResult"}
+    return is_placement or any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
 
 
 def _error_headers(status: int) -> list[str]:

@@ -188,14 +188,14 @@ class Call:
             return tuple(name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER})
         return names
 
-    def require_people(self, user_ids: Collection[str]) -> None:
-        """Check that the key may send what concerns these people.
+    def require_people(self, people: Collection[str], *, name: Callable[[str], str] = str) -> None:
+        """Check that the key may send what concerns these people, given by ids or by what ``name`` makes of an id.
 
         Raises:
             Unauthenticated: it is a browser key, and one of them is not the person who is signed.
         """
         signed = signed_users(self.headers, self.query)
-        self.services.access.require_person(self.access, signed, user_ids)
+        self.services.access.require_person(self.access, signed, people, name=name)
 
 
 def signed_users(headers: Headers, query: QueryParameters) -> list[str]:

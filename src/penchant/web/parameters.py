@@ -253,6 +253,11 @@ EVENT_ID = Parameter(
     schema={"type": "string"},
     read=_read_id,
 )
+LIST = Parameter(
+    name="list",
+    description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
+    schema={"type": "string"},
+)
 CONFIRM = Parameter(
     name="confirm",
     description="The source's name once more, so that no slip deletes it.",
@@ -295,11 +300,52 @@ HISTORY = Parameter(
     description="The `history` of which that version is, as the feed named it; of another one all pieces come.",
     schema={"type": "string"},
 )
+USER = Parameter(
+    name="user",
+    description="The person whom the list is for; without it, for nobody, who sees the placement without variants.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+CONTENT = Parameter(
+    name="content",
+    description="The id of the piece beside which the list is shown: what a list of similar pieces is about.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+ROLLBACK_VERSION = Parameter(
+    name="version",
+    description="The version to return to; without it, the one before that in force.",
+    schema=dict(VERSION_SCHEMA),
+    read=lambda text: integer(text, least=1),
+)
 FOR = Parameter(
     name="for",
     description="`generators`: OpenAPI 3.0.3, in which a category's value has no type, for tools that take no unions.",
     schema={"type": "string", "enum": ["generators"]},
     read=_read_form,
+)
+FROM = Parameter(
+    name="from",
+    description="The first UTC day; without it, the one on which the placement's version in force was stored.",
+    schema={"type": "string", "format": "date"},
+    read=parse_date,
+)
+TO = Parameter(
+    name="to",
+    description="The last UTC day; without it, today.",
+    schema={"type": "string", "format": "date"},
+    read=parse_date,
+)
+SUCCESS = Parameter(
+    name="type",
+    description="Which type of interaction counts as a success; without it, any but a dislike.",
+    schema={"type": "string", "enum": list(InteractionType)},
+    read=read_interaction_type,
+)
+BASE_VARIANT = Parameter(
+    name="base",
+    description="The variant from which others differ; without it, the placement itself (`base`).",
+    schema={"type": "string", "default": "base"},
 )
 PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE)
 """What narrows any list."""

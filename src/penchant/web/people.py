@@ -1,26 +1,39 @@
-"""Handlers of people's interactions: record, list, export, erase."""
+"""Handlers of people: interactions and preferences, export, erasure."""
+
+import functools
 
 import msgspec
 
 from penchant.errors import invalid_parameter
-from penchant.model import InteractionType, NewInteraction, StoredInteraction
+from penchant.model import (
+    NO_PREFERENCES,
+    InteractionType,
+    ListIdentity,
+    NewInteraction,
+    Preferences,
+    StoredImpression,
+    StoredInteraction,
+)
 from penchant.service.people import InteractionSelection
-from penchant.storage import Outcome
+from penchant.storage import Outcome, SourceHead
 from penchant.web.bodies import NDJSON_TYPES
 from penchant.web.content import EMPTY_LIST
 from penchant.web.operations import Answer, Call
 from penchant.web.parameters import read_interaction_type
 from penchant.wire import (
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
     UserExport,
     decode_interaction_lines,
     decode_interactions,
+    decode_preferences,
     encode,
     format_timestamp,
     parse_interaction_timestamp,
+    preferences_answer,
 )
 
 INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
@@ -40,6 +53,17 @@ def _exported(source: str, interaction: StoredInteraction) -> ExportedInteractio
     return ExportedInteraction(**msgspec.structs.asdict(answer), event_id=interaction.event_id)
 
 
+def _shown(impression: StoredImpression) -> ExportedImpression:
+    return ExportedImpression(
+        placement=impression.placement,
+        variant=impression.variant,
+        content_id=impression.piece_id,
+        position=impression.position or None,
+        timestamp=format_timestamp(impression.shown_at),
+        led_to=tuple(kind.value for kind in impression.led_to),
+    )
+
+
 def _versions(outcome: Outcome) -> dict[str, str]:
     """Return the header that says at which version of its interactions a source stands after a change."""
     return {INTERACTIONS_VERSION_HEADER: str(outcome.interactions_version)}
@@ -48,15 +72,30 @@ def _versions(outcome: Outcome) -> dict[str, str]:
 async def record(call: Call) -> Answer:
     """Store one interaction."""
     values = call.values()
+    user_id = call.path["userID"]
     new = NewInteraction(
-        user_id=call.path["userID"],
+        user_id=user_id,
         type=_type(call.path["type"]),
         piece_id=call.path["contentID"],
         occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
         event_id=values["event-id"],
+        shown_in=None if values["list"] is None else await _named_list(call, values["list"], user_id),
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
     return Answer(body=encode(_answer(call.source, outcome.interactions[0])), headers=_versions(outcome))
+
+
+async def _head(call: Call) -> SourceHead:
+    """Return where the source stands, before what is stored finds it out."""
+    return await call.services.views.head(call.access.account_id, call.source)
+
+
+async def _named_list(call: Call, text: str, user_id: str) -> ListIdentity | None:
+    head = await _head(call)
+    try:
+        return call.services.impressions.named_list(head, text, user_id)
+    except ValueError as error:
+        raise invalid_parameter("list", str(error)) from error
 
 
 def _type(text: str) -> InteractionType:
@@ -79,7 +118,12 @@ async def record_many(call: Call) -> Answer:
     """Store many interactions, all or none."""
     now = call.services.people.now()
     decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
-    interactions = await call.decode_body(lambda body: decode(body, now))
+    if b"listId" in call.body:
+        # The head is read for lists alone: storing finds the source by itself.
+        read_list = functools.partial(call.services.impressions.named_list, await _head(call))
+        interactions = await call.decode_body(lambda body: decode(body, now, read_list))
+    else:
+        interactions = await call.decode_body(lambda body: decode(body, now))
     # Only the body says who it is about; for paths the order of checks has looked already.
     call.require_people({interaction.user_id for interaction in interactions})
     outcome = await call.services.people.record(call.access, call.source, interactions)
@@ -110,14 +154,42 @@ async def export(call: Call) -> Answer:
     view = await call.view()
     user_id = call.path["userID"]
     found = await call.services.people.export(view, user_id)
+    said = decode_preferences(found.preferences)
     body = encode(
         UserExport(
             source=call.source,
             user_id=user_id,
-            interactions=[_exported(call.source, interaction) for interaction in found],
+            interactions=[_exported(call.source, interaction) for interaction in found.interactions],
+            preferences=preferences_answer(said) if said else None,
+            impressions=tuple(map(_shown, await call.services.impressions.of_person(view, user_id))),
         )
     )
     return Answer(body=body, version=view.head.version)
+
+
+async def read_preferences(call: Call) -> Answer:
+    """Answer what a person has said."""
+    call.values()
+    view = await call.view()
+    found = await call.services.people.preferences(view, call.path["userID"])
+    return Answer(body=encode(preferences_answer(found)), version=view.head.version)
+
+
+async def replace_preferences(call: Call) -> Answer:
+    """Replace what a person has said; answers it as it now is."""
+    call.values()
+    return await _replace(call, await call.decode_body(decode_preferences))
+
+
+async def remove_preferences(call: Call) -> Answer:
+    """Remove what a person has said."""
+    call.values()
+    return await _replace(call, NO_PREFERENCES)
+
+
+async def _replace(call: Call, preferences: Preferences) -> Answer:
+    outcome = await call.services.people.replace_preferences(call.access, call.source, call.path["userID"], preferences)
+    return Answer(body=encode(preferences_answer(preferences)), headers=_versions(outcome))
 
 
 async def erase(call: Call) -> Answer:

@@ -90,6 +90,11 @@ KINDS: dict[str, ProblemKind] = {
     "unknown-piece": ProblemKind(
         404, "No such piece", "The source has no piece with this id, or no longer. Ids are compared exactly."
     ),
+    "unknown-placement": ProblemKind(
+        404,
+        "No such placement",
+        "The source has no placement of this name, or keeps no such version of it. Names are compared exactly.",
+    ),
     "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
     "wrong-method": ProblemKind(
         405,
@@ -101,6 +106,14 @@ KINDS: dict[str, ProblemKind] = {
     ),
     "too-few-pieces": ProblemKind(
         409, "Too few pieces", "Similar content needs at least two pieces in the source. Submit more."
+    ),
+    "too-many-placements": ProblemKind(
+        409, "Too many placements", "The source has as many placements as one may have. Delete one first."
+    ),
+    "placement-changed": ProblemKind(
+        409,
+        "The placement is being changed",
+        "Others changed the placement at the same moment, again and again. Read it, and send your change once more.",
     ),
     "preview-too-large": ProblemKind(
         409,

@@ -20,9 +20,11 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
+    PersonPreferences,
     Problem,
     ProblemFault,
     Profile,
@@ -55,21 +57,49 @@ from penchant.wire.explanations import (
     TermRest,
 )
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
+from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.pages import PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
+from penchant.wire.placement_answers import (
+    PageEntry,
+    PageResult,
+    PlacementHistory,
+    PlacementListing,
+    PlacementPreview,
+    PlacementResult,
+    PlacementVersion,
+    PreviewedPlacement,
+)
+from penchant.wire.placement_previews import PlacementWish, decode_placement_preview
+from penchant.wire.placements import (
+    BASE,
+    BUCKETS,
+    ListRules,
+    PlacementSpec,
+    check_filters,
+    decode_placement,
+    encode_placement,
+    placement_problem,
+    read_placement,
+)
+from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
+from penchant.wire.results import DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
 from penchant.wire.signing import sign_user, signed_user
-from penchant.wire.stored import decode_stored_label, decode_stored_piece
+from penchant.wire.stored import STORED_FORM, decode_stored_filters, decode_stored_label, decode_stored_piece
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
 __all__ = [
+    "BASE",
+    "BUCKETS",
     "DEFAULT_LIMITS",
     "MAX_DAYS",
     "MAX_FILTER_BYTES",
@@ -77,6 +107,7 @@ __all__ = [
     "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
+    "STORED_FORM",
     "AccountUsageAnswer",
     "Addresses",
     "AnonymousResult",
@@ -84,25 +115,45 @@ __all__ = [
     "AuditLog",
     "BulkReceipt",
     "ChangeLine",
+    "DayCount",
     "ExplainedPiece",
     "ExplainedResult",
+    "ExportedImpression",
     "ExportedInteraction",
     "InteractionAnswer",
     "InteractionKey",
     "InteractionType",
+    "Interval",
     "IssuedKeyAnswer",
     "KeyAnswer",
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "ListRules",
+    "ListShare",
     "Move",
     "MovingRule",
+    "PageEntry",
+    "PageResult",
+    "PageRow",
+    "PageWish",
     "PartShare",
+    "PersonPreferences",
     "PersonalWhy",
     "PieceShare",
     "Place",
+    "PlacementHistory",
+    "PlacementListing",
+    "PlacementPreview",
+    "PlacementResult",
+    "PlacementResults",
+    "PlacementSpec",
+    "PlacementVersion",
+    "PlacementWish",
+    "PositionCount",
     "PreviewWish",
     "PreviewedList",
+    "PreviewedPlacement",
     "Problem",
     "ProblemFault",
     "Profile",
@@ -123,22 +174,30 @@ __all__ = [
     "TermRest",
     "UsageReport",
     "UserExport",
+    "VariantResult",
     "begin_line",
+    "check_filters",
     "components",
     "decode_asked",
     "decode_boosts",
     "decode_draft",
     "decode_filter",
     "decode_ids",
+    "decode_impressions",
     "decode_interaction_lines",
     "decode_interactions",
     "decode_key_wish",
     "decode_likings",
     "decode_list",
     "decode_list_id",
+    "decode_page",
+    "decode_placement",
+    "decode_placement_preview",
     "decode_plan_wish",
+    "decode_preferences",
     "decode_preview",
     "decode_settings",
+    "decode_stored_filters",
     "decode_stored_label",
     "decode_stored_marks",
     "decode_stored_piece",
@@ -146,6 +205,8 @@ __all__ = [
     "delete_line",
     "encode",
     "encode_list_id",
+    "encode_placement",
+    "encode_preferences",
     "encode_settings",
     "end_line",
     "format_timestamp",
@@ -155,8 +216,11 @@ __all__ = [
     "parse_interaction_timestamp",
     "parse_month",
     "parse_timestamp",
+    "placement_problem",
+    "preferences_answer",
     "read_boosts",
     "read_filter",
+    "read_placement",
     "sign_user",
     "signed_user",
     "source_problem",

@@ -95,18 +95,39 @@ class ExportedInteraction(InteractionAnswer, frozen=True, kw_only=True, rename="
 
 
 class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
-    """How many interactions were newly stored, and how many were known by their event id."""
+    """How many interactions or seen pieces were newly stored, and how many were known already."""
 
     accepted: int
     duplicates: int
 
 
-class UserExport(Record, frozen=True, kw_only=True, rename="camel"):
-    """All that is stored of a person, newest first."""
+class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories."""
+
+    keywords: dict[str, dict[str, float]]
+    hidden: list[str]
+    unused_categories: list[str]
+
+
+class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
+
+    placement: str
+    variant: str
+    content_id: str
+    position: int | None = None
+    timestamp: str
+    led_to: tuple[str, ...] = ()
+
+
+class UserExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """All that is stored of a person: interactions, newest first; preferences and impressions where there are any."""
 
     source: str
     user_id: str
     interactions: list[ExportedInteraction]
+    preferences: PersonPreferences | None = None
+    impressions: tuple[ExportedImpression, ...] = ()
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):

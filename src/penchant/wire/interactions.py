@@ -3,14 +3,20 @@
 import contextlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
-from penchant.model import INTERACTION_TYPE_NAMES, MAX_INTERACTIONS_PER_REQUEST, InteractionType, NewInteraction
+from penchant.model import (
+    INTERACTION_TYPE_NAMES,
+    MAX_INTERACTIONS_PER_REQUEST,
+    InteractionType,
+    ListIdentity,
+    NewInteraction,
+)
 from penchant.wire.entries import split_array
 from penchant.wire.syntax import UNREADABLE, Faults, decode_entry, kind_of, require_syntax
 from penchant.wire.text import id_problem
@@ -29,6 +35,7 @@ class _PlainInteraction(msgspec.Struct, rename="camel", gc=False):
     content_id: str
     timestamp: str | None = None
     event_id: str | None = None
+    list_id: str | None = None
 
 
 class _RawInteraction(msgspec.Struct, rename="camel", gc=False):
@@ -39,14 +46,22 @@ class _RawInteraction(msgspec.Struct, rename="camel", gc=False):
     content_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     timestamp: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     event_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    list_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
+ReadList = Callable[[str, str], ListIdentity | None]
+"""Returns the list of an id that a person's interaction names; raises ``ValueError`` with what is wrong."""
 _plain_decoder = msgspec.json.Decoder(_PlainInteraction)
 _raw_decoder = msgspec.json.Decoder(_RawInteraction)
-_MEMBERS = ("user_id", "type", "content_id", "timestamp", "event_id")
+_MEMBERS = ("user_id", "type", "content_id", "timestamp", "event_id", "list_id")
 
 
-def decode_interactions(body: bytes, now: int) -> tuple[NewInteraction, ...]:
+def _no_list(text: str, user_id: str) -> None:
+    """Return that an interaction came from no list that is known, whatever it names."""
+    del text, user_id
+
+
+def decode_interactions(body: bytes, now: int, read_list: ReadList = _no_list) -> tuple[NewInteraction, ...]:
     """Return the interactions of a JSON array; times are checked against ``now``, in ms since 1970 UTC.
 
     Raises:
@@ -54,10 +69,10 @@ def decode_interactions(body: bytes, now: int) -> tuple[NewInteraction, ...]:
         TooManyEntries: more than one request may hold.
         InvalidInput: an interaction is not acceptable; every fault has its pointer.
     """
-    return _read_all(enumerate(split_array(body, MAX_INTERACTIONS_PER_REQUEST, "interactions")), now)
+    return _read_all(enumerate(split_array(body, MAX_INTERACTIONS_PER_REQUEST, "interactions")), now, read_list)
 
 
-def decode_interaction_lines(body: bytes, now: int) -> tuple[NewInteraction, ...]:
+def decode_interaction_lines(body: bytes, now: int, read_list: ReadList = _no_list) -> tuple[NewInteraction, ...]:
     """Return the interactions of NDJSON; pointers begin with the line's number from 1; blank lines are none.
 
     Raises:
@@ -79,7 +94,7 @@ def decode_interaction_lines(body: bytes, now: int) -> tuple[NewInteraction, ...
         except InvalidInput as error:
             faults = [replace(fault, pointer=f"/{number}{fault.pointer}") for fault in error.faults]
             raise InvalidInput(f"Line {number}: {error.detail}", faults=faults) from None
-    return _read_all(lines, now)
+    return _read_all(lines, now, read_list)
 
 
 def _lines(body: bytes) -> Iterator[tuple[int, msgspec.Raw]]:
@@ -91,18 +106,18 @@ def _lines(body: bytes) -> Iterator[tuple[int, msgspec.Raw]]:
         yield number, msgspec.Raw(found[0])
 
 
-def _read_all(entries: Iterable[tuple[int, msgspec.Raw]], now: int) -> tuple[NewInteraction, ...]:
+def _read_all(entries: Iterable[tuple[int, msgspec.Raw]], now: int, read_list: ReadList) -> tuple[NewInteraction, ...]:
     faults = Faults()
     read = []
     for place, entry in entries:
-        read.append(_read(entry, f"/{place}", now, faults))
+        read.append(_read(entry, f"/{place}", now, read_list, faults))
         if faults.full():
             break
     faults.raise_any()
     return tuple(interaction for interaction in read if interaction is not None)
 
 
-def _read(raw: msgspec.Raw, where: str, now: int, faults: Faults) -> NewInteraction | None:
+def _read(raw: msgspec.Raw, where: str, now: int, read_list: ReadList, faults: Faults) -> NewInteraction | None:
     """Return an interaction; with a fault, which is noted, it is not to be used."""
     members = _members(raw, where, faults)
     if members is None:
@@ -113,7 +128,14 @@ def _read(raw: msgspec.Raw, where: str, now: int, faults: Faults) -> NewInteract
     occurred_at = _read_timestamp(members["timestamp"], f"{where}/timestamp", now, faults)
     given = members["event_id"]
     event_id = None if given is None or given is msgspec.UNSET else _read_id(given, f"{where}/eventId", faults)
-    return NewInteraction(user_id=user_id, type=kind, piece_id=piece_id, occurred_at=occurred_at, event_id=event_id)
+    return NewInteraction(
+        user_id=user_id,
+        type=kind,
+        piece_id=piece_id,
+        occurred_at=occurred_at,
+        event_id=event_id,
+        shown_in=_read_list(members["list_id"], user_id, f"{where}/listId", read_list, faults),
+    )
 
 
 def _members(raw: msgspec.Raw, where: str, faults: Faults) -> dict[str, Any] | None:
@@ -147,6 +169,19 @@ def _read_id(text: Any, where: str, faults: Faults) -> str:
     if problem:
         faults.add(where, problem)
     return str(text)
+
+
+def _read_list(text: Any, user_id: str, where: str, read_list: ReadList, faults: Faults) -> ListIdentity | None:
+    if text is None or text is msgspec.UNSET:
+        return None
+    if not isinstance(text, str):
+        faults.add(where, f"Found {kind_of(text)}; the id of a list as a string is accepted.")
+        return None
+    try:
+        return read_list(text, user_id)
+    except ValueError as error:
+        faults.add(where, str(error))
+        return None
 
 
 def _read_type(name: Any, where: str, faults: Faults) -> InteractionType:

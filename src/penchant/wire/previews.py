@@ -9,6 +9,7 @@ import msgspec
 from penchant.errors import InvalidInput, TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, MAX_TAKE, SourceSettings
 from penchant.wire.lists import check_ids
+from penchant.wire.pages import read_take
 from penchant.wire.settings import encode_settings, read_settings
 from penchant.wire.syntax import Faults, decode_object, kind_of
 
@@ -45,7 +46,7 @@ def decode_preview(body: bytes) -> PreviewWish:
     faults.only(value, _MEMBERS, "")
     given = _settings(value, faults)
     lists = {name: _ids(value, name, faults) for name in ("whitelist", "blacklist", "pieces", "users")}
-    take = _take(value, faults)
+    take = read_take(value, "", faults)
     faults.raise_any()
     asked = len(lists["pieces"] or ()) + len(lists["users"] or ())
     if asked > MAX_PREVIEWED:
@@ -90,13 +91,3 @@ def _ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]
         raise TooManyEntries(f"/{name}: Found {len(given)} entries; up to {MAX_LIST_LENGTH} ids are accepted.")
     check_ids(given, f"/{name}", faults, unique=name in {"whitelist", "blacklist"})
     return tuple(given)
-
-
-def _take(value: Mapping[str, Any], faults: Faults) -> int:
-    given = value.get("take")
-    if given is None:
-        return MAX_TAKE
-    if type(given) is not int or given < 1:
-        faults.add("/take", f"Found {given if type(given) is int else kind_of(given)}; 1 to {MAX_TAKE} is accepted.")
-        return MAX_TAKE
-    return min(given, MAX_TAKE)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, Scope, SourceSettings
-from penchant.wire.answers import InteractionKey
+from penchant.wire.answers import InteractionKey, PersonPreferences
 from penchant.wire.frames import Record, RecordList
 
 Number = int | float
@@ -57,6 +57,37 @@ class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
     content_id: str
     timestamp: datetime | str | None = None
     event_id: str | None = None
+    list_id: str | None = None
+
+
+class SeenPiece(Record, frozen=True, kw_only=True):
+    """A piece that was seen, at a position from 1."""
+
+    id: str
+    position: int
+
+
+class SeenList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What was seen of a list: ids in the order of their positions from 1, or pieces with positions.
+
+    ``list_id`` is the ``x-penchant-list`` of its answer; with ``user_id`` it must be a list for this person.
+    """
+
+    list_id: str
+    content: Sequence[str | SeenPiece]
+    user_id: str | None = None
+    timestamp: datetime | str | None = None
+
+
+class PersonImpression(Record, frozen=True, kw_only=True, rename="camel"):
+    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
+
+    placement: str
+    variant: str
+    content_id: str
+    position: int | None = None
+    timestamp: datetime
+    led_to: Sequence[str] = ()
 
 
 class RecordedInteraction(Record, frozen=True, kw_only=True, rename="camel"):
@@ -90,12 +121,14 @@ class KnownPieces(RecordList[KnownPiece], frozen=True, kw_only=True, rename="cam
     id: str
 
 
-class PersonExport(Record, frozen=True, kw_only=True, rename="camel"):
-    """All that is stored of a person, newest first."""
+class PersonExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """All that is stored of a person: interactions, newest first, and preferences where there are any."""
 
     source: str
     user_id: str
     interactions: list[StoredPersonInteraction]
+    preferences: PersonPreferences | None = None
+    impressions: Sequence[PersonImpression] = ()
 
 
 class SourceState(Record, frozen=True, kw_only=True, rename="camel"):
@@ -183,6 +216,70 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     new_piece_half_life_days: Number = _DEFAULTS.new_piece_half_life_days
     max_per_value: Mapping[str, int] | UnsetType = UNSET
     attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
+    attribution_window_hours: int | UnsetType = UNSET
+
+
+class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
+
+    algorithm: str | UnsetType | None = UNSET
+    blend: Mapping[str, Number] | UnsetType | None = UNSET
+    category_weights: Mapping[str, Number] | UnsetType | None = UNSET
+    max_per_value: Mapping[str, int] | UnsetType | None = UNSET
+    diversity: Number | UnsetType | None = UNSET
+    exclude_seen: bool | UnsetType | None = UNSET
+    half_life_days: int | UnsetType | None = UNSET
+    catalogs: Sequence[str] | UnsetType | None = UNSET
+    filter: Mapping[str, Any] | UnsetType | None = UNSET
+    whitelist: Sequence[str] | UnsetType | None = UNSET
+    blacklist: Sequence[str] | UnsetType | None = UNSET
+    fallback: str | UnsetType | None = UNSET
+
+
+class PlacementVariant(ListMembers, frozen=True, kw_only=True, rename="camel"):
+    """A variant of a placement, for a share of all people; what is `None` is as the source has it."""
+
+    name: str
+    share: Number
+    kind: str | UnsetType = UNSET
+
+
+class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
+    """What a row of a page shows, and to whom its variants are shown instead."""
+
+    kind: str
+    experiment: str | UnsetType = UNSET
+    variants: Sequence[PlacementVariant] | UnsetType = UNSET
+
+
+class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
+    """A version of a placement, when it was stored, and with which key."""
+
+    name: str
+    version: int
+    timestamp: datetime
+    key_id: str
+    placement: Placement
+
+
+class StoredPlacements(Record, frozen=True, kw_only=True):
+    """The placements of a source as they are in force, ascending by name."""
+
+    placements: list[StoredPlacement]
+
+
+class PlacementVersions(Record, frozen=True, kw_only=True):
+    """The versions of a placement that are kept, newest first; the first is in force."""
+
+    versions: list[StoredPlacement]
+
+
+class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A list of a page: of which placement, beside which piece, and how long."""
+
+    placement: str
+    content: str | None = None
+    take: int | None = None
 
 
 class Likings(Record, frozen=True, kw_only=True, rename="camel"):

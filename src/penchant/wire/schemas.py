@@ -10,7 +10,6 @@ import msgspec
 
 from penchant.model import (
     MAX_ID_LENGTH,
-    MAX_INTERACTIONS_PER_REQUEST,
     MAX_LABEL_LENGTH,
     MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
@@ -20,8 +19,10 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations
+from penchant.wire import administration, answers, explanations, placement_answers, results
+from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
+from penchant.wire.recording_schemas import recording_schemas
 from penchant.wire.settings_schemas import settings_schemas
 
 _ANSWERS = (
@@ -35,7 +36,9 @@ _ANSWERS = (
     answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
+    answers.PersonPreferences,
     answers.UserExport,
+    results.PlacementResults,
     answers.Problem,
     explanations.Reason,
     explanations.SettingsPreview,
@@ -47,6 +50,11 @@ _ANSWERS = (
     administration.IssuedKeyAnswer,
     administration.SigningSecret,
     administration.UsageReport,
+    placement_answers.PlacementResult,
+    placement_answers.PageResult,
+    placement_answers.PlacementListing,
+    placement_answers.PlacementHistory,
+    placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -67,8 +75,9 @@ def components() -> dict[str, Any]:
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
+        **recording_schemas(),
         **settings_schemas(),
-        "InteractionInput": _interaction(),
+        **placement_schemas(settings_schemas()["Settings"], generated["PlacementVersion"]),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
@@ -125,11 +134,6 @@ def _arrays() -> dict[str, Any]:
         "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
-        "InteractionArray": {
-            "type": "array",
-            "maxItems": MAX_INTERACTIONS_PER_REQUEST,
-            "items": _ref("InteractionInput"),
-        },
         "ProfileList": {"type": "array", "items": _ref("Profile")},
     }
 
@@ -247,6 +251,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
         "Likings": _likings(),
+        "Preferences": _preferences(),
     }
 
 
@@ -284,6 +289,16 @@ def _likings() -> dict[str, Any]:
     ids = {"type": ["array", "null"], "items": _ID}
     keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
     members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
+    return {"type": "object", "additionalProperties": False, "properties": members}
+
+
+def _preferences() -> dict[str, Any]:
+    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
+    members = {
+        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
+        "hidden": {"type": ["array", "null"], "items": _ID},
+        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
+    }
     return {"type": "object", "additionalProperties": False, "properties": members}
 
 
@@ -336,17 +351,3 @@ def _key_wish() -> dict[str, Any]:
 def _plan_wish() -> dict[str, Any]:
     name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
     return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}
-
-
-def _interaction() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "userId": _ID,
-            "type": {"type": "string", "enum": _TYPES},
-            "contentId": _ID,
-            "timestamp": _MOMENT,
-            "eventId": {"oneOf": [_ID, {"type": "null"}]},
-        },
-        "required": ["userId", "type", "contentId"],
-    }

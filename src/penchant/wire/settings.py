@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, MAX_TAKE, Blend, InteractionType, SourceSettings
+from penchant.model import (
+    DEFAULT_INTERACTION_WEIGHTS,
+    IMPRESSION_DAYS,
+    MAX_TAKE,
+    Blend,
+    InteractionType,
+    SourceSettings,
+)
 from penchant.wire.attributes import read_attributes
 from penchant.wire.encoding import encode
 from penchant.wire.syntax import Faults, decode_object, hundredths_of, kind_of, pointer
@@ -16,6 +23,7 @@ MAX_DAYS = 36_500
 MAX_CATEGORY_WEIGHT = 100
 MAX_INTERACTION_WEIGHT = 100
 MAX_BLEND = 100
+MAX_ATTRIBUTION_HOURS = 24 * IMPRESSION_DAYS
 """Bounds of the interface, sections 5 to 7."""
 _MEMBERS = (
     "categoryWeights",
@@ -27,7 +35,9 @@ _MEMBERS = (
     "newPieceHalfLifeDays",
     "maxPerValue",
     "attributes",
+    "attributionWindowHours",
 )
+_DEFAULTS = SourceSettings()
 _BLEND_MEMBERS = ("content", "audience", "popularity")
 
 
@@ -62,13 +72,14 @@ def read_settings(found: Any) -> SourceSettings:
         new_piece_half_life_days=reader.number(value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30),
         max_per_value=reader.max_per_value(value),
         attributes=read_attributes(value.get("attributes", {}), "/attributes", reader.faults),
+        attribution_hours=reader.hours(value, "attributionWindowHours", default=_DEFAULTS.attribution_hours),
     )
     reader.faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, every member in the interface's order; the last two only where they say something."""
+    """Return settings as JSON, members in the interface's order; the last three only where they say something."""
     weights = settings.interaction_weights
     blend = settings.blend
     limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
@@ -76,6 +87,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
         key: {"pointer": attribute.pointer, "type": attribute.type.value}
         for key, attribute in settings.attributes.items()
     }
+    hours = settings.attribution_hours
     return encode(
         {
             "categoryWeights": dict(settings.category_weights),
@@ -87,6 +99,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
             "newPieceHalfLifeDays": settings.new_piece_half_life_days,
             **limits,
             **({"attributes": attributes} if attributes else {}),
+            **({"attributionWindowHours": hours} if hours != _DEFAULTS.attribution_hours else {}),
         }
     )
 
@@ -125,6 +138,14 @@ class _Reader:
         found = value.get(name, default)
         if type(found) is not int or not 1 <= found <= MAX_DAYS:
             self.faults.add(pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted.")
+            return default
+        return found
+
+    def hours(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
+        found = value.get(name, default)
+        if type(found) is not int or not 1 <= found <= MAX_ATTRIBUTION_HOURS:
+            detail = f"Found {_shown(found)}; an integer from 1 to {MAX_ATTRIBUTION_HOURS} is accepted."
+            self.faults.add(pointer(name), detail)
             return default
         return found
 

@@ -5,7 +5,13 @@ from typing import Any
 from penchant.attributes import MAX_ATTRIBUTES, AttributeType
 from penchant.model import MAX_TAKE, InteractionType
 from penchant.wire.attributes import MAX_POINTER_LENGTH
-from penchant.wire.settings import MAX_BLEND, MAX_CATEGORY_WEIGHT, MAX_DAYS, MAX_INTERACTION_WEIGHT
+from penchant.wire.settings import (
+    MAX_ATTRIBUTION_HOURS,
+    MAX_BLEND,
+    MAX_CATEGORY_WEIGHT,
+    MAX_DAYS,
+    MAX_INTERACTION_WEIGHT,
+)
 
 
 def settings_schemas() -> dict[str, Any]:
@@ -47,6 +53,7 @@ def _settings() -> dict[str, Any]:
                 "type": "object",
                 "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
             },
+            "attributionWindowHours": {"type": "integer", "minimum": 1, "maximum": MAX_ATTRIBUTION_HOURS},
             "attributes": {
                 "type": "object",
                 "description": "Members of extras that lists can be filtered by.",

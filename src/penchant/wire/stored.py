@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from penchant.attributes import Attribute
-from penchant.model import IndexedPiece, Term
+from penchant.model import IndexedPiece, PieceFilters, Term
 from penchant.wire.attributes import marks_in
 from penchant.wire.times import parse_timestamp
 
@@ -28,7 +28,13 @@ class _PieceLabel(msgspec.Struct):
 
 _decoder = msgspec.json.Decoder(_StoredPiece)
 _extended_decoder = msgspec.json.Decoder(_ExtendedPiece)
+_filters_decoder = msgspec.json.Decoder(dict[str, Any])
 _label_decoder = msgspec.json.Decoder(_PieceLabel)
+
+
+STORED_FORM = (b'{"id":"', b'","label":"', b'","categories":{', b'":[', b'{"key":"', b'","weight":', b',"filters":')
+"""What stands in a stored body before its id, its label (it may have none), its categories, the keywords of a category,
+the name of a keyword with a weight, that weight, and its filters: what `encode` makes of a piece."""
 
 
 def decode_stored_piece(body: bytes, first_submitted_at: int, attributes: Sequence[Attribute] = ()) -> IndexedPiece:
@@ -43,6 +49,11 @@ def decode_stored_piece(body: bytes, first_submitted_at: int, attributes: Sequen
     extended = _extended_decoder.decode(body)
     piece = piece_of(extended.id, extended.categories, extended.filters, first_submitted_at)
     return replace(piece, marks=marks_in(extended.extras, attributes))
+
+
+def decode_stored_filters(filters: bytes) -> PieceFilters:
+    """Return the filters of a piece from what storage keeps of them."""
+    return _filters_of(_filters_decoder.decode(filters))
 
 
 def decode_stored_label(body: bytes) -> str | None:
@@ -60,13 +71,22 @@ def piece_of(
     weights = [weight for weight in given.values() if weight is not None]
     # Rounded half up, in integers: floor(mean + 1/2), at least 1; 1 where no keyword has a weight.
     mean = max(1, (2 * sum(weights) + len(weights)) // (2 * len(weights))) if weights else 1
-    begins, ends = filters.get("availableFrom"), filters.get("availableUntil")
+    found = _filters_of(filters)
     return IndexedPiece(
         id=piece_id,
         weights={term: mean if weight is None else weight for term, weight in given.items()},
         weighted=bool(weights),
+        catalogs=found.catalogs,
+        available_from=first_submitted_at if found.available_from is None else found.available_from,
+        available_until=found.available_until,
+    )
+
+
+def _filters_of(filters: Mapping[str, Any]) -> PieceFilters:
+    begins, ends = filters.get("availableFrom"), filters.get("availableUntil")
+    return PieceFilters(
         catalogs=frozenset(filters.get("catalogs", ())),
-        available_from=first_submitted_at if begins is None else parse_timestamp(begins),
+        available_from=None if begins is None else parse_timestamp(begins),
         available_until=None if ends is None else parse_timestamp(ends),
     )
 

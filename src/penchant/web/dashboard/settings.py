@@ -19,7 +19,7 @@ MAX_CATEGORIES = 100
 _SAID = {"saved": "The settings are saved; the next request goes by them."}
 _STALE = "The settings were changed by somebody else since this page was made. Nothing was saved."
 _NESTED = ("interactionWeights", "blend")
-_NO_FIELD = ("maxPerValue", "attributes")
+_NO_FIELD = ("maxPerValue", "attributes", "attributionWindowHours")
 _BLEND = ("content", "audience", "popularity")
 
 

@@ -14,7 +14,9 @@ from penchant.web.routes.administration import ADMINISTRATION
 from penchant.web.routes.content import CONTENT
 from penchant.web.routes.curation import CURATION
 from penchant.web.routes.explanations import EXPLANATIONS
+from penchant.web.routes.impressions import IMPRESSIONS
 from penchant.web.routes.people import PEOPLE
+from penchant.web.routes.placements import PLACEMENTS
 from penchant.web.routes.plain_lists import PLAIN_LISTS
 from penchant.web.routes.system import SYSTEM
 
@@ -24,8 +26,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *CONTENT,
     *PEOPLE,
     *PLAIN_LISTS,
+    *PLACEMENTS,
     *EXPLANATIONS,
     *CURATION,
+    *IMPRESSIONS,
 )
 """The operations that the interface describes; the OpenAPI document adds itself and the documents."""
 

@@ -22,6 +22,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/import.md",
         "docs/weights.md",
         "docs/filters.md",
+        "docs/placements.md",
         "docs/cold-start.md",
         "docs/tuning.md",
         "docs/client.md",
@@ -43,6 +44,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "CHANGELOG.md",
     ),
     "Explanation": (
+        "docs/experiments.md",
         "docs/scoring.md",
         "docs/explanations.md",
         "ARCHITECTURE.md",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
@@ -26,6 +26,12 @@ class SearchEntry:
     title: str
     address: str
     text: str
+    lower: tuple[str, str, str] = field(init=False, repr=False)
+    """Page, title and text in lower case, in which words are looked for."""
+
+    def __post_init__(self) -> None:
+        """Make lower case once, not for each search."""
+        object.__setattr__(self, "lower", (self.page.lower(), self.title.lower(), self.text.lower()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,25 +52,35 @@ def search(entries: Iterable[SearchEntry], words: Sequence[str]) -> list[SearchH
     """Return the sections that have all words, best first, equally good ones in the order of the documents."""
     if not words:
         return []
-    # Escaped: what somebody searches for is text, never a pattern.
-    patterns = [re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE) for word in words]
-    scored = [(score, entry) for entry in entries if (score := _score(entry, patterns))]
+    scored = [(score, entry) for entry in entries if (score := _score(entry, words))]
     # A stable sort: equally good ones keep the order of the documents.
     scored.sort(key=lambda pair: -pair[0])
+    # Escaped: what somebody searches for is text, never a pattern.
+    patterns = [re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE) for word in words]
     return [SearchHit(entry=entry, excerpt=_excerpt(entry.text, patterns)) for _, entry in scored[:MAX_FOUND]]
 
 
-def _score(entry: SearchEntry, patterns: Sequence[re.Pattern[str]]) -> int:
+def _score(entry: SearchEntry, words: Sequence[str]) -> int:
     """Return how well an entry fits; 0 where a word is missing."""
+    page, title, text = entry.lower
     total = 0
-    for pattern in patterns:
-        score = _IN_TEXT * min(_MOST_IN_TEXT, len(pattern.findall(entry.text)))
-        score += _IN_HEADING if pattern.search(entry.title) else 0
-        score += _IN_PAGE_TITLE if pattern.search(entry.page) else 0
+    for word in words:
+        score = _IN_TEXT * _count(word, text, _MOST_IN_TEXT)
+        score += _IN_HEADING * _count(word, title, 1) + _IN_PAGE_TITLE * _count(word, page, 1)
         if not score:
             return 0
         total += score
     return total
+
+
+def _count(word: str, text: str, most: int) -> int:
+    """Return how many words of a text begin with a word, up to ``most``; a pattern takes twenty times as long."""
+    count, place = 0, text.find(word)
+    while place >= 0 and count < most:
+        before = text[place - 1 : place]
+        count += not (before.isalnum() or before == "_")
+        place = text.find(word, place + len(word))
+    return count
 
 
 def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:

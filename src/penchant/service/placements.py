@@ -1,0 +1,229 @@
+"""Placements of sources: stored, kept by versions, and read for every list. A version never changes once stored."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import msgspec
+
+from penchant.errors import PlacementChanged, UnknownPlacement, invalid_parameter
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View
+from penchant.service.access import Access
+from penchant.service.assignment import BucketRun, bucket_of, reassigned, variant_at
+from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, source_id
+from penchant.wire import (
+    PlacementHistory,
+    PlacementListing,
+    PlacementSpec,
+    PlacementVersion,
+    decode_placement,
+    encode,
+    encode_placement,
+    format_timestamp,
+    placement_problem,
+)
+
+MAX_PLACEMENTS = 100
+"""Placements of a source: some for each page of a site."""
+MAX_VERSIONS = 100
+"""Versions of a placement that are kept, the one in force among them."""
+ATTEMPTS = 3
+"""How often a placement is stored anew where others change it at the same moment."""
+MEMORY_BYTES = 8 * 1024 * 1024
+"""Placements that are remembered, as JSON; as records they take a few times as much."""
+
+_decode_runs = msgspec.json.Decoder(list[BucketRun]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementInForce:
+    """A version of a placement, and which people its variants are for."""
+
+    name: str
+    version: int
+    spec: PlacementSpec
+    runs: Sequence[BucketRun] = ()
+
+    @property
+    def experiment(self) -> str:
+        """By what people are told apart."""
+        return self.spec.experiment or self.name
+
+    def variant_for(self, source: str, user_id: str | None) -> str | None:
+        """Return the variant that a person sees; ``None`` for the base, which nobody known sees as well."""
+        if user_id is None or not self.runs:
+            return None
+        return variant_at(self.runs, bucket_of(source, self.experiment, user_id))
+
+
+class _VersionKey(NamedTuple):
+    source_id: int
+    incarnation: int
+    epoch: int
+    name: str
+    version: int
+
+
+class Placements:
+    """The placements of sources; those asked for lately are remembered, within ``limit_bytes`` of JSON.
+
+    For the event loop only.
+    """
+
+    def __init__(self, database: AsyncStorage, *, limit_bytes: int = MEMORY_BYTES) -> None:
+        self._database = database
+        self._stored = database.storage.placements
+        self._limit_bytes = limit_bytes
+        self._versions: OrderedDict[_VersionKey, tuple[PlacementInForce, int]] = OrderedDict()
+        self._nbytes = 0
+
+    async def in_force(self, view: View, name: str) -> PlacementInForce:
+        """Return a placement as a view has it.
+
+        Raises:
+            UnknownPlacement: there is none of this name.
+            StorageUnavailable: it has to be read, and the database is away.
+        """
+        version = view.placements.get(name)
+        if version is None:
+            raise _unknown(name)
+        head = view.head
+        key = _VersionKey(head.source_id, head.incarnation, head.epoch, name, version)
+        remembered = self._versions.get(key)
+        if remembered is not None:
+            self._versions.move_to_end(key)
+            return remembered[0]
+        row = await self._database.read(self._stored.read, head.source_id, name, version)
+        if row is None:
+            # Only where a hundred newer versions were stored since the view was made, or the source is gone.
+            raise _unknown(name)
+        return self._remember(key, row)
+
+    def _remember(self, key: _VersionKey, row: PlacementRow) -> PlacementInForce:
+        placement = read_row(row)
+        nbytes = len(row.body) + len(row.assignment)
+        # Another request may have read it meanwhile.
+        if key not in self._versions:
+            self._versions[key] = (placement, nbytes)
+            self._nbytes += nbytes
+        while self._nbytes > self._limit_bytes:
+            _, (_, gone) = self._versions.popitem(last=False)
+            self._nbytes -= gone
+        return placement
+
+    async def put(self, access: Access, source: str, name: str, spec: PlacementSpec) -> Outcome:
+        """Store a placement; it is in force in the next request.
+
+        Raises:
+            InvalidInput: no placement can be called so.
+            UnknownSource, TooManyPlacements: it may not be stored.
+            PlacementChanged: others change it all the time.
+        """
+        problem = placement_problem(name)
+        if problem:
+            raise invalid_parameter("name", problem)
+        number = source_id(access.account_id, source)
+        for attempt in range(ATTEMPTS):
+            row = await self._database.read(self._stored.read_in_force, number, name)
+            draft = draft_over(None if row is None else read_row(row), name, spec)
+            try:
+                return await self._store(access, source, name, draft.version, encode_placement(spec), draft.runs)
+            except PlacementChanged:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    async def roll_back(
+        self, access: Access, source: str, name: str, version: int | None
+    ) -> tuple[PlacementSpec, Outcome]:
+        """Store an earlier version once more, the last one before that in force where none is named.
+
+        People see the variants that they saw under it.
+
+        Raises:
+            UnknownPlacement: there is no such placement, or no such version of it.
+            PlacementChanged: another version came into force at the same moment.
+        """
+        rows = await self._database.promptly(self._stored.list_versions, source_id(access.account_id, source), name)
+        if not rows:
+            raise _unknown(name)
+        chosen = next((row for row in rows[1:] if version in {None, row.version}), None)
+        if chosen is None and version != rows[0].version:
+            named = "earlier version" if version is None else f"version {version}"
+            raise UnknownPlacement(f"The placement has no {named}; {len(rows)} are kept.")
+        row = chosen or rows[0]
+        placement = read_row(row)
+        outcome = await self._store(access, source, name, rows[0].version, row.body, placement.runs)
+        return placement.spec, outcome
+
+    async def _store(
+        self, access: Access, source: str, name: str, after: int, body: bytes, runs: Sequence[BucketRun]
+    ) -> Outcome:
+        return await self._database.change(
+            PutPlacement(
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                name=name,
+                body=body,
+                assignment=encode(runs),
+                after=after,
+                max_versions=MAX_VERSIONS,
+                max_placements=MAX_PLACEMENTS,
+            )
+        )
+
+    async def delete(self, access: Access, source: str, name: str) -> Outcome:
+        """Delete a placement with all its versions; an unknown one is no error."""
+        return await self._database.change(
+            DeletePlacement(account_id=access.account_id, source=source, actor=access.key_id, name=name)
+        )
+
+    async def listing(self, view: View) -> PlacementListing:
+        """Return every placement of a source as it is in force, ascending by name."""
+        rows = await self._database.promptly(self._stored.list_in_force, view.head.source_id)
+        return PlacementListing(placements=[_shown(row) for row in rows])
+
+    async def versions(self, view: View, name: str) -> PlacementHistory:
+        """Return the versions of a placement that are kept, newest first; the first is in force.
+
+        Raises:
+            UnknownPlacement: there is none of this name.
+        """
+        rows = await self._database.promptly(self._stored.list_versions, view.head.source_id, name)
+        if not rows:
+            raise _unknown(name)
+        return PlacementHistory(versions=[_shown(row) for row in rows])
+
+
+def read_row(row: PlacementRow) -> PlacementInForce:
+    """Return the placement in a stored row."""
+    spec = decode_placement(row.body)
+    return PlacementInForce(name=row.name, version=row.version, spec=spec, runs=_decode_runs(row.assignment))
+
+
+def draft_over(before: PlacementInForce | None, name: str, spec: PlacementSpec) -> PlacementInForce:
+    """Return what a draft would be in the place of what is in force, and of its version: 0 where there is nothing.
+
+    Who sees a variant goes on seeing it, as far as shares allow.
+    """
+    draft = PlacementInForce(name=name, version=0 if before is None else before.version, spec=spec)
+    runs = before.runs if before is not None and before.experiment == draft.experiment else ()
+    shares = {each.name: each.share for each in spec.variants}
+    return replace(draft, runs=reassigned(runs, shares)) if runs or shares else draft
+
+
+def _shown(row: PlacementRow) -> PlacementVersion:
+    return PlacementVersion(
+        name=row.name,
+        version=row.version,
+        timestamp=format_timestamp(row.recorded_at),
+        key_id=row.actor,
+        placement=msgspec.json.decode(row.body),
+    )
+
+
+def _unknown(name: str) -> UnknownPlacement:
+    return UnknownPlacement(f"The source has no placement {name!r}.")

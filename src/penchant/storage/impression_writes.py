@@ -1,0 +1,104 @@
+"""Writes of impressions, of what people did with what they were shown, and their erasure."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, update
+
+from penchant.model import ListIdentity, StoredInteraction
+from penchant.storage.dialect import WriteDialect
+from penchant.storage.hashing import list_person, user_key
+from penchant.storage.impression_ledger import ImpressionLedger
+from penchant.storage.records import Outcome, RecordImpressions
+from penchant.storage.schema import INTERACTIONS, counters, impressions
+from penchant.storage.secrets import LIST_IDS, read_secret
+
+
+def record_impressions(
+    connection: Connection, database: WriteDialect, row: Any, commands: Sequence[RecordImpressions]
+) -> list[Outcome]:
+    """Store the impressions of several commands, each piece of a list once; return an outcome for each.
+
+    ``row`` is the source's, with its interactions counter locked.
+    """
+    ledger = ImpressionLedger(connection, database, row)
+    ledger.load_lists({each.identity.key for command in commands for each in command.impressions})
+    outcomes = []
+    for command in commands:
+        accepted = sum(
+            ledger.show(
+                each.identity,
+                each.piece_id,
+                each.position,
+                shown_at=each.shown_at,
+                counts_until=each.shown_at + command.window_ms,
+            )
+            for each in command.impressions
+        )
+        outcomes.append(
+            Outcome(
+                version=row.version,
+                interactions_version=row.interactions_version,
+                created=accepted,
+                duplicates=len(command.impressions) - accepted,
+            )
+        )
+    ledger.store()
+    _tick(connection, row.source_id)
+    return outcomes
+
+
+def attribute(
+    connection: Connection,
+    database: WriteDialect,
+    row: Any,
+    recorded: Sequence[tuple[StoredInteraction, ListIdentity | None]],
+) -> None:
+    """Attribute interactions that were just stored to what their people were shown."""
+    ledger = ImpressionLedger(connection, database, row)
+    named = [(each, identity) for each, identity in recorded if identity is not None]
+    # Most sources have no placements: to them it costs one look.
+    if not named and ledger.is_empty():
+        return
+    secret = read_secret(connection, LIST_IDS)
+    people = {
+        each.user_id: list_person(secret, user_key(row.source_id, each.user_id))
+        for each, identity in recorded
+        if identity is None
+    }
+    wanted: dict[bytes, set[str]] = defaultdict(set)
+    for each, identity in recorded:
+        if identity is None:
+            wanted[people[each.user_id]].add(each.piece_id)
+    ledger.load_lists({identity.key for _, identity in named})
+    ledger.load_people(wanted, since=min(each.occurred_at for each, _ in recorded))
+    for each, identity in recorded:
+        if identity is None:
+            ledger.attribute_to_last(each.type, each.piece_id, each.occurred_at, people[each.user_id])
+        else:
+            ledger.attribute(each.type, each.piece_id, each.occurred_at, identity)
+    ledger.store()
+
+
+def forget_impressions(connection: Connection, row: Any, user_id: str) -> bool:
+    """Delete what a person was shown; return whether there was anything. What was counted of it stays counted."""
+    secret = read_secret(connection, LIST_IDS)
+    if not secret:
+        return False
+    person = list_person(secret, user_key(row.source_id, user_id))
+    # Those of earlier incarnations as well, which housekeeping has not removed yet.
+    own = (impressions.c.source_id == row.source_id) & (impressions.c.person == person)
+    is_there = connection.execute(delete(impressions).where(own)).rowcount > 0
+    if is_there:
+        _tick(connection, row.source_id)
+    return is_there
+
+
+def _tick(connection: Connection, source: int) -> None:
+    """Move the clock of a source's interactions on: by it a move to another database knows of a change."""
+    connection.execute(
+        update(counters)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .values(clock=counters.c.clock + 1)
+    )

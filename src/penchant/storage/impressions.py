@@ -1,0 +1,72 @@
+"""Impressions as they are stored: what a person was shown, and what placements showed and what came of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from penchant.model import InteractionType, StoredImpression
+from penchant.storage.hashing import list_person, user_key
+from penchant.storage.placement_counts import CountsRow, read_counts
+from penchant.storage.schema import impressions, placement_pieces
+from penchant.storage.secrets import LIST_IDS, read_secret
+from penchant.storage.transactions import Transactions
+
+_MOMENT_BYTES = 5
+"""The bytes with which the key of a list begins: its moment in seconds (`penchant.wire.list_ids`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementCounts:
+    """The counts of a placement over some days; ``pieces`` is how many different ones each variant has shown.
+
+    A piece counts there whose days, from the first to the last on which it was shown, meet the days that are counted.
+    """
+
+    rows: Sequence[CountsRow]
+    pieces: Mapping[str, int]
+
+
+class ImpressionStore:
+    """What was shown in all sources."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def list_of_person(self, source_id: int, incarnation: int, user_id: str, since: int) -> list[StoredImpression]:
+        """Return what a person was shown in lists that were made since a moment, newest list first."""
+        oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
+        with self._transactions.read() as connection:
+            person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
+            statement = select(impressions).where(
+                impressions.c.source_id == source_id,
+                impressions.c.person == person,
+                impressions.c.incarnation == incarnation,
+                impressions.c.list_key >= oldest,
+            )
+            rows = connection.execute(statement.order_by(impressions.c.list_key.desc(), impressions.c.position)).all()
+        return [
+            StoredImpression(
+                placement=row.placement,
+                variant=row.variant,
+                piece_id=row.piece_id,
+                position=row.position,
+                made_at=int.from_bytes(row.list_key[:_MOMENT_BYTES], "big") * 1000,
+                shown_at=row.shown_at,
+                led_to=tuple(kind for kind in InteractionType if row.led_to & 1 << kind.code),
+            )
+            for row in rows
+        ]
+
+    def read_counts(self, source_id: int, incarnation: int, placement: str, days: tuple[int, int]) -> PlacementCounts:
+        """Return the counts of a placement from one UTC day to another, both included, all of one moment."""
+        first, last = days
+        own = (placement_pieces.c.source_id == source_id) & (placement_pieces.c.incarnation == incarnation)
+        own &= placement_pieces.c.placement == placement
+        shown = select(placement_pieces.c.variant, func.count()).where(
+            own, placement_pieces.c.last_day >= first, placement_pieces.c.first_day <= last
+        )
+        with self._transactions.read() as connection:
+            rows = read_counts(connection, source_id, incarnation, placement, days)
+            pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
+        return PlacementCounts(rows=rows, pieces={row[0]: row[1] for row in pieces})

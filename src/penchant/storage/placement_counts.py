@@ -1,0 +1,140 @@
+"""Counts of what placements showed and what came of it, by placement, UTC day, variant and kind; no person is in them.
+
+A row has one number for each position in a list and, of known people, one for each group of them
+(`penchant.experiments`), as unsigned 32-bit integers, little-endian:
+
+    position   unknown  1  2  ...  30  31 and more | group  0  1  ...  63
+
+All writers of a source hold its counter's lock, so that a row may be read, added to and written again.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, select, tuple_
+
+from penchant.model import DAY_MS
+from penchant.storage import statements
+from penchant.storage.schema import placement_counts
+
+SHOWN = 0
+"""The kind that counts pieces that were shown; the code of a type of interaction counts those that led to one."""
+LISTS = 100
+"""The kind that counts lists of which something was shown; they have no position."""
+SUCCEEDED = 101
+"""The kind that counts pieces that led to any interaction but a dislike."""
+POSITIONS = 32
+GROUPS = 64
+_FIELDS = POSITIONS + GROUPS
+_DTYPE = np.dtype("<u4")
+KEYS_AT_ONCE = 200
+"""Keys in one look-up: SQLite looks for each of them by itself, and bounds how many."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+class CountKey(NamedTuple):
+    """What a row of counts is of."""
+
+    placement: str
+    day: int
+    variant: str
+    kind: int
+
+
+class CountsRow(NamedTuple):
+    """Counts of a placement, a day, a variant and a kind: by position in the list, and by group of people."""
+
+    key: CountKey
+    positions: Numbers
+    groups: Numbers
+
+
+def group_of(person: bytes) -> int | None:
+    """Return the group of a person, always the same; ``None`` for nobody in particular."""
+    return person[-1] % GROUPS if person else None
+
+
+def day_of(moment: int) -> int:
+    """Return the UTC day of a moment, counted from 1970."""
+    return moment // DAY_MS
+
+
+class CountAdditions:
+    """What a transaction adds to the counts of a source."""
+
+    def __init__(self) -> None:
+        self._added: dict[CountKey, Numbers] = defaultdict(lambda: np.zeros(_FIELDS, np.int64))
+
+    def add(self, key: CountKey, position: int, group: int | None) -> None:
+        """Count one at a position, in a group of people where it was for somebody who is known."""
+        numbers = self._added[key]
+        numbers[min(position, POSITIONS - 1)] += 1
+        if group is not None:
+            numbers[POSITIONS + group] += 1
+
+    def move(self, key: CountKey, position: int) -> None:
+        """Count one that had no position at this one."""
+        numbers = self._added[key]
+        numbers[0] -= 1
+        numbers[min(position, POSITIONS - 1)] += 1
+
+    def store(self, connection: Connection, insert: statements.Insert, source: int, incarnation: int) -> None:
+        """Add to the rows of the source."""
+        keys = list(self._added)
+        for begin in range(0, len(keys), KEYS_AT_ONCE):
+            portion = keys[begin : begin + KEYS_AT_ONCE]
+            stored = _stored(connection, source, incarnation, portion)
+            rows = [
+                {"source_id": source, "incarnation": incarnation}
+                | key._asdict()
+                | {"numbers": (self._added[key] + stored.get(key, 0)).astype(_DTYPE).tobytes()}
+                for key in portion
+            ]
+            connection.execute(statements.upsert(insert, statements.COUNTS_KEY), rows)
+
+
+def read_counts(
+    connection: Connection, source: int, incarnation: int, placement: str, days: tuple[int, int]
+) -> list[CountsRow]:
+    """Return the counts of a placement from one day to another, both included, ascending by day."""
+    first, last = days
+    statement = select(*_COLUMNS).where(
+        placement_counts.c.source_id == source,
+        placement_counts.c.incarnation == incarnation,
+        placement_counts.c.placement == placement,
+        placement_counts.c.day >= first,
+        placement_counts.c.day <= last,
+    )
+    return [_to_row(row) for row in connection.execute(statement.order_by(placement_counts.c.day))]
+
+
+_KEY_COLUMNS = (
+    placement_counts.c.placement,
+    placement_counts.c.day,
+    placement_counts.c.variant,
+    placement_counts.c.kind,
+)
+_COLUMNS = (*_KEY_COLUMNS, placement_counts.c.numbers)
+
+
+def _stored(connection: Connection, source: int, incarnation: int, keys: Sequence[CountKey]) -> dict[CountKey, Numbers]:
+    statement = select(*_COLUMNS).where(
+        placement_counts.c.source_id == source,
+        placement_counts.c.incarnation == incarnation,
+        tuple_(*_KEY_COLUMNS).in_(keys),
+    )
+    return {CountKey(*row[:4]): _numbers(row[4]) for row in connection.execute(statement)}
+
+
+def _numbers(stored: Any) -> Numbers:
+    return np.frombuffer(bytes(stored), _DTYPE).astype(np.int64)
+
+
+def _to_row(row: Iterable[Any]) -> CountsRow:
+    *key, stored = row
+    numbers = _numbers(stored)
+    return CountsRow(CountKey(*key), numbers[:POSITIONS], numbers[POSITIONS:])

@@ -1,0 +1,171 @@
+"""Handlers of placements: stored, listed, rolled back, and the lists that they show."""
+
+from penchant.errors import PenchantError
+from penchant.live.views import View
+from penchant.model import Scope
+from penchant.service.list_ids import LIST_HEADER
+from penchant.service.placement_lists import PlacementAnswer, PlacementRequest
+from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.web.problems import problem_of
+from penchant.wire import (
+    PageEntry,
+    PageResult,
+    PlacementResult,
+    check_filters,
+    decode_page,
+    decode_placement,
+    decode_placement_preview,
+    encode,
+    encode_placement,
+)
+
+
+async def list_placements(call: Call) -> Answer:
+    """Answer the placements of a source."""
+    call.values()
+    view = await call.view()
+    return Answer(body=encode(await call.services.placements.listing(view)), version=view.head.version)
+
+
+async def read_placement(call: Call) -> Answer:
+    """Answer a placement as it is in force."""
+    call.values()
+    view = await call.view()
+    placement = await call.services.placements.in_force(view, call.path["name"])
+    return Answer(body=encode_placement(placement.spec), version=view.head.version)
+
+
+async def put_placement(call: Call) -> Answer:
+    """Store a placement as the next version of its name."""
+    call.values()
+    spec = await call.decode_body(decode_placement)
+    view = await call.view()
+    check_filters(spec, view.settings.attributes)
+    outcome = await call.services.placements.put(call.access, call.source, call.path["name"], spec)
+    return Answer(body=encode_placement(spec), version=outcome.version)
+
+
+async def delete_placement(call: Call) -> Answer:
+    """Delete a placement with its versions."""
+    call.values()
+    outcome = await call.services.placements.delete(call.access, call.source, call.path["name"])
+    return Answer(body=encode([]), status=202, version=outcome.version)
+
+
+async def list_versions(call: Call) -> Answer:
+    """Answer the versions of a placement that are kept."""
+    call.values()
+    view = await call.view()
+    history = await call.services.placements.versions(view, call.path["name"])
+    return Answer(body=encode(history), version=view.head.version)
+
+
+async def roll_back(call: Call) -> Answer:
+    """Put an earlier version of a placement in force again."""
+    version = call.values()["version"]
+    spec, outcome = await call.services.placements.roll_back(call.access, call.source, call.path["name"], version)
+    return Answer(body=encode_placement(spec), version=outcome.version)
+
+
+async def preview(call: Call) -> Answer:
+    """Answer lists as they are and as they would be under a draft of a placement."""
+    call.values()
+    wish = await call.decode_body(decode_placement_preview)
+    view = await call.view()
+    check_filters(wish.spec, view.settings.attributes, "/placement")
+    # The first is counted already.
+    uncount = await call.count_more(len(wish.users) - 1)
+    try:
+        found = await call.services.placement_previews.preview(view, wish)
+    except BaseException:
+        uncount()
+        raise
+    return Answer(body=encode(found), version=view.head.version)
+
+
+async def placement_list(call: Call) -> Answer:
+    """Answer the list of a placement."""
+    values = call.values()
+    require_person(call, values["user"])
+    view = await call.view()
+    request = PlacementRequest(
+        placement=call.path["name"],
+        user_id=values["user"],
+        content_id=values["content"],
+        take=values["limit"] or values["take"],
+        exclude=values["exclude"],
+        min_audience_version=call.min_audience_version(),
+    )
+    answer = await call.services.placement_lists.answer(view, request)
+    headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
+    return Answer(body=encode(answer.result), version=view.head.version, headers=headers)
+
+
+async def page_lists(call: Call) -> Answer:
+    """Answer the lists of several placements, in which no piece comes twice."""
+    call.values()
+    page = await call.decode_body(decode_page)
+    require_person(call, page.user_id)
+    view = await call.view()
+    least = call.min_audience_version()
+    requests = [
+        PlacementRequest(
+            placement=each.placement,
+            user_id=page.user_id,
+            content_id=each.content_id,
+            take=each.take,
+            exclude=page.exclude,
+            min_audience_version=least,
+        )
+        for each in page.lists
+    ]
+    # The first is counted already; a list with an error counts as well, since the request was answered.
+    uncount = await call.count_more(len(requests) - 1)
+    try:
+        answers = await call.services.placement_lists.page(view, requests)
+    except BaseException:
+        uncount()
+        raise
+    entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
+    made = [each for each in answers if isinstance(each, PlacementAnswer)]
+    body = encode(PageResult(user_id=page.user_id, lists=entries))
+    return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
+
+
+def require_person(call: Call, user_id: str | None) -> None:
+    """Check that the key may ask for a person's list.
+
+    Raises:
+        OutsideScope: it is limited to lists of nobody.
+        Unauthenticated: it is a browser key, and the person is not the one who is signed.
+    """
+    if user_id is not None:
+        call.services.access.require_scope(call.access, Scope.PERSONAL)
+        call.require_people([user_id])
+
+
+def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementAnswer | PenchantError) -> PageEntry:
+    if isinstance(answer, PenchantError):
+        error = problem_of(answer, call.services.settings.base_path)
+        return PageEntry(placement=request.placement, content_id=request.content_id, error=error)
+    result = answer.result
+    return PageEntry(
+        placement=result.placement,
+        variant=result.variant,
+        kind=result.kind,
+        content_id=result.content_id,
+        list_id=_list_id(call, view, result),
+        content=result.content,
+    )
+
+
+def _list_id(call: Call, view: View, result: PlacementResult) -> str:
+    return call.services.list_ids.make(
+        view.head, placement=result.placement, variant=result.variant, user_id=result.user_id
+    )
+
+
+def _audience_headers(answers: list[PlacementAnswer]) -> dict[str, str]:
+    """Return the header that tells how much lists know of what people did, the least of any of them."""
+    versions = [each.audience_version for each in answers if each.audience_version is not None]
+    return {AUDIENCE_VERSION_HEADER: str(min(versions))} if versions else {}

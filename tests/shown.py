@@ -1,0 +1,48 @@
+"""Lists that a test has shown to people, by the ids that the service itself gives."""
+
+from contextlib import closing
+from typing import Any
+
+from penchant.bootstrap import storage_of
+from penchant.service.list_ids import ListIds
+from penchant.storage import Storage
+from serving import Service
+
+
+def list_id(
+    service: Service,
+    *,
+    placement: str = "home",
+    variant: str = "a",
+    user: str | None = "kim",
+    source: str = "s",
+    made_at: float | None = None,
+) -> str:
+    """Return the id of a list of a placement, as its answer has it."""
+    with closing(storage_of(service.settings)) as storage:
+        account = storage.accounts.ensure(service.account)
+        return stored_list_id(
+            storage, account, placement=placement, variant=variant, user=user, source=source, made_at=made_at
+        )
+
+
+def stored_list_id(
+    storage: Storage,
+    account: int,
+    *,
+    placement: str = "home",
+    variant: str = "a",
+    user: str | None = "kim",
+    source: str = "s",
+    made_at: float | None = None,
+) -> str:
+    """Return the id of a list of a source in an open database, made at a moment in seconds."""
+    head = storage.sources.read_head(account, source)
+    assert head is not None
+    ids = ListIds(storage.list_secret(), **({} if made_at is None else {"clock": lambda: made_at}))
+    return ids.make(head, placement=placement, variant=variant, user_id=user)
+
+
+def report(service: Service, *lists: dict[str, Any], source: str = "s", **options: Any) -> Any:
+    """Report what was seen of lists and return the answer."""
+    return service.post(f"/{source}/impressions", json=list(lists), **options)

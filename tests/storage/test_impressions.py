@@ -1,0 +1,168 @@
+"""What was shown, as both databases keep it: restarts, erasures, deleted sources, age, moves, and several processes."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from penchant.model import DAY_MS, InteractionType, ListIdentity, NewImpression, NewInteraction
+from penchant.service.list_ids import ListIds
+from penchant.storage import (
+    DeleteSource,
+    EraseUser,
+    MoveSide,
+    RecordImpressions,
+    RecordInteractions,
+    Storage,
+)
+from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
+from storage.conftest import Opening
+from storage.sides import moved, moved_so_far, opened
+from storage.test_conformance import done, head, submitting
+from storage.test_forgetting import count_rows, purge_all
+
+NOW = time.time()
+NOW_MS = int(NOW * 1000)
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def account(storage: Storage) -> int:
+    account = storage.accounts.ensure("one")
+    done(storage, submitting(account, "a", "b"))
+    return account
+
+
+def identity(storage: Storage, account: int, user: str | None = "kim", *, days_ago: float = 0) -> ListIdentity:
+    ids = ListIds(storage.list_secret(), clock=lambda: NOW - days_ago * 86_400)
+    of = head(storage, account)
+    return ids.read(of, ids.make(of, placement="home", variant="a", user_id=user))
+
+
+def seeing(account: int, shown: ListIdentity, *pieces: str, at: int | None = None) -> RecordImpressions:
+    seen = [
+        NewImpression(identity=shown, piece_id=piece, position=place, shown_at=shown.made_at if at is None else at)
+        for place, piece in enumerate(pieces, 1)
+    ]
+    return RecordImpressions(account_id=account, source="s", impressions=seen, window_ms=24 * HOUR_MS)
+
+
+def clicking(account: int, *pieces: str, at: int = NOW_MS, shown_in: ListIdentity | None = None) -> RecordInteractions:
+    new = [
+        NewInteraction(user_id="kim", type=InteractionType.CLICK, piece_id=piece, occurred_at=at, shown_in=shown_in)
+        for piece in pieces
+    ]
+    return RecordInteractions(account_id=account, source="s", interactions=new)
+
+
+def counted(storage: Storage, account: int) -> dict[int, int]:
+    """Return how many are counted of each kind."""
+    of = head(storage, account)
+    rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).rows
+    found: dict[int, int] = {}
+    for row in rows:
+        assert row.positions.sum() == row.groups.sum()
+        found[row.key.kind] = found.get(row.key.kind, 0) + int(row.positions.sum())
+    return found
+
+
+def test_what_was_seen_and_done_is_there_after_a_restart(opening: Opening, storage: Storage, account: int) -> None:
+    shown = identity(storage, account)
+    done(storage, seeing(account, shown, "a", "b"))
+    done(storage, clicking(account, "b", "gone"))
+
+    with_restart = opening()
+    try:
+        assert counted(with_restart, account) == {SHOWN: 2, LISTS: 1, 1: 1, SUCCEEDED: 1}
+        of = head(with_restart, account)
+        (first, second) = with_restart.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0)
+        assert (first.piece_id, first.position, first.led_to) == ("a", 1, ())
+        assert (second.piece_id, second.made_at, second.led_to) == ("b", shown.made_at, (InteractionType.CLICK,))
+        assert done(with_restart, seeing(account, shown, "b")).duplicates == 1
+        assert with_restart.upkeep.check() == []
+    finally:
+        with_restart.close()
+
+
+def test_groups_of_several_nodes_count_once(opening: Opening, storage: Storage, account: int) -> None:
+    lists = [identity(storage, account, f"u{number}") for number in range(20)]
+    nodes = [storage, opening()]
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            futures = [
+                threads.submit(done, node, seeing(account, shown, "a", "b")) for shown in lists for node in nodes
+            ]
+        assert sum(future.result().created for future in futures) == 40
+    finally:
+        nodes[1].close()
+    assert counted(storage, account) == {SHOWN: 40, LISTS: 20}
+
+
+def test_days_are_those_on_which_pieces_were_shown(storage: Storage, account: int) -> None:
+    yesterday = NOW_MS - DAY_MS
+    done(storage, seeing(account, identity(storage, account, days_ago=1.0), "a", at=yesterday))
+    done(storage, clicking(account, "a", at=yesterday + HOUR_MS))
+    done(storage, clicking(account, "b", shown_in=identity(storage, account)))
+    of = head(storage, account)
+
+    def kinds(day: int) -> set[int]:
+        rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (day, day))
+        return {row.key.kind for row in rows.rows}
+
+    assert kinds(yesterday // DAY_MS) == kinds(NOW_MS // DAY_MS) == {SHOWN, LISTS, 1, SUCCEEDED}
+    assert kinds(NOW_MS // DAY_MS - 2) == set()
+    assert storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 10**6)).pieces == {"a": 2}
+
+
+def test_an_erasure_leaves_counts_and_no_row(opening: Opening, storage: Storage, account: int) -> None:
+    done(storage, seeing(account, identity(storage, account), "a"))
+    done(storage, seeing(account, identity(storage, account, "lee"), "a"))
+
+    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+
+    of = head(storage, account)
+    assert storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0) == []
+    assert len(storage.impressions.list_of_person(of.source_id, of.incarnation, "lee", 0)) == 1
+    assert counted(storage, account)[SHOWN] == 2
+    assert count_rows(opening)["impressions"] == 1
+
+
+def test_housekeeping_removes_what_is_old_and_what_was_deleted(
+    opening: Opening, storage: Storage, account: int
+) -> None:
+    done(storage, seeing(account, identity(storage, account, days_ago=31), "a", "b"))
+    done(storage, seeing(account, identity(storage, account, days_ago=29), "a"))
+    done(storage, seeing(account, replace(identity(storage, account), placement="end"), "a"))
+
+    purge_all(storage, NOW_MS, chunk=1)
+    assert count_rows(opening)["impressions"] == 2
+    assert counted(storage, account)[SHOWN] == 3
+    purge_all(storage, NOW_MS + 775 * DAY_MS, chunk=1)
+    assert counted(storage, account) == {}
+    rows = count_rows(opening)
+    assert "impressions" not in rows
+    assert (rows["placement_counts"], rows["placement_pieces"]) == (2, 1)
+    done(storage, DeleteSource(account_id=account, source="s"))
+    purge_all(storage, NOW_MS, chunk=1)
+    assert not {"impressions", "placement_counts", "placement_pieces"} & set(count_rows(opening))
+
+
+def test_a_move_takes_what_was_shown_after_its_first_pass_too(sides: tuple[MoveSide, MoveSide]) -> None:
+    old, new = sides
+    with closing(opened(old)) as storage:
+        account = storage.accounts.ensure("one")
+        done(storage, submitting(account, "a", "b"))
+        shown = identity(storage, account)
+        done(storage, seeing(account, shown, "a"))
+    moved_so_far(old, new)
+    with closing(opened(old)) as storage:
+        done(storage, seeing(account, shown, "b"))
+
+    moved(old, new)
+
+    with closing(opened(new)) as storage:
+        assert counted(storage, account) == {SHOWN: 2, LISTS: 1}
+        done(storage, clicking(account, "a"))
+        assert counted(storage, account)[SUCCEEDED] == 1

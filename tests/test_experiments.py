@@ -1,0 +1,109 @@
+"""Intervals of experiments have the truth however often one looks, of people who differ."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from experiments_of_people import GROUPS, PIECES, Trial, days_of
+from penchant.experiments import (
+    ALPHA,
+    LEAST_SUCCESSES,
+    Arm,
+    BoundedRate,
+    design_effect,
+    difference,
+    rate_interval,
+    share_interval,
+)
+
+Flags = npt.NDArray[np.bool_]
+ALIKE_PEOPLE = Trial(experiments=2_000, days=60, people=10, rate=0.3, alike=50.0)
+DIFFERENT_PEOPLE = Trial(experiments=2_000, days=60, rate=0.05, alike=0.5)
+
+
+def told(found: BoundedRate) -> tuple[float, float, float]:
+    return float(found.value), float(found.lower), float(found.upper)
+
+
+def excludes(found: BoundedRate, truth: float) -> Flags:
+    return np.asarray((found.lower > truth) | (found.upper < truth))
+
+
+def at_any_look(trial: Trial, is_so: Callable[[Arm, Arm], Flags]) -> float:
+    """Return the share of experiments of which something holds after any of the days."""
+    return float(np.mean(np.any([is_so(base, other) for base, other in days_of(trial)], axis=0)))
+
+
+def compared(base: Arm, other: Arm) -> BoundedRate:
+    return difference(base, other, design_effect(base, other))
+
+
+@pytest.mark.parametrize("trial", (ALIKE_PEOPLE, DIFFERENT_PEOPLE))
+def test_of_two_equal_variants_looked_at_daily_hardly_any_differ(trial: Trial) -> None:
+    false_alarms = at_any_look(trial, lambda base, other: excludes(compared(base, other), 0))
+
+    assert false_alarms <= ALPHA
+
+
+def test_without_groups_of_people_equal_variants_differ_far_too_often() -> None:
+    trial = Trial(experiments=200, days=60)
+    coins = at_any_look(trial, lambda base, other: excludes(difference(base, other, np.ones(())), 0))
+
+    assert coins > 5 * ALPHA
+
+
+def test_the_true_difference_is_inside_at_all_looks() -> None:
+    trial = Trial(experiments=500, days=60, people=10, lift=0.2)
+    rate = trial.rate * (1 + trial.lift)
+
+    def misses(base: Arm, other: Arm) -> Flags:
+        of_rate = rate_interval(other, design_effect(base, other))
+        return np.stack([excludes(compared(base, other), rate - trial.rate), excludes(of_rate, rate)])
+
+    assert np.all(np.any([misses(*pair) for pair in days_of(trial)], axis=0).mean(-1) <= ALPHA)
+
+
+def test_a_variant_that_is_worse_is_found() -> None:
+    trial = Trial(experiments=200, days=60, people=40, lift=-0.2)
+
+    assert at_any_look(trial, lambda base, other: np.asarray(compared(base, other).upper < 0)) > 0.95
+    assert at_any_look(trial, lambda base, other: np.asarray(compared(base, other).lower > 0)) < 0.03
+
+
+def test_shares_that_are_kept_raise_no_alarm_and_others_do() -> None:
+    def is_off(base: Arm, other: Arm, kept: float) -> Flags:
+        lists = base.shown / PIECES, kept * other.shown / PIECES
+        return excludes(share_interval(lists[1], lists[0] + lists[1]), 0.5)
+
+    trial = Trial(experiments=500, days=60, people=20)
+    assert at_any_look(trial, lambda base, other: is_off(base, other, 1.0)) < 0.01
+    assert at_any_look(trial, lambda base, other: is_off(base, other, 0.8)) > 0.95
+
+
+def test_nothing_is_told_of_nothing_and_of_little() -> None:
+    empty = Arm(np.zeros(GROUPS), np.zeros(GROUPS))
+    little = Arm(np.full(GROUPS, 100.0), np.concatenate([np.ones(LEAST_SUCCESSES - 1), np.zeros(GROUPS - 19)]))
+
+    for pair in ((empty, empty), (little, empty), (empty, little)):
+        found = compared(*pair)
+        assert told(found)[1:] == (-1, 1)
+    whole = rate_interval(empty, design_effect(empty))
+    assert told(whole) == (0, 0, 1)
+    share = share_interval(empty.shown, empty.shown)
+    assert told(share)[1:] == (0, 1)
+
+
+def test_the_interval_is_the_one_of_the_paper() -> None:
+    # By hand: 6,400 coins, 1,600 of them successes, alike in all groups.
+    arm = Arm(np.full(GROUPS, 100.0), np.full(GROUPS, 25.0))
+    rate = 1601 / 6402
+    information, prior = 6400 / (rate * (1 - rate)), 1 / (0.1 * rate) ** 2
+    radius = np.sqrt((information + prior) * np.log((information + prior) / (prior * 0.05**2))) / information
+
+    found = rate_interval(arm, design_effect(arm))
+
+    assert design_effect(arm) == 1
+    assert told(found) == pytest.approx((0.25, 0.25 - radius, 0.25 + radius), rel=1e-12)
+    assert 0.016 < radius < 0.022

@@ -1,0 +1,481 @@
+"""Placements: what is stored of them, by whom, and the lists that they show (interface, section 9)."""
+
+from itertools import count
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clocks import DAY_CLOCK, DayClock
+from factories import piece
+from penchant.service.placements import MAX_PLACEMENTS, MAX_VERSIONS
+from serving import Service
+from strategies import examples
+
+NUMBERS = count()
+KINDS = ("similar", "recommendations", "popular", "new", "again")
+PEOPLE = ("ann", "bob", "cleo", "dan")
+DIRECTORS = ("wilder", "lang", "tati")
+
+
+def put(service: Service, placement: Any, name: str = "home", source: str = "s") -> Any:
+    answer = service.put(f"/{source}/placements/{name}", json=placement)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def listed(service: Service, query: str = "", name: str = "home", source: str = "s") -> Any:
+    answer = service.get(f"/{source}/placements/{name}/list{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def ids(result: Any) -> list[str]:
+    return [entry["id"] for entry in result["content"]]
+
+
+def fill(service: Service, source: str = "s") -> None:
+    """Make a source of a dozen pieces, and people who like some of them."""
+    service.submit(
+        source,
+        *[
+            {
+                "id": f"p{number:02}",
+                "categories": {
+                    "genre": [f"g{number % 3}", f"g{number % 4}"],
+                    "director": [DIRECTORS[number % len(DIRECTORS)]],
+                },
+                "filters": {"catalogs": [f"c{number % 2}"], "availableFrom": f"2026-01-{number + 1:02}T00:00:00Z"},
+            }
+            for number in range(12)
+        ],
+    )
+    did = [
+        {"userId": user, "type": kind, "contentId": f"p{(3 * place + number) % 12:02}"}
+        for place, user in enumerate(PEOPLE)
+        for number, kind in enumerate(["RateLike", "Watch", "Play", "Click"])
+    ]
+    assert service.post(f"/{source}/interactions", json=did).status_code == 200
+
+
+@pytest.fixture
+def clock() -> DayClock:
+    return DAY_CLOCK
+
+
+@pytest.fixture
+def source(service: Service) -> Service:
+    fill(service)
+    return service
+
+
+OWN_LISTS = st.lists(st.sampled_from([f"p{number:02}" for number in range(12)]), max_size=4, unique=True)
+BLENDS = st.fixed_dictionaries(
+    {"content": st.integers(0, 3), "audience": st.integers(0, 3), "popularity": st.integers(1, 3)}
+)
+WEIGHTS = st.dictionaries(st.sampled_from(["genre", "director"]), st.integers(0, 3), max_size=2)
+SETTINGS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "similar": st.fixed_dictionaries({}, optional={"categoryWeights": WEIGHTS}),
+    "recommendations": st.fixed_dictionaries(
+        {},
+        optional={
+            "blend": BLENDS,
+            "categoryWeights": WEIGHTS,
+            "maxPerValue": st.fixed_dictionaries({"director": st.integers(1, 3)}),
+            "excludeSeen": st.booleans(),
+        },
+    ),
+}
+"""The settings of which lists take account, by their kind."""
+
+
+@st.composite
+def placements(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return a placement, the settings among its members, and the query that says the others at the plain address."""
+    kind = draw(st.sampled_from(KINDS))
+    own = draw(SETTINGS[kind]) if kind in SETTINGS else {}
+    query: dict[str, Any] = {}
+    # What all people like goes by the source's own category weights, so that these are compared without it.
+    if "categoryWeights" in own and kind == "recommendations":
+        own["blend"] = {"content": 1, "audience": 0, "popularity": 0}
+    if kind == "similar" and "categoryWeights" not in own:
+        query["by"] = draw(st.sampled_from(["content", "audience", "both"]))
+    if kind == "recommendations":
+        query["diversity"] = draw(st.sampled_from([0, 0.3, 1]))
+    if draw(st.booleans()):
+        query["catalogs"] = "c0"
+    members = {"by": "algorithm"}
+    given = {members.get(name, name): [text] if name == "catalogs" else text for name, text in query.items()}
+    lists = {"whitelist": draw(OWN_LISTS), "blacklist": draw(OWN_LISTS)}
+    return {"kind": kind, **own, **given, **(lists if kind != "again" else {})}, own, query
+
+
+def plain_path(kind: str, user: str, beside: str) -> str:
+    """Return the address of the list that a kind stands for."""
+    paths = {
+        "similar": f"content/{beside}/similar",
+        "recommendations": f"users/{user}/recommendation",
+        "again": f"users/{user}/again",
+    }
+    return paths.get(kind, kind)
+
+
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@given(placements())
+def test_a_list_is_the_plain_one_under_the_same_settings(
+    service: Service, chosen: tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+) -> None:
+    placement, own, query = chosen
+    source = f"s{next(NUMBERS)}"
+    fill(service, source)
+    put(service, placement, source=source)
+
+    found = listed(service, "?user=ann&content=p03", source=source)["content"]
+    service.put(f"/{source}/settings", json=own)
+    for name in ("whitelist", "blacklist"):
+        service.put(f"/{source}/{name}", json=placement.get(name, []))
+    path = f"/{source}/{plain_path(placement['kind'], 'ann', 'p03')}?{urlencode(query)}"
+    plain = service.get(path).json()["content"]
+
+    assert found == [{"id": entry["id"], "score": entry["score"]} for entry in plain]
+
+
+def test_category_weights_of_a_placement_leave_what_people_like_as_the_source_has_it(source: Service) -> None:
+    plain = source.get("/s/users/ann/recommendation").json()["content"]
+    put(source, {"kind": "recommendations", "categoryWeights": {"genre": 3, "director": 0}}, "weighted")
+    put(source, {"kind": "recommendations"})
+
+    weighted = listed(source, "?user=ann", "weighted")["content"]
+
+    assert weighted != plain
+    # Asked for under other weights, nothing of the source's own is another one.
+    assert listed(source, "?user=ann")["content"] == plain
+    assert source.get("/s/users/ann/recommendation").json()["content"] == plain
+
+
+def test_what_is_put_is_given_back_and_listed_by_name(source: Service) -> None:
+    placement = {"kind": "popular", "halfLifeDays": 7, "variants": [{"name": "b", "share": 0.5, "kind": "new"}]}
+    put(source, {"kind": "new"}, "z")
+    answer = put(source, placement)
+
+    assert answer.json() == source.get("/s/placements/home").json() == placement
+    found = source.get("/s/placements").json()["placements"]
+    assert [(each["name"], each["placement"]["kind"]) for each in found] == [("home", "popular"), ("z", "new")]
+    assert found[0]["version"] == int(answer.headers["x-penchant-version"])
+    assert found[0]["keyId"] == source.key.split("_")[1]
+
+
+def test_a_changed_placement_is_in_force_in_the_next_request(source: Service) -> None:
+    put(source, {"kind": "new"})
+    first = listed(source, "?limit=1")
+    put(source, {"kind": "popular", "fallback": "new"})
+
+    assert (ids(first), first["kind"], first["variant"]) == (["p11"], "new", "base")
+    assert listed(source)["kind"] == "popular"
+    assert source.delete("/s/placements/home").status_code == 202
+    assert source.get("/s/placements/home/list").json()["code"] == "unknown-placement"
+    assert source.get("/s/placements/home/versions").json()["code"] == "unknown-placement"
+
+
+def test_an_empty_list_is_filled_by_another_one(source: Service) -> None:
+    for kind, query in (("again", "?user=nobody"), ("similar", ""), ("similar", "?content=unknown")):
+        put(source, {"kind": kind, "fallback": "popular"})
+
+        assert listed(source, query)["kind"] == "popular"
+        assert ids(listed(source, query)) == ids(source.get("/s/popular").json())
+
+
+def test_without_another_list_it_is_empty_or_an_error_of_the_plain_one(source: Service) -> None:
+    put(source, {"kind": "again"})
+    assert (ids(listed(source)), listed(source)["kind"]) == ([], "again")
+    put(source, {"kind": "similar"})
+
+    missing, unknown = (source.get(f"/s/placements/home/list{query}") for query in ("", "?content=unknown"))
+
+    assert missing.json()["errors"][0]["parameter"] == "content"
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "unknown-piece")
+
+
+def test_nobody_is_recommended_what_a_stranger_is(source: Service) -> None:
+    put(source, {"kind": "recommendations", "variants": [{"name": "b", "share": 1, "kind": "new"}]})
+
+    assert (listed(source)["variant"], listed(source, "?user=x")["variant"]) == ("base", "b")
+    assert ids(listed(source)) == ids(source.get("/s/users/stranger/recommendation").json())
+
+
+def test_a_variant_has_what_it_does_not_give_itself_from_the_placement(source: Service) -> None:
+    put(
+        source,
+        {
+            "kind": "popular",
+            "blacklist": ["p00"],
+            "catalogs": ["c0"],
+            "variants": [{"name": "all", "share": 1, "kind": "new", "catalogs": None}],
+        },
+    )
+
+    assert ids(listed(source, "?user=ann")) == [f"p{number:02}" for number in range(11, 0, -1)]
+
+
+def test_nobody_sees_another_variant_when_shares_grow(source: Service) -> None:
+    def variants(shares: dict[str, float]) -> dict[str, str]:
+        put(source, {"kind": "new", "variants": [{"name": name, "share": share} for name, share in shares.items()]})
+        return {f"u{number}": listed(source, f"?user=u{number}&limit=1")["variant"] for number in range(60)}
+
+    before = variants({"a": 0.2, "b": 0.3})
+    after = variants({"a": 0.4, "b": 0.3})
+
+    assert set(before.values()) == {"base", "a", "b"}
+    assert {(old, after[user]) for user, old in before.items() if old != after[user]} == {("base", "a")}
+
+
+def test_versions_tell_who_and_when_and_one_request_leads_back(source: Service) -> None:
+    other = source.new_key()
+    put(source, {"kind": "new"})
+    source.put("/s/placements/home", json={"kind": "popular"}, key=other)
+
+    history = source.get("/s/placements/home/versions").json()["versions"]
+    assert [each["placement"]["kind"] for each in history] == ["popular", "new"]
+    assert [each["keyId"] for each in history] == [key.split("_")[1] for key in (other, source.key)]
+
+    assert source.post("/s/placements/home/rollback").json() == {"kind": "new"}
+    assert listed(source)["kind"] == "new"
+    back = source.post(f"/s/placements/home/rollback?version={history[0]['version']}")
+    assert back.json() == source.get("/s/placements/home").json() == {"kind": "popular"}
+    assert len(source.get("/s/placements/home/versions").json()["versions"]) == 4
+
+
+def test_a_rollback_gives_people_the_variants_that_they_had(source: Service) -> None:
+    def seen() -> list[str]:
+        return [listed(source, f"?user=u{number}&limit=1")["variant"] for number in range(40)]
+
+    halves = [{"name": "a", "share": 0.3}, {"name": "b", "share": 0.4}]
+    put(source, {"kind": "new", "variants": halves[:1]})
+    put(source, {"kind": "new", "variants": halves})
+    before = seen()
+    put(source, {"kind": "new", "variants": [{"name": "b", "share": 0.9}]})
+    assert seen() != before
+
+    source.post("/s/placements/home/rollback")
+
+    assert seen() == before
+
+
+def test_a_rollback_needs_a_version_that_is_kept(source: Service) -> None:
+    assert source.post("/s/placements/none/rollback").json()["code"] == "unknown-placement"
+    put(source, {"kind": "new"})
+
+    for query in ("", "?version=1"):
+        answer = source.post(f"/s/placements/home/rollback{query}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown-placement")
+
+
+def test_the_newest_versions_are_kept(service: Service) -> None:
+    service.submit("s", piece("a", "x"))
+    for number in range(MAX_VERSIONS + 3):
+        put(service, {"kind": "popular", "halfLifeDays": number})
+
+    kept = service.get("/s/placements/home/versions").json()["versions"]
+
+    assert [each["placement"]["halfLifeDays"] for each in kept] == list(range(MAX_VERSIONS + 2, 2, -1))
+
+
+def test_a_source_has_so_many_placements(service: Service) -> None:
+    service.submit("s", piece("a", "x"))
+    for number in range(MAX_PLACEMENTS):
+        put(service, {"kind": "new"}, f"p{number}")
+
+    answer = service.put("/s/placements/more", json={"kind": "new"})
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "too-many-placements")
+    put(service, {"kind": "popular"}, "p0")
+
+
+def test_a_source_made_again_has_no_placements(source: Service) -> None:
+    put(source, {"kind": "new"})
+    source.delete("/s?confirm=s")
+    fill(source)
+
+    assert source.get("/s/placements").json() == {"placements": []}
+    assert source.get("/s/placements/home/list").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("placement", "pointers"),
+    (
+        ({}, ["/kind"]),
+        ({"kind": "best"}, ["/kind"]),
+        ({"kind": "new", "colour": 1}, ["/colour"]),
+        ({"kind": "new", "diversity": 0.5}, ["/diversity"]),
+        ({"kind": "again", "fallback": "new", "whitelist": ["a"]}, []),
+        ({"kind": "again", "whitelist": ["a"]}, ["/whitelist"]),
+        ({"kind": "recommendations", "blend": {"content": 0, "audience": 0, "popularity": 0}}, ["/blend"]),
+        ({"kind": "recommendations", "maxPerValue": {"a": 0}, "diversity": 2}, ["/maxPerValue/a", "/diversity"]),
+        ({"kind": "similar", "algorithm": "cosine"}, ["/algorithm"]),
+        ({"kind": "new", "blacklist": ["a", "a", 1]}, ["/blacklist/1", "/blacklist/2"]),
+        ({"kind": "new", "catalogs": []}, ["/catalogs"]),
+        ({"kind": "new", "variants": [{"share": 1}]}, ["/variants/0/name"]),
+        ({"kind": "new", "variants": [{"name": "ä" * 28, "share": 1}]}, ["/variants/0/name"]),
+        ({"kind": "new", "variants": [{"name": "base", "share": 1}]}, ["/variants/0/name"]),
+        ({"kind": "new", "variants": [{"name": "a", "share": 0.12345}]}, ["/variants/0/share"]),
+        ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "kind": None}]}, ["/variants/0/kind"]),
+        ({"kind": "popular", "variants": [{"name": "a", "share": 1, "catalogs": [""]}]}, ["/variants/0/catalogs/0"]),
+        ({"kind": "new", "variants": [{"name": name, "share": 0.6} for name in "ab"]}, ["/variants"]),
+        ({"kind": "new", "variants": [{"name": str(name), "share": 0.1} for name in range(9)]}, ["/variants"]),
+        ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "diversity": 1}]}, ["/variants/0/diversity"]),
+    ),
+)
+def test_an_unacceptable_placement_is_refused_with_its_places(
+    source: Service, placement: Any, pointers: list[str]
+) -> None:
+    answer = source.put("/s/placements/home", json=placement)
+
+    assert answer.status_code == (422 if pointers else 200)
+    assert [each["pointer"] for each in answer.json().get("errors", [])] == pointers
+
+
+def test_plans_and_scopes_hold_for_placements(source: Service) -> None:
+    put(source, {"kind": "new"})
+    basic, reading = source.new_key(plan="basic"), source.new_key(scopes=["read"])
+
+    assert source.get("/s/placements/home/list", key=basic).json()["code"] == "feature-not-in-plan"
+    assert source.get("/s/placements/home", key=reading).json()["code"] == "outside-scope"
+    assert source.get("/s/placements/home/list", key=reading).status_code == 200
+    assert source.get("/s/placements/home/list?user=ann", key=reading).json()["code"] == "outside-scope"
+
+
+def page(service: Service, *rows: Any, **members: Any) -> Any:
+    answer = service.post("/s/lists", json={"lists": list(rows), **members})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["lists"]
+
+
+def test_no_piece_comes_twice_on_a_page_and_lists_stay_full(source: Service) -> None:
+    put(source, {"kind": "recommendations", "excludeSeen": False}, "for-you")
+    put(source, {"kind": "popular", "fallback": "new"}, "popular")
+    put(source, {"kind": "new", "whitelist": ["p00", "p01"]}, "new")
+    rows = [{"placement": name, "take": 4} for name in ("new", "for-you", "popular")]
+
+    lists = page(source, *rows, user="ann", exclude=["p11"])
+
+    shown = [piece_id for each in lists for piece_id in ids(each)]
+    assert [len(each["content"]) for each in lists[:2]] == [4, 4]
+    assert ids(lists[0]) == ["p00", "p01", "p10", "p09"]
+    assert len(shown) == len(set(shown))
+    assert "p11" not in shown
+    alone = listed(
+        source, f"?user=ann&take=4&exclude=p11&{'&'.join(f'exclude={each}' for each in shown[:4])}", "for-you"
+    )
+    assert lists[1]["content"] == alone["content"]
+
+
+def test_a_list_that_cannot_be_made_leaves_the_others(source: Service) -> None:
+    put(source, {"kind": "similar"}, "beside")
+    put(source, {"kind": "new"}, "new")
+
+    lists = page(
+        source, {"placement": "beside", "content": "x"}, {"placement": "none"}, {"placement": "new", "take": 1}
+    )
+
+    assert [each["error"]["code"] for each in lists[:2]] == ["unknown-piece", "unknown-placement"]
+    assert (lists[2]["kind"], ids(lists[2])) == ("new", ["p11"])
+
+
+def test_each_list_has_an_id_that_says_whose_it_is(source: Service) -> None:
+    put(source, {"kind": "new", "variants": [{"name": "b", "share": 1}]})
+
+    alone = source.get("/s/placements/home/list?user=ann").headers["x-penchant-list"]
+    beside = page(source, {"placement": "home"}, {"placement": "home"}, user="ann")
+
+    assert len({alone, *(each["listId"] for each in beside)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    (
+        ({}, ["/lists"]),
+        ({"lists": [1, {}]}, ["/lists/0", "/lists/1/placement"]),
+        ({"lists": [{"placement": "a", "take": 0, "x": 1}]}, ["/lists/0/x", "/lists/0/take"]),
+        ({"lists": [], "user": 1, "exclude": [2]}, ["/exclude/0", "/user"]),
+    ),
+)
+def test_an_unacceptable_page_is_refused_with_its_places(source: Service, body: Any, pointers: list[str]) -> None:
+    answer = source.post("/s/lists", json=body)
+
+    assert answer.status_code == 422
+    assert [each["pointer"] for each in answer.json()["errors"]] == pointers
+
+
+def test_a_page_has_so_many_lists(source: Service) -> None:
+    answer = source.post("/s/lists", json={"lists": [{"placement": "a"}] * 21})
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-many-entries")
+
+
+def previewed(service: Service, placement: Any, **members: Any) -> Any:
+    answer = service.post("/s/preview/placement", json={"name": "home", "placement": placement, **members})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["lists"]
+
+
+def test_a_preview_shows_the_lists_as_they_will_be(source: Service) -> None:
+    put(source, {"kind": "new"})
+    draft = {"kind": "popular", "halfLifeDays": 0, "variants": [{"name": "b", "share": 0.5, "kind": "new"}]}
+    users = [f"u{number}" for number in range(12)]
+    before = {user: listed(source, f"?user={user}&take=3") for user in users}
+
+    found = previewed(source, draft, users=users, take=3)
+
+    assert source.get("/s/placements/home").json() == {"kind": "new"}
+    put(source, draft)
+    after = {user: listed(source, f"?user={user}&take=3") for user in users}
+    for side, lists in (("before", before), ("after", after)):
+        assert [each[side] for each in found] == [lists[user]["content"] for user in users]
+    assert {each["variantAfter"] for each in found} == {"base", "b"}
+    assert [each["moves"] == [] for each in found] == [each["variantAfter"] == "b" for each in found]
+
+
+def test_a_preview_can_show_one_variant_to_everybody_and_begin_from_nothing(source: Service) -> None:
+    draft = {"kind": "popular", "variants": [{"name": "b", "share": 0, "kind": "similar"}]}
+
+    (found,) = previewed(source, draft, variant="b", content="p03", take=1)
+
+    near = source.get("/s/content/p03/similar?limit=1").json()["content"]
+    assert (found["userId"], found["variantBefore"], found["variantAfter"]) == (None, None, "b")
+    assert (found["before"], found["after"]) == ([], near)
+    assert found["moves"] == [{"id": near[0]["id"], "before": None, "after": 1}]
+
+
+@pytest.mark.parametrize(
+    ("members", "pointers"),
+    (
+        ({"name": 1, "placement": None}, ["/name", "/placement"]),
+        ({"placement": {"kind": "new", "diversity": 3}}, ["/placement/diversity", "/placement/diversity"]),
+        ({"variant": "c"}, ["/variant"]),
+        ({"users": ["a", ""], "content": 1, "take": 0}, ["/users/1", "/content", "/take"]),
+        ({"placement": {"kind": "new", "filter": {"key": "year", "gt": 1}}}, ["/placement/filter/key"]),
+    ),
+)
+def test_an_unacceptable_preview_is_refused_with_its_places(source: Service, members: Any, pointers: list[str]) -> None:
+    answer = source.post("/s/preview/placement", json={"name": "home", "placement": {"kind": "new"}} | members)
+
+    assert answer.status_code == 422
+    assert [each["pointer"] for each in answer.json()["errors"]] == pointers
+
+
+def test_a_placement_filters_by_the_attributes_that_the_source_has(service: Service) -> None:
+    service.submit("s", *[piece(f"p{year}", "x", extras={"year": year}) for year in range(2000, 2012)])
+    service.put("/s/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}})
+    recent = {"key": "year", "gte": 2009}
+    put(service, {"kind": "new", "filter": recent, "variants": [{"name": "all", "share": 1, "filter": None}]})
+
+    assert sorted(ids(listed(service))) == ["p2009", "p2010", "p2011"]
+    assert len(ids(listed(service, "?user=ann"))) == 12
+    refused = service.put("/s/placements/home", json={"kind": "new", "filter": {"key": "year", "any": ["x"]}})
+    assert refused.json()["errors"][0]["pointer"] == "/filter/any/0"
+
+    service.put("/s/settings", json={})
+    answer = service.get("/s/placements/home/list")
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter/key")
