@@ -46,6 +46,7 @@ LIST_MEMBERS: dict[str, Any] = {
     "category_weights": {"g": 2},
     "max_per_value": {"g": 3},
     "diversity": 0.5,
+    "rotation": 0.5,
     "exclude_seen": True,
     "half_life_days": 7,
     "catalogs": ["a"],

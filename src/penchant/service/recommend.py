@@ -262,6 +262,11 @@ class Recommender:
         """Return the history of a person at the end of a day, or now, read from storage."""
         return _history(view, self.stored(view, user_id, at, now), at, now)
 
+    async def hidden(self, view: View, user_id: str) -> frozenset[str]:
+        """Return the pieces that a person wants to see no more."""
+        read = self._database.storage.people.read_preferences
+        return frozenset(decode_preferences(await self._database.read(read, view.head.source_id, user_id)).hidden)
+
     def stored(self, view: View, user_id: str, at: int | None, now: int) -> StoredPerson:
         """Return what counts of a person at the end of a day, or now: preferences are those of now anyway."""
         moment = moment_of(at, now)
@@ -324,7 +329,8 @@ def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[Ranke
     variety = ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
     count = CANDIDATES if variety else MAX_TAKE
     while True:
-        found = best(count)
+        # As many more as may sink: whatever else is among the best then is found, and what is not would not rise.
+        found = ranking.sunk(best(count + len(query.sinking)), query.sinking)[:count]
         if not variety:
             return promoted_first(view, found)
         # The whitelist raises from the same pieces, however many candidates a varied list looks at.

@@ -3,7 +3,8 @@
 ``matching`` is a filter by attributes of the pieces that any list may show, ``boosts`` what counts more or less in it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penchant.attributes import AttributeFilter, Boost
@@ -52,7 +53,8 @@ class PersonalRequest:
 
     ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other. What people like is as of
     ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
-    request of the interface has any, but remedies are tried out by them.
+    request of the interface has any, but remedies are tried out by them. ``sinking`` says by which factor, 1 at most,
+    s of a piece is multiplied; only placements have any.
     """
 
     user_id: str
@@ -66,6 +68,7 @@ class PersonalRequest:
     fill: bool = True
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
+    sinking: Mapping[str, float] = field(default_factory=dict)
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
 
