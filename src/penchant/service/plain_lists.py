@@ -17,7 +17,8 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, MAX_TAKE
 from penchant.service.list_inputs import moment_of, popular_at, shown_by
-from penchant.service.recommend import PersonalResult, Recommender, nearest_first
+from penchant.service.nearest import nearest_first
+from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, PlainRequest
 from penchant.service.shares import heavy_shares
 from penchant.wire import AnonymousResult, RecommendationResult, RecommendedPiece

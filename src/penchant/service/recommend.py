@@ -8,14 +8,12 @@ from typing import Generic, NamedTuple, TypeVar
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import (
-    DISTANCE_SCALE,
     Audience,
     Booster,
     Filter,
     Find,
     Neighbour,
     PersonFigures,
-    Scan,
     SimilarityQuery,
     Strings,
     best_by,
@@ -47,8 +45,9 @@ from penchant.service.list_inputs import (
     searched_by,
     shown_by,
 )
+from penchant.service.nearest import nearest_first, scan_near
 from penchant.service.people import oldest_kept
-from penchant.service.requests import ListRequest, PersonalRequest, SimilarRequest
+from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, StoredPerson
 from penchant.tracing import tracing
@@ -304,24 +303,6 @@ def _history(view: View, person: StoredPerson, at: int | None, now: int) -> Pers
 def _keyword_count(view: View, piece_ids: Iterable[str]) -> int:
     """Return how many keywords the pieces of these ids, each given once, have all together."""
     return int(keyword_counts(Strings.of(sorted(piece_ids)), view.snapshot).sum())
-
-
-def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> Scan:
-    """Return the measure of a request for similar content: content alone without an audience."""
-    if audience is None:
-        return asked.scan
-    shared = audience.shared_with(query.piece_id)
-    return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
-
-
-def nearest_first(view: View, query: ListRequest, shown: Filter, find: Find) -> list[Neighbour]:
-    """Return the pieces of least distance under the boosts of a request, whitelisted ones first, in their order."""
-    found = Booster(query.boosts, DISTANCE_SCALE).best(find, shown, MAX_TAKE)
-    nearest = [Neighbour(piece_id, max(0, key) / DISTANCE_SCALE) for key, piece_id in found]
-    if not view.whitelist:
-        return nearest
-    by_id = {neighbour.id: neighbour for neighbour in nearest}
-    return [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
 
 
 def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[RankedPiece]]) -> list[RankedPiece]:
