@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, profile
+from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, profile, stated
 
 DAY_MS = 86_400_000
 LARGE = 50_000
@@ -261,12 +261,13 @@ def recommended_parts(
     settings: dict[str, Any] | None = None,
     algorithm: str | None = None,
     include_seen: bool = False,
+    said: dict[str, Any] | None = None,
 ) -> dict[str, dict[str, float]]:
     """What each part adds to s of every piece that may be shown."""
     settings = settings or {}
     weights = settings.get("categoryWeights", {})
     types = WEIGHTS | settings.get("interactionWeights", {})
-    taste = profile(pieces, everyone.get(user, []), today, settings)
+    taste = profile(pieces, everyone.get(user, []), today, settings, said)
     terms = {piece["id"]: effective_weights(piece) for piece in pieces}
     frequency = {term: sum(term in own for own in terms.values()) for term in taste}
     rare = {term: math.log(1 + len(pieces) / frequency[term]) * taste[term] for term in taste}
@@ -307,7 +308,7 @@ def recommended_parts(
     born = [newness[p["id"]] for p in pieces if p["day"] <= today]
     mean_newness = sum(born) / len(born) if born else 0
     met = len({each["contentId"] for each in everyone.get(user, [])} & reference.existing)
-    lead = float(figures.content_factor(met))
+    lead = float(figures.content_factor(met + len(stated(pieces, said or {}, settings))))
 
     def parts(piece_id: str) -> dict[str, float]:
         if algorithm == "cosine":
@@ -330,4 +331,7 @@ def recommended_parts(
         return {part: float(share / total) if total else 0.0 for part, share in shares.items()}
 
     known = {e["contentId"] for e in everyone.get(user, []) if e["type"] in SEEN}
-    return {str(p["id"]): parts(p["id"]) for p in pieces if include_seen or p["id"] not in known}
+    hidden = (said or {}).get("hidden", [])
+    return {
+        str(p["id"]): parts(p["id"]) for p in pieces if (include_seen or p["id"] not in known) and p["id"] not in hidden
+    }

@@ -117,8 +117,24 @@ def counted_interactions(interactions: list[dict[str, Any]]) -> list[dict[str, A
     ]
 
 
+def stated(pieces: list[Piece], said: dict[str, Any], settings: dict[str, Any]) -> dict[Term, float]:
+    """The keywords of a person's preferences that count, with their weights."""
+    known = {term for piece in pieces for term in effective_weights(piece)}
+    weights = settings.get("categoryWeights", {})
+    named = {(category, word): w for category, words in said.get("keywords", {}).items() for word, w in words.items()}
+    return {
+        term: weight
+        for term, weight in named.items()
+        if term in known and term[0] not in said.get("unusedCategories", []) and weights.get(term[0], 1)
+    }
+
+
 def profile(
-    pieces: list[Piece], interactions: list[dict[str, Any]], today: int, settings: dict[str, Any] | None = None
+    pieces: list[Piece],
+    interactions: list[dict[str, Any]],
+    today: int,
+    settings: dict[str, Any] | None = None,
+    said: dict[str, Any] | None = None,
 ) -> dict[Term, int]:
     """The integers of section 6; each interaction has type, contentId and the day (a number) it occurred on."""
     settings = settings or {}
@@ -132,7 +148,11 @@ def profile(
         value *= 2 ** (-(today - each["day"]) / half_life) if half_life else 1
         for term, weight in effective_weights(by_id[each["contentId"]]).items():
             factor = settings.get("categoryWeights", {}).get(term[0], 1)
-            raw[term] = raw.get(term, 0) + value * math.sqrt(weight) * factor
+            if term[0] not in (said or {}).get("unusedCategories", []):
+                raw[term] = raw.get(term, 0) + value * math.sqrt(weight) * factor
+    strongest = max(map(abs, raw.values()), default=0) or 1
+    for term, liking in stated(pieces, said or {}, settings).items():
+        raw[term] = raw.get(term, 0) + liking * strongest
     largest = max(map(abs, raw.values()), default=0)
     if largest < 1e-300:
         return {}

@@ -51,6 +51,21 @@ INTERACTIONS = st.lists(
 )
 
 
+SAID = st.fixed_dictionaries(
+    {},
+    optional={
+        "keywords": st.dictionaries(
+            st.sampled_from(["genre", "tag", "deep/er"]),
+            st.dictionaries(KEYWORDS, st.sampled_from([1, 0.5, -0.25, -1]), min_size=1, max_size=3),
+            max_size=3,
+        ),
+        "hidden": st.lists(PIECE_IDS, max_size=3, unique=True),
+        "unusedCategories": st.lists(st.sampled_from(["genre", "tag", "deep"]), max_size=1),
+    },
+)
+"""Preferences of a person, as they are sent."""
+
+
 def examples(number: int) -> int:
     """Return how many examples to try where a hundred are the usual: in the profile ``quick`` a part of them."""
     return max(5, number * settings().max_examples // 100)

@@ -25,7 +25,7 @@ EXAMPLE = re.compile(r"```http\n([^`]*)```\n\n```json ?(\d*)\n(.*?)```", re.DOTA
 def examples() -> list[tuple[str, int, str]]:
     page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
     # Answers of lines stand in a text block; tests/documents compares those.
-    assert page.count("```http") == len(EXAMPLE.findall(page)) + len(LINES.findall(page))
+    assert page.count("```http\n") == len(EXAMPLE.findall(page)) + len(LINES.findall(page))
     return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
 
 

@@ -5,8 +5,8 @@ Plain values without behaviour beyond what follows from them; no clock, no stora
 
 import enum
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, Self
@@ -188,6 +188,26 @@ class StoredInteraction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """What a person has said: keywords liked and disliked, pieces never shown, categories never used.
+
+    ``stated`` has a weight for each keyword: up to 1 for a liked one, down to -1 for a disliked one, never 0.
+    """
+
+    stated: Mapping[Term, float] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    unused_categories: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many things were said."""
+        return len(self.stated) + len(self.hidden) + len(self.unused_categories)
+
+
+NO_PREFERENCES = Preferences()
+"""What was said by those who have said nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListIdentity:
     """What a list's id says: the list of which placement and variant, for whom, made when.
 
@@ -312,6 +332,11 @@ class SourceSettings:
     max_per_value: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     attribution_hours: int = 24
+
+    def without(self, categories: Iterable[str]) -> "SourceSettings":
+        """Return settings under which these categories weigh nothing."""
+        unused = dict.fromkeys(categories, 0)
+        return replace(self, category_weights={**self.category_weights, **unused}) if unused else self
 
     @property
     def positive_types(self) -> frozenset[InteractionType]:

@@ -26,23 +26,26 @@ def taste(
     terms_of: Callable[[str], Mapping[Term, int] | None],
     settings: SourceSettings,
     today: int,
-    named: Mapping[Term, float] = MappingProxyType({}),
+    stated: Mapping[Term, float] = MappingProxyType({}),
 ) -> dict[Term, int]:
     """Return a person's profile: terms with scores from -1000 to 1000, none 0, in ascending order of terms.
 
     ``interactions`` are those that count, newest first; ``today`` is the UTC day that ages are counted to.
-    ``terms_of`` gives the effective weights of a piece, or ``None`` for one that does not exist. What is ``named`` is
-    liked or disliked by itself, as if it were the only keyword of a piece of this value.
+    ``terms_of`` gives the effective weights of a piece, or ``None`` for one that does not exist. What is ``stated``
+    counts, at a weight of 1, as much as the keyword of which the interactions say most.
     """
     values = piece_values(interactions, settings, today)
-    sums = {term: [value] for term, value in named.items()}
+    sums: dict[Term, list[float]] = {}
     for piece_id in sorted(values):
         for term, weight in (terms_of(piece_id) or {}).items():
             sums.setdefault(term, []).append(values[piece_id] * math.sqrt(weight))
     # `fsum` rounds once: no order of additions can change a score.
-    scores = {
+    scores: dict[Term, float] = {
         term: math.fsum(shares) * settings.category_weights.get(term.category, 1) for term, shares in sums.items()
     }
+    strongest = max(map(abs, scores.values()), default=0.0) or 1.0
+    for term, liking in stated.items():
+        scores[term] = scores.get(term, 0.0) + liking * strongest
     greatest = max(map(abs, scores.values()), default=0.0)
     if not greatest:
         return {}

@@ -87,12 +87,9 @@ class Metrics:
             ["where"],
             registry=self.registry,
         )
-        self.pieces_submitted = Counter(
-            "penchant_pieces_submitted", "Pieces accepted in submissions.", registry=self.registry
-        )
-        self.interactions_recorded = Counter(
-            "penchant_interactions_recorded", "Interactions stored.", registry=self.registry
-        )
+        self.pieces_submitted = self._counter("penchant_pieces_submitted", "Pieces accepted in submissions.")
+        self.interactions_recorded = self._counter("penchant_interactions_recorded", "Interactions stored.")
+        self.preferences_replaced = self._counter("penchant_preferences_replaced", "Preferences stored or removed.")
         self.commit_seconds = Histogram(
             "penchant_commit_seconds",
             "Time from a change's arrival to its commit.",
@@ -107,10 +104,8 @@ class Metrics:
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
         )
-        self.connections_refused = Counter(
-            "penchant_connections_refused",
-            "Connections closed because their address had too many.",
-            registry=self.registry,
+        self.connections_refused = self._counter(
+            "penchant_connections_refused", "Connections closed because their address had too many."
         )
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
         self._add_storage_metrics()
@@ -175,7 +170,13 @@ class Metrics:
         self.placement_lists = Counter(
             "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
         )
+        self.stopped_lists = Counter(
+            "penchant_stopped_lists", "Lists instead of worse variants.", registry=self.registry
+        )
         self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
+
+    def _counter(self, name: str, text: str) -> Counter:
+        return Counter(name, text, registry=self.registry)
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """Return a gauge whose values of all live processes are added up."""

@@ -33,6 +33,8 @@ PAGES: Pages = {
     "user-why": ("user", {"source": "works", "id": "kim", "other": "dune"}),
     "try": ("try", {"source": "works", "id": "dune"}),
     "lists": ("lists", {"source": "works"}),
+    "placements": ("placements", {"source": "works"}),
+    "placement": ("placement", {"source": "works"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),
@@ -155,6 +157,37 @@ def test_settings_are_previewed_and_saved(opening: Opening, server: Server) -> N
     page.get_by_text("The settings are saved").wait_for()
     assert server.client.get("/works/settings").json()["categoryWeights"] == {"theme": 9}
     server.client.put("/works/settings", json={})
+
+
+def test_an_editor_makes_tries_and_takes_back_a_placement_by_keyboard_alone(opening: Opening, server: Server) -> None:
+    window = opening()
+    page = window.open("placement", source="works")
+    page.get_by_label("Its name").focus()
+    page.keyboard.type("front")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+a")
+    page.keyboard.type('{"kind": "new"}')
+    page.get_by_role("button", name="Save the placement").press("Enter")
+    page.get_by_text("The placement is saved").wait_for()
+
+    page.get_by_label("The placement as JSON").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type('{"kind": "recommendations"}')
+    page.get_by_label("Lists of people").focus()
+    page.keyboard.type("kim")
+    page.get_by_role("button", name="Show before and after").press("Enter")
+    page.get_by_role("heading", name="List of kim, variant base").wait_for()
+    window.photograph("placement-preview")
+
+    assert page.get_by_role("cell", name=re.compile("new|gone|[↑↓] [0-9]+")).count() > 0
+    assert not Axe().run(page).response["violations"]
+    assert server.client.get("/works/placements/front").json() == {"kind": "new"}
+    page.get_by_role("button", name="Save the placement").press("Enter")
+    page.get_by_text("The placement is saved").wait_for()
+    assert server.client.get("/works/placements/front").json() == {"kind": "recommendations"}
+    page.get_by_role("button", name="Return to version").press("Enter")
+    page.get_by_text("The earlier version is in force again").wait_for()
+    assert server.client.get("/works/placements/front").json() == {"kind": "new"}
 
 
 def test_everything_can_be_reached_by_keyboard_alone(opening: Opening, server: Server) -> None:

@@ -87,11 +87,15 @@ def served(service: Service, user: str, query: str = "") -> Any:
 
 def test_everybody_gets_the_list_that_the_service_answers_with(service: Service, lists: Lists) -> None:
     fill(service)
+    said = {"keywords": {"genre": {"g1": 1, "g2": -0.5}}, "hidden": ["p001", "p002"], "unusedCategories": ["tag"]}
+    for user in ("u07", "u30", "u58", "who only said something"):
+        assert service.put(f"/s/users/{user}/preferences", json=said).status_code == 200
 
     found = lists("--workers", "2")
 
     # Nobody is called u00, who did nothing, and u55 was erased.
-    assert [each["id"] for each in found] == [f"u{person:02d}" for person in range(1, 60) if person != 55]
+    ids = [f"u{person:02d}" for person in range(1, 60) if person != 55] + ["who only said something"]
+    assert [each["id"] for each in found] == sorted(ids)
     assert all(len(each["content"]) == 30 for each in found)
     assert [each for each in found if each != served(service, each["id"])] == []
 

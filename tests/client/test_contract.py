@@ -25,6 +25,7 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
+from penchant.wire import PersonPreferences
 from penchant.wire.records import (
     AttributeSettings,
     Interaction,
@@ -48,6 +49,7 @@ LIST_MEMBERS: dict[str, Any] = {
     "exclude_seen": True,
     "half_life_days": 7,
     "catalogs": ["a"],
+    "filter": {"key": "language", "any": ["en"]},
     "whitelist": ["c"],
     "blacklist": ["d"],
     "fallback": "popular",
@@ -104,11 +106,14 @@ SAMPLES: dict[str, Any] = {
     "exclude": ["a"],
     "diversity": 0.5,
     "min_audience_version": 3,
+    "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
     "list": "l",
+    "until": "2026-01-02",
+    "base": "a",
     "lists": [SeenList(list_id="l", content=["c"], user_id="u", timestamp="2026-01-01T00:00:00Z")],
     "month": "2026-01",
     "generators": True,
@@ -116,6 +121,7 @@ SAMPLES: dict[str, Any] = {
     "placement": Placement(kind="similar", experiment="e", variants=[VARIANT], **LIST_MEMBERS),
     "version": 3,
     "user": "u",
+    "variant": "v",
     "content": "c",
 }
 """A value for every parameter that methods have, by its name."""
@@ -135,7 +141,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {(method, "why") for method in ("preview_settings", "placement_list", "page_lists")}
+NEVER_TOLD = {(method, "why") for method in ("preview_settings", "placement_list", "page_lists", "preview_placement")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

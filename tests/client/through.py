@@ -48,11 +48,16 @@ BODIES = {
 
 WHOLE = {
     "put_settings": "settings",
+    "put_preferences": "preferences",
     "preview_similar": "piece",
     "preview_recommendation": "likings",
     "put_placement": "placement",
 }
 """Under which name a method takes a body as it is."""
+
+
+PYTHON_NAMES = {"from": "since", "to": "until"}
+"""What the client calls parameters whose names Python keeps for itself."""
 
 
 class Unspoken(Exception):
@@ -96,10 +101,12 @@ class Call:
 
     @staticmethod
     def _spoken(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        known = {parameter.name.replace("-", "_") for parameter in operation.parameters}
+        known = {
+            PYTHON_NAMES.get(parameter.name, parameter.name.replace("-", "_")) for parameter in operation.parameters
+        }
         spoken: dict[str, Any] = {}
         for name, text in query:
-            option = name.removesuffix("[]").replace("-", "_")
+            option = PYTHON_NAMES.get(name, name.removesuffix("[]").replace("-", "_"))
             if option == "catalogs":
                 spoken.setdefault(option, []).extend([text] if name.endswith("[]") else text.split(","))
             elif option in spoken or option not in known or option == "min_version":
@@ -114,6 +121,8 @@ class Call:
             self.options[WHOLE[self.name]] = body
         elif self.name == "preview_settings" and isinstance(body, dict):
             self.options |= _spoken_preview(body)
+        elif self.name == "preview_placement" and isinstance(body, dict):
+            self.options |= _spoken_draft(body)
         elif self.name == "page_lists" and isinstance(body, dict):
             self.options |= _spoken_page(body)
         elif self.name == "create_key" and isinstance(body, dict):
@@ -133,6 +142,16 @@ def _spoken_preview(body: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {"settings", "whitelist", "blacklist", "pieces", "users", "take"}
     lists = [value for name, value in body.items() if name not in {"settings", "take"}]
     if set(body) - known or None in body.values() or not all(isinstance(value, list) for value in lists):
+        raise Unspoken
+    return body
+
+
+def _spoken_draft(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the members of a preview of a placement as options, where they are of a type that these have."""
+    known = {"name", "placement", "users", "content", "variant", "take"}
+    if set(body) - known or not {"name", "placement"} <= set(body) or None in body.values():
+        raise Unspoken
+    if not isinstance(body.get("users", []), list):
         raise Unspoken
     return body
 

@@ -23,6 +23,13 @@ def body(block: Block) -> Any:
     return json.loads(block.text.split("\n\n", 1)[1])
 
 
+def said() -> Mapping[str, Mapping[str, float]]:
+    """Return the keywords that the person says something of."""
+    blocks = blocks_of(PAGE)
+    preferences = next(body(each) for each in blocks if each.text.startswith("PUT /recipes/users/ana/preferences"))
+    return dict(preferences["keywords"])
+
+
 @pytest.fixture(scope="module")
 def worked() -> Worked:
     requests = [block for block in blocks_of(PAGE) if block.language == "http"]
@@ -60,6 +67,9 @@ def rows(worked: Worked) -> Iterator[str]:
         yield row(piece, f"{product:g}", norm, distance)
     for term, total in worked.sums.items():
         yield row("/".join(term), total, worked.profile[term])
+    stated = worked.stated(said())
+    for term, total in worked.sums.items():
+        yield row("/".join(term), total, stated[term], worked.scaled(stated)[term])
     for term, value in worked.rare.items():
         yield row("/".join(term), worked.frequency(term), value / worked.profile[term], worked.profile[term], value)
     for piece, content in worked.content.items():

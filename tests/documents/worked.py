@@ -78,8 +78,24 @@ class Worked:
     @cached_property
     def profile(self) -> dict[Term, int]:
         """The integers of the person's profile."""
+        return self.scaled(self.sums)
+
+    @staticmethod
+    def scaled(sums: Mapping[Term, float]) -> dict[Term, int]:
+        """Return the integers of a profile from what is known of each term."""
+        greatest = max(map(abs, sums.values()))
+        return {
+            term: int(math.copysign(math.floor(abs(value) / greatest * 1000 + 0.5), value))
+            for term, value in sums.items()
+        }
+
+    def stated(self, keywords: Mapping[str, Mapping[str, float]]) -> dict[Term, float]:
+        """Return the sums with what the person says of keywords that are among them."""
         greatest = max(map(abs, self.sums.values()))
-        return {term: math.floor(value / greatest * 1000 + 0.5) for term, value in self.sums.items()}
+        return {
+            (category, keyword): value + keywords.get(category, {}).get(keyword, 0) * greatest
+            for (category, keyword), value in self.sums.items()
+        }
 
     def frequency(self, term: Term) -> int:
         """Return how many pieces have a term."""

@@ -24,8 +24,8 @@ from penchant.service.access import Access
 from penchant.service.recommend import Recommender, suited
 from penchant.service.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
-from penchant.wire import RecommendationResult, decode_submission, stored_retention_days
-from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES
+from penchant.wire import RecommendationResult, decode_preferences, decode_submission, stored_retention_days
+from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID
 
 USERS = ("kim", "lee", "é")
 MOST = 6
@@ -55,6 +55,7 @@ SETTINGS = st.builds(
 STEPS = st.one_of(
     st.tuples(st.just("record"), EVENTS),
     st.tuples(st.just("record"), EVENTS),
+    st.tuples(st.just("prefer"), st.tuples(st.sampled_from(USERS), SAID)),
     st.tuples(st.just("erase"), st.sampled_from(USERS)),
     st.tuples(st.just("set"), SETTINGS),
     st.tuples(st.just("submit"), st.lists(PIECES, min_size=1, max_size=3)),
@@ -91,6 +92,9 @@ class Scene:
                 NewInteraction(user_id=u, type=t, piece_id=p, occurred_at=now - a * DAY_MS) for u, t, p, a in value
             ]
             await services.people.record(access, "s", events)
+        elif name == "prefer":
+            user, said = value
+            await services.people.replace_preferences(access, "s", user, decode_preferences(msgspec.json.encode(said)))
         elif name == "erase":
             await services.people.erase(access, "s", value)
         elif name == "set":
@@ -204,6 +208,8 @@ def test_an_interaction_through_another_process_is_in_the_next_list(settings: No
             for name, value in (
                 ("record", [("kim", InteractionType.WATCH, "p1", 0)]),
                 ("record", [("kim", InteractionType.WATCH, "p8", 3)]),
+                ("prefer", ("kim", {"hidden": ["p0"]})),
+                ("prefer", ("kim", {})),
                 ("erase", "kim"),
                 ("record", [("kim", InteractionType.WATCH, "p2", 0)]),
             ):

@@ -47,7 +47,7 @@ class BusyStorage(AsyncStorage):
 
 
 async def exported(people: People, view: View) -> list[StoredInteraction]:
-    return await people.export(view, "kim")
+    return (await people.export(view, "kim")).interactions
 
 
 async def listed(people: People, view: View) -> list[StoredInteraction]:

@@ -18,6 +18,7 @@ from penchant.storage import (
     MoveSide,
     PutPlacement,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     Storage,
     compare_sides,
@@ -60,6 +61,10 @@ def different(old: MoveSide, new: MoveSide) -> list[tuple[str, str]]:
     return [(each.name, each.table) for each in compare_sides(old, new) if each.differs]
 
 
+def preferring(account: int, user: str, said: bytes = b'{"hidden":["a"]}') -> ReplacePreferences:
+    return ReplacePreferences(account_id=account, source="s", user_id=user, preferences=said)
+
+
 def fill(storage: Storage) -> int:
     """Store something of every kind, and return the account."""
     account = storage.accounts.ensure("one")
@@ -76,7 +81,10 @@ def fill(storage: Storage) -> int:
         watching(account, "u", "v", at=10**12),
         watching(account, "u", piece="piece-00003", event="e"),
         watching(account, "w", event="f"),
+        preferring(account, "w"),
         EraseUser(account_id=account, source="s", user_id="w"),
+        preferring(account, "u"),
+        preferring(account, "v"),
         DeletePieces(account_id=account, source="s", ids=["a", "piece-00001"]),
         ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=["9", "B", "no"]),
         PutPlacement(
@@ -125,7 +133,7 @@ def everything(storage: Storage) -> dict[str, Any]:
         answers[f"{name} curation"] = storage.sources.read_curation(account, name)[1]
         for user in ("u", "v", "w"):
             query = InteractionQuery(user_id=user, since=0, limit=100)
-            answers[f"{name} {user}"] = storage.people.list_interactions(head.source_id, query)
+            answers[f"{name} {user}"] = storage.people.read(head.source_id, query)
     return answers
 
 

@@ -19,6 +19,7 @@ from penchant.storage import (
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
 from storage.conftest import Opening
+from storage.sides import preferring
 from storage.test_conformance import DAY_MS, changes, cursor, done, head, of_user, submitting, watching
 
 WEEK_MS = 7 * DAY_MS
@@ -198,6 +199,59 @@ def test_event_ids_are_kept_as_they_were_given_and_go_with_the_person(
     done(storage, erasing(account, "u"))
     assert exported(storage, account, "u") == []
     assert "event_ids" not in count_rows(opening)
+
+
+def test_preferences_go_when_they_are_removed_and_with_the_person(
+    opening: Opening, storage: Storage, account: int
+) -> None:
+    before = head(storage, account)
+    for leave in (preferring(account, "u", b""), erasing(account, "u")):
+        done(storage, preferring(account, "u"))
+        assert storage.people.read_preferences(before.source_id, "u")
+        done(storage, leave)
+        assert storage.people.read_preferences(before.source_id, "u") == b""
+        assert "preferences" not in count_rows(opening)
+
+    # Who has said something and done nothing is erased for other processes as well.
+    assert head(storage, account).erased_at == head(storage, account).interactions_version
+    assert followed(storage, account, before.interactions_version)[1] == [
+        Erasure(version=4, user_key=user_key(before.source_id, "u"))
+    ]
+
+
+def test_whoever_follows_learns_who_said_something_and_that_something_is_gone(storage: Storage, account: int) -> None:
+    source_id = head(storage, account).source_id
+    done(storage, watching(account, "u"))
+    done(storage, preferring(account, "u"))
+    done(storage, preferring(account, "v"))
+
+    changes = storage.people.list_recorded(source_id, after=0, until=3)
+    assert [each.user_id for each in changes.interactions] == ["u"]
+    assert changes.stated == [user_key(source_id, user) for user in "uv"]
+    assert changes.is_whole
+    assert storage.people.list_recorded(source_id, after=2, until=3).stated == changes.stated[1:]
+    done(storage, preferring(account, "v", b""))
+    assert not storage.people.list_recorded(source_id, after=3, until=4).is_whole
+    assert not storage.people.list_recorded(source_id, after=0, until=3).is_whole
+
+
+def test_preferences_of_a_deleted_source_count_for_nothing_and_are_purged(
+    opening: Opening, storage: Storage, account: int
+) -> None:
+    source_id = head(storage, account).source_id
+    for user in "uvw":
+        done(storage, preferring(account, user))
+    done(storage, DeleteSource(account_id=account, source="s"))
+    done(storage, submitting(account, "a"))
+    assert storage.people.read_preferences(source_id, "u") == b""
+    version = head(storage, account).interactions_version
+    assert done(storage, preferring(account, "w", b"")).interactions_version == version
+    assert done(storage, preferring(account, "v")).interactions_version == version + 1
+
+    purge_all(storage, head(storage, account).changed_at, chunk=1)
+
+    assert count_rows(opening)["preferences"] == 1
+    assert storage.people.read_preferences(source_id, "v")
 
 
 def test_the_audit_log_is_kept_for_its_days_and_the_older_entries_go_first(storage: Storage, account: int) -> None:

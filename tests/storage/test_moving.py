@@ -28,7 +28,7 @@ from penchant.storage.bodies import TRAINED_FROM
 from penchant.storage.copying import SHARED, SOURCE_TABLES
 from penchant.storage.moving import PASSES
 from penchant.storage.schema import SHARED_TABLES, metadata, pieces
-from storage.sides import SOURCES, Sides, different, edit, everything, fill, moved, moved_so_far, opened
+from storage.sides import SOURCES, Sides, different, edit, everything, fill, moved, moved_so_far, opened, preferring
 from storage.test_conformance import done, submitting, watching
 from strategies import examples
 
@@ -90,6 +90,8 @@ def change(storage: Storage, account: int) -> None:
         submitting(account, "B", "new", body=b'{"x":1}'),
         DeletePieces(account_id=account, source="s", ids=["9", "new"]),
         watching(account, "v", event="g"),
+        preferring(account, "v", b""),
+        preferring(account, "x"),
         EraseUser(account_id=account, source="s", user_id="u"),
         watching(account, "u", event="e"),
         EraseUser(account_id=account, source="s", user_id="w"),
@@ -221,7 +223,7 @@ STEPS = st.lists(
         st.tuples(st.just("delete"), st.sampled_from("abcd")),
         st.tuples(st.just("watch"), st.sampled_from("uvw")),
         st.tuples(st.just("event"), st.sampled_from("uvw")),
-        st.tuples(st.just("erase"), st.sampled_from("uvw")),
+        st.tuples(st.sampled_from(("say", "unsay", "erase")), st.sampled_from("uvw")),
         st.tuples(st.sampled_from(("clear", "drop", "move")), st.just("")),
     ),
     max_size=14,
@@ -234,6 +236,8 @@ def step_of(account: int, kind: str, what: str) -> Command:
         "delete": DeletePieces(account_id=account, source="s", ids=[what]),
         "watch": watching(account, what),
         "event": watching(account, what, event=what),
+        "say": preferring(account, what),
+        "unsay": preferring(account, what, b""),
         "erase": EraseUser(account_id=account, source="s", user_id=what),
         "clear": ClearPieces(account_id=account, source="s"),
         "drop": DeleteSource(account_id=account, source="s"),

@@ -10,7 +10,7 @@ from penchant.bootstrap import storage_of
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
-PAGES = ("", "pieces", "piece", "user", "try", "lists", "settings", "health")
+PAGES = ("", "pieces", "piece", "user", "try", "lists", "placements", "placement", "settings", "health")
 ADMIN_PAGES = ("keys", "usage", "audit")
 
 

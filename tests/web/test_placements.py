@@ -412,3 +412,70 @@ def test_a_page_has_so_many_lists(source: Service) -> None:
     answer = source.post("/s/lists", json={"lists": [{"placement": "a"}] * 21})
 
     assert (answer.status_code, answer.json()["code"]) == (413, "too-many-entries")
+
+
+def previewed(service: Service, placement: Any, **members: Any) -> Any:
+    answer = service.post("/s/preview/placement", json={"name": "home", "placement": placement, **members})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["lists"]
+
+
+def test_a_preview_shows_the_lists_as_they_will_be(source: Service) -> None:
+    put(source, {"kind": "new"})
+    draft = {"kind": "popular", "halfLifeDays": 0, "variants": [{"name": "b", "share": 0.5, "kind": "new"}]}
+    users = [f"u{number}" for number in range(12)]
+    before = {user: listed(source, f"?user={user}&take=3") for user in users}
+
+    found = previewed(source, draft, users=users, take=3)
+
+    assert source.get("/s/placements/home").json() == {"kind": "new"}
+    put(source, draft)
+    after = {user: listed(source, f"?user={user}&take=3") for user in users}
+    for side, lists in (("before", before), ("after", after)):
+        assert [each[side] for each in found] == [lists[user]["content"] for user in users]
+    assert {each["variantAfter"] for each in found} == {"base", "b"}
+    assert [each["moves"] == [] for each in found] == [each["variantAfter"] == "b" for each in found]
+
+
+def test_a_preview_can_show_one_variant_to_everybody_and_begin_from_nothing(source: Service) -> None:
+    draft = {"kind": "popular", "variants": [{"name": "b", "share": 0, "kind": "similar"}]}
+
+    (found,) = previewed(source, draft, variant="b", content="p03", take=1)
+
+    near = source.get("/s/content/p03/similar?limit=1").json()["content"]
+    assert (found["userId"], found["variantBefore"], found["variantAfter"]) == (None, None, "b")
+    assert (found["before"], found["after"]) == ([], near)
+    assert found["moves"] == [{"id": near[0]["id"], "before": None, "after": 1}]
+
+
+@pytest.mark.parametrize(
+    ("members", "pointers"),
+    (
+        ({"name": 1, "placement": None}, ["/name", "/placement"]),
+        ({"placement": {"kind": "new", "diversity": 3}}, ["/placement/diversity", "/placement/diversity"]),
+        ({"variant": "c"}, ["/variant"]),
+        ({"users": ["a", ""], "content": 1, "take": 0}, ["/users/1", "/content", "/take"]),
+        ({"placement": {"kind": "new", "filter": {"key": "year", "gt": 1}}}, ["/placement/filter/key"]),
+    ),
+)
+def test_an_unacceptable_preview_is_refused_with_its_places(source: Service, members: Any, pointers: list[str]) -> None:
+    answer = source.post("/s/preview/placement", json={"name": "home", "placement": {"kind": "new"}} | members)
+
+    assert answer.status_code == 422
+    assert [each["pointer"] for each in answer.json()["errors"]] == pointers
+
+
+def test_a_placement_filters_by_the_attributes_that_the_source_has(service: Service) -> None:
+    service.submit("s", *[piece(f"p{year}", "x", extras={"year": year}) for year in range(2000, 2012)])
+    service.put("/s/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}})
+    recent = {"key": "year", "gte": 2009}
+    put(service, {"kind": "new", "filter": recent, "variants": [{"name": "all", "share": 1, "filter": None}]})
+
+    assert sorted(ids(listed(service))) == ["p2009", "p2010", "p2011"]
+    assert len(ids(listed(service, "?user=ann"))) == 12
+    refused = service.put("/s/placements/home", json={"kind": "new", "filter": {"key": "year", "any": ["x"]}})
+    assert refused.json()["errors"][0]["pointer"] == "/filter/any/0"
+
+    service.put("/s/settings", json={})
+    answer = service.get("/s/placements/home/list")
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter/key")

@@ -10,7 +10,7 @@ from penchant.model import BROWSER_SCOPES, Scope
 from penchant.settings import NodeSettings
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
-from penchant.wire import sign_user
+from penchant.wire import SAMPLES, sign_user
 from serving import Service
 from visitors import Visitor
 
@@ -32,8 +32,12 @@ def path_of(operation: Operation) -> str:
 
 
 def ask(service: Service, operation: Operation, key: str, **headers: str) -> tuple[int, str]:
-    """Return the status and the code of an operation's answer to a request without a body or confirmation."""
-    answer = service.request(operation.method, path_of(operation), key=key, headers=headers)
+    """Return the status and the code of an operation's answer to a request without confirmation.
+
+    Without a body as well, but for what is about the person in the path.
+    """
+    body = {"json": SAMPLES[operation.body]} if operation.body and "{userID}" in operation.path else {}
+    answer = service.request(operation.method, path_of(operation), key=key, headers=headers, **body)
     return answer.status_code, answer.json().get("code", "") if "problem" in answer.headers["content-type"] else ""
 
 

@@ -144,6 +144,10 @@ export class Client {
 
   // Previews: nothing is stored
 
+  previewPlacement(source: string, draft: Body<"previewPlacement">): Promise<Answer<"previewPlacement">> {
+    return this.#preview(source, "placement", draft);
+  }
+
   previewSimilar(source: string, draft: Body<"previewSimilar">, query?: Query<"previewSimilar">): Promise<Answer<"previewSimilar">> {
     return this.#preview(source, "similar", draft, query);
   }
@@ -202,6 +206,21 @@ export class Client {
 
   listInteractions(source: string, userId: string, query?: Query<"listInteractions">): Promise<Answer<"listInteractions">> {
     return this.#service.json("GET", path(source, "users", userId, "interactions"), { query });
+  }
+
+  /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */
+  getPreferences(source: string, userId: string): Promise<Answer<"getPreferences">> {
+    return this.#service.json("GET", path(source, "users", userId, "preferences"));
+  }
+
+  /** Replace what a person has said; an empty object removes it. */
+  putPreferences(source: string, userId: string, preferences: Body<"putPreferences">): Promise<Answer<"putPreferences">> {
+    const body = JSON.stringify(preferences);
+    return this.#service.json("PUT", path(source, "users", userId, "preferences"), { body });
+  }
+
+  deletePreferences(source: string, userId: string): Promise<Answer<"deletePreferences">> {
+    return this.#service.json("DELETE", path(source, "users", userId, "preferences"));
   }
 
   exportUser(source: string, userId: string): Promise<Answer<"exportUser">> {

@@ -6,6 +6,7 @@ import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import TypedDict
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.errors import PenchantError, StorageUnavailable
@@ -39,14 +40,17 @@ from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
+from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
+from penchant.service.variant_guard import VariantGuard
 from penchant.settings import (
     CurrentSettings,
     NodeSettings,
@@ -163,8 +167,6 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
-    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
-    placements = Placements(database)
     return Services(
         current=current,
         metrics=metrics,
@@ -183,10 +185,7 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
-        plain_lists=plain_lists,
-        revisits=revisits,
-        placements=placements,
-        placement_lists=PlacementLists(placements, recommender, plain_lists, revisits, metrics),
+        **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
@@ -196,7 +195,33 @@ def wire(
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
+        results=Results(database, clock=clock),
         tag_secret=database.storage.tag_secret(),
+    )
+
+
+class _ListServices(TypedDict):
+    """The services of lists that are not a person's own, and of placements, which show any."""
+
+    plain_lists: PlainLists
+    revisits: RevisitLists
+    placements: Placements
+    placement_lists: PlacementLists
+    placement_previews: PlacementPreviews
+
+
+def _lists(
+    database: AsyncStorage, views: Views, recommender: Recommender, guard: VariantGuard, metrics: Metrics
+) -> _ListServices:
+    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
+    placements = Placements(database)
+    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, guard, metrics)
+    return _ListServices(
+        plain_lists=plain_lists,
+        revisits=revisits,
+        placements=placements,
+        placement_lists=placement_lists,
+        placement_previews=PlacementPreviews(placements, placement_lists),
     )
 
 

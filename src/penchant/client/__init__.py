@@ -50,7 +50,7 @@ from penchant.client.errors import (
 )
 from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
-from penchant.wire import InteractionType, Scope, sign_user
+from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
 from penchant.wire.records import (
     Interaction,
@@ -89,6 +89,7 @@ __all__ = [
     "NotYetVisible",
     "Overloaded",
     "PageList",
+    "PersonPreferences",
     "Piece",
     "Placement",
     "PlacementChanged",

@@ -151,10 +151,14 @@ class Methods:
     record_interactions = FlowMethod(people.record_interactions)
     list_interactions = RequestMethod(people.list_interactions)
     iterate_interactions = PagesMethod(people.iterate_interactions)
+    get_preferences = RequestMethod(people.get_preferences)
+    put_preferences = RequestMethod(people.put_preferences)
+    delete_preferences = RequestMethod(people.delete_preferences)
     export_user = RequestMethod(people.export_user)
     erase_user = RequestMethod(people.erase_user)
 
     record_impressions = FlowMethod(impressions.record_impressions)
+    placement_results = RequestMethod(impressions.placement_results)
 
     again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)
@@ -176,6 +180,7 @@ class Methods:
     roll_back_placement = RequestMethod(placements.roll_back_placement)
     placement_list = RequestMethod(placements.placement_list)
     page_lists = RequestMethod(placements.page_lists)
+    preview_placement = RequestMethod(placements.preview_placement)
 
     get_whitelist = RequestMethod(curation.get_whitelist)
     put_whitelist = RequestMethod(curation.put_whitelist)

@@ -6,8 +6,8 @@ from types import MappingProxyType, NoneType
 from typing import Any, TypedDict, Unpack
 
 from penchant.client.batches import Batch, batches, send_all
-from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, query_of, reading
-from penchant.wire import BulkReceipt, InteractionType, Profile
+from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, encode, query_of, reading
+from penchant.wire import BulkReceipt, InteractionType, PersonPreferences, Profile
 from penchant.wire.explained import PersonalPieces
 from penchant.wire.records import Interaction, KnownPieces, PersonExport, RecordedInteraction
 
@@ -15,6 +15,7 @@ MAX_INTERACTIONS = 10_000
 """Interactions in one request."""
 PAGE_SIZE = 1_000
 """Interactions in one page of a listing."""
+_PREFERENCES = "/{source}/users/{userID}/preferences"
 
 
 class PersonalOptions(TypedDict, total=False):
@@ -167,6 +168,34 @@ def iterate_interactions(source: str, user_id: str, **wanted: Unpack[Interaction
     """
     return Pages(
         page=lambda skip: list_interactions(source, user_id, **wanted, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
+    )
+
+
+def get_preferences(source: str, user_id: str) -> Request[PersonPreferences]:
+    """Read what a person has said: keywords liked and disliked, pieces hidden, categories never used."""
+    return _personal(_PREFERENCES, PersonPreferences, (source, user_id))
+
+
+def put_preferences(
+    source: str, user_id: str, preferences: PersonPreferences | Mapping[str, object]
+) -> Request[PersonPreferences]:
+    """Replace what a person has said as a whole."""
+    return _said("PUT", source, user_id, encode(preferences))
+
+
+def delete_preferences(source: str, user_id: str) -> Request[PersonPreferences]:
+    """Remove what a person has said."""
+    return _said("DELETE", source, user_id)
+
+
+def _said(method: str, source: str, user_id: str, body: bytes | None = None) -> Request[PersonPreferences]:
+    return Request(
+        method=method,
+        template=_PREFERENCES,
+        places={"source": source, "userID": user_id},
+        body=body,
+        answer=PersonPreferences,
+        repeatable=True,
     )
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from types import NoneType
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from penchant.client.requests import Request, asking, encode, query_of, reading, several
-from penchant.wire import PageResult, PlacementResult
+from penchant.wire import PageResult, PlacementPreview, PlacementResult
 from penchant.wire.records import PageList, Placement, PlacementVersions, StoredPlacements
 
 _ONE = "/{source}/placements/{name}"
@@ -32,6 +32,15 @@ class PageListOptions(TypedDict, total=False):
     user: str | None
     exclude: Iterable[str] | None
     min_audience_version: int | None
+
+
+class PlacementPreviewOptions(TypedDict, total=False):
+    """Whose lists are wanted, beside which piece, and the variant that all of these people are to see."""
+
+    users: Iterable[str] | None
+    content: str | None
+    variant: str | None
+    take: int | None
 
 
 def list_placements(source: str) -> Request[StoredPlacements]:
@@ -96,3 +105,15 @@ def page_lists(
         body["exclude"] = list(several(options["exclude"] or ()))
     least = {"min_audience_version": options.get("min_audience_version")}
     return asking("/{source}/lists", PageResult, source, encode(body), least)
+
+
+def preview_placement(
+    source: str, name: str, placement: Placement | Mapping[str, object], **wanted: Unpack[PlacementPreviewOptions]
+) -> Request[PlacementPreview]:
+    """Read lists as they are and as they would be under a draft; nothing is stored."""
+    given: Mapping[str, Any] = wanted
+    body: dict[str, object] = {"name": name, "placement": placement}
+    for option, value in given.items():
+        if value is not None:
+            body[option] = list(several(value)) if option == "users" else value
+    return asking("/{source}/preview/placement", PlacementPreview, source, encode(body))

@@ -36,6 +36,7 @@ from penchant.index.person import (
 from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
+from penchant.index.preferred import CountedPreferences
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
 from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
@@ -59,6 +60,7 @@ __all__ = [
     "BoolArray",
     "CategoryCount",
     "CategoryTelling",
+    "CountedPreferences",
     "Filter",
     "FlatCategory",
     "FloatArray",

@@ -16,6 +16,7 @@ from penchant.index.grades import latest_likes
 from penchant.index.layout import FloatArray, IntArray, Numbers
 from penchant.index.person import (
     PersonFigures,
+    ValuedRows,
     counted_weights,
     exact_sums,
     grades_of,
@@ -23,10 +24,18 @@ from penchant.index.person import (
     marks_seen,
     taste_of_values,
 )
+from penchant.index.preferred import CountedPreferences
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
-from penchant.model import MAX_PROFILE_INTERACTIONS, MAX_PROFILE_KEYWORDS, SourceSettings, most_likes
+from penchant.model import (
+    MAX_PROFILE_INTERACTIONS,
+    MAX_PROFILE_KEYWORDS,
+    NO_PREFERENCES,
+    Preferences,
+    SourceSettings,
+    most_likes,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -73,16 +82,20 @@ class PeopleTable:
         """Return the table of these arrays, as `arrays` names them; they are used, not copied."""
         return cls(**members_of(cls, arrays))
 
-    def figures(self, person: int, snapshot: Snapshot, settings: SourceSettings) -> PersonFigures:
+    def figures(
+        self, person: int, snapshot: Snapshot, settings: SourceSettings, preferences: Preferences = NO_PREFERENCES
+    ) -> PersonFigures:
         """Return what lists take of a person; the snapshot is of the table's segment alone."""
+        said = CountedPreferences.of(preferences, snapshot, settings)
         cut = slice(self.starts[person], self.starts[person + 1])
         rows, grades = self.rows[cut].astype(np.int64), self.grades[cut].astype(np.int64)
         return PersonFigures(
-            taste=taste_of_values(np.zeros(len(rows), dtype=np.int64), rows, self.values[cut], snapshot, settings),
+            taste=taste_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),
             liked=(rows[grades > 0],),
             grades=(grades[grades > 0],),
-            seen=(rows[self.seen[cut] > 0],),
-            met=len(rows),
+            seen=said.left_out([rows[self.seen[cut] > 0]]),
+            met=len(rows) + len(said.stated),
+            hidden=said.hidden,
         )
 
 

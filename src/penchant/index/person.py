@@ -12,12 +12,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from penchant.index.arrays import starts_of
-from penchant.index.building import term_of
+from penchant.index.building import term_of, term_table
 from penchant.index.layout import BoolArray, FloatArray, IntArray
+from penchant.index.preferred import CountedPreferences
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import (
@@ -25,7 +27,9 @@ from penchant.model import (
     GREATEST_SCORE,
     HALF,
     MAX_PROFILE_KEYWORDS,
+    NO_PREFERENCES,
     InteractionType,
+    Preferences,
     SourceSettings,
     StoredInteraction,
     most_likes,
@@ -120,8 +124,9 @@ class PlacedTaste:
 class PersonFigures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
-    ``liked`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``. ``met`` is how many pieces
-    of the snapshot the person has interacted with.
+    ``liked``, ``hidden`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``. What is hidden
+    is among what was seen; nothing is where ``hidden`` is empty. ``met`` is how many pieces of the snapshot the person
+    has interacted with, and how many of its keywords the person has stated.
     """
 
     taste: PlacedTaste
@@ -129,16 +134,21 @@ class PersonFigures:
     grades: tuple[IntArray, ...]
     seen: tuple[IntArray, ...]
     met: int
+    hidden: tuple[IntArray, ...] = ()
 
     @property
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
-        return placed + sum(each.nbytes for each in (*self.liked, *self.grades, *self.seen))
+        return placed + sum(each.nbytes for each in (*self.liked, *self.grades, *self.seen, *self.hidden))
 
 
 def figures_of_person(
-    interactions: InteractionArrays, snapshot: Snapshot, settings: SourceSettings, today: int
+    interactions: InteractionArrays,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+    preferences: Preferences = NO_PREFERENCES,
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     owners, rows = _rows_of(interactions.pieces, snapshot)
@@ -151,12 +161,14 @@ def figures_of_person(
     known[interactions.numbers[marks_seen(interactions.codes)]] = True
     # Pieces ascend, and in the order of their ids rows of a part do as well.
     own = [owners == number for number in range(len(snapshot.parts))]
+    said = CountedPreferences.of(preferences, snapshot, settings)
     return PersonFigures(
-        taste=taste_of_values(owners[numbers], rows[numbers], values, snapshot, settings),
+        taste=taste_of_values(ValuedRows(owners[numbers], rows[numbers], values), said, snapshot),
         liked=tuple(rows[each & (grades > 0)] for each in own),
         grades=tuple(grades[each & (grades > 0)] for each in own),
-        seen=tuple(rows[each & known] for each in own),
-        met=int(np.count_nonzero(owners >= 0)),
+        seen=said.left_out([rows[each & known] for each in own]),
+        met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
+        hidden=said.hidden,
     )
 
 
@@ -277,14 +289,26 @@ def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatAr
     return distinct, sums
 
 
-def taste_of_values(
-    owners: IntArray, rows: IntArray, values: FloatArray, snapshot: Snapshot, settings: SourceSettings
-) -> PlacedTaste:
-    """Return the profile that values of pieces make, weighted by how rare terms are, for each part."""
-    table, numbers, amounts = _gather(owners, rows, values, snapshot)
+class ValuedRows(NamedTuple):
+    """Pieces by part and row, -1 for none, with what each says of its terms."""
+
+    owners: IntArray
+    rows: IntArray
+    values: FloatArray
+
+
+def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
+    """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
+    stated = term_table(said.stated)
+    table, numbers, amounts = _gather(pieces, stated, snapshot)
     numbers, scores = exact_sums(numbers, amounts)
-    weights = _category_weights(table, numbers, settings)
-    numbers, scores, weights = _scaled(numbers, scores * weights, weights)
+    weights = _category_weights(table, numbers, said.settings)
+    scores = scores * weights
+    if len(stated):
+        strongest = float(np.abs(scores).max(initial=0.0)) or 1.0
+        own = np.searchsorted(numbers, table.find_all(stated))
+        scores[own] += np.fromiter(said.stated.values(), np.float64, len(stated)) * strongest
+    numbers, scores, weights = _scaled(numbers, scores, weights)
     placed = [
         numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
         for part in snapshot.parts
@@ -302,21 +326,24 @@ def taste_of_values(
     )
 
 
-def _gather(
-    owners: IntArray, rows: IntArray, values: FloatArray, snapshot: Snapshot
-) -> tuple[Strings, IntArray, FloatArray]:
-    """Return a table of terms, and for each term of each piece its place there and what the piece adds to it."""
+def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[Strings, IntArray, FloatArray]:
+    """Return a table of terms, and for each term of each piece its place there and what the piece adds to it.
+
+    Stated terms are among them; pieces add nothing to these by that.
+    """
     gathered: list[tuple[Strings, IntArray, FloatArray]] = []
     for number, part in enumerate(snapshot.parts):
-        own = np.flatnonzero(owners == number)
+        own = np.flatnonzero(pieces.owners == number)
         if not len(own):
             continue
-        segment = part.segment
-        begins, ends = segment.starts[rows[own]], segment.starts[rows[own] + 1]
+        segment, rows = part.segment, pieces.rows[own]
+        begins, ends = segment.starts[rows], segment.starts[rows + 1]
         counts = ends - begins
         entries = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
-        amounts = np.repeat(values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
+        amounts = np.repeat(pieces.values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
         gathered.append((segment.terms, segment.piece_terms[entries].astype(np.int64), amounts))
+    if len(stated):
+        gathered.append((stated, np.arange(len(stated)), np.zeros(len(stated))))
     if len(gathered) == 1:
         return gathered[0]
     # Terms have a number in each segment: a table of those that are here has one for all.

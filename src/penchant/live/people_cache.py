@@ -7,11 +7,13 @@ up to date, whoever of them asks (D85 of docs/decisions.md). One person over tim
     absent --`figures`, reads all that the person did--> remembered --an interaction in the feed--> grown by it
        ^                                                     |
        '-- the source's content changed, another UTC day, ---'
-           an erasure, too much at once, memory is short
+           the person's preferences, an erasure, a version that
+           is gone, too much at once, memory is short
 """
 
 import asyncio
 import contextlib
+import functools
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,11 +23,14 @@ from penchant.errors import StorageUnavailable
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
-from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, StoredInteraction
-from penchant.storage import InteractionQuery, source_id, user_key
+from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences, StoredInteraction
+from penchant.storage import InteractionQuery, RecordedChanges, source_id, user_key
+from penchant.wire import decode_preferences
 
 ENTRY_BYTES = 3_000
 """Memory of a person beside the arrays' contents: objects, keys and slots of tables."""
+SAID_BYTES = 10
+"""Memory of preferences for each byte of their JSON: keywords are short, and each is an object in a table."""
 MAX_FOLLOWED = 1_000
 """Interactions that are read at a time to bring people up to date: some milliseconds. After more all are forgotten."""
 MAX_SOURCES = 10_000
@@ -35,7 +40,7 @@ ERASURES_S = 5.0
 LOOKED_UP_TOGETHER = 500
 """Sources that are looked up at once: some milliseconds of a thread."""
 QUICK_INTERACTIONS = 1_000
-"""So many are turned into figures within the event loop, in less than a millisecond; more in a thread."""
+"""So many, and things said, are turned into figures within the event loop, in about a millisecond; more in a thread."""
 
 _Key = tuple[int, bytes]
 """A person: the source's number, and the key under which storage keeps the person."""
@@ -53,6 +58,8 @@ class _RememberedPerson:
     today: int
     since: int
     interactions: InteractionArrays
+    preferences: Preferences
+    preferences_bytes: int
     figures: PersonFigures | None = None
     snapshot: ReferenceType[Snapshot] | None = None
     nbytes: int = 0
@@ -132,12 +139,10 @@ class PeopleCache:
         if figures is not None:
             return figures
         taken = person.interactions
-        if len(taken) <= QUICK_INTERACTIONS:
-            figures = figures_of_person(taken, view.snapshot, view.source_settings, today)
-        else:
-            figures = await self._database.in_thread(
-                figures_of_person, taken, view.snapshot, view.source_settings, today
-            )
+        said, settings = person.preferences, view.source_settings
+        make = functools.partial(figures_of_person, taken, view.snapshot, settings, today, said)
+        is_quick = len(taken) + len(said) <= QUICK_INTERACTIONS
+        figures = make() if is_quick else await self._database.in_thread(make)
         if person.interactions is taken and self._people.get(key) is person:
             person.put(figures, view.snapshot)
             self._charge(person)
@@ -172,10 +177,7 @@ class PeopleCache:
     def forget_person(self, account_id: int, source: str, user_id: str) -> None:
         """Forget what was remembered of a person who is erased; the next request to the source forgets all of it."""
         number = source_id(account_id, source)
-        key = (number, user_key(number, user_id))
-        for reading in self._readings:
-            reading.is_void |= reading.key == key
-        self._forget([key])
+        self._forget_one((number, user_key(number, user_id)))
 
     async def _follow(self, view: View) -> None:
         """Bring all remembered people of a source up to the version of a view's head at least."""
@@ -202,11 +204,21 @@ class PeopleCache:
                 self._forget_source(head.source_id)
             else:
                 listed = self._database.storage.people.list_recorded
-                recorded = await self._database.read(listed, head.source_id, after=after, until=until)
+                changes = await self._database.read(listed, head.source_id, after=after, until=until)
                 # Another history may have begun meanwhile, and these are none of its interactions.
                 if self._sources.get(head.source_id) is following:
-                    self._grow(head.source_id, recorded)
+                    self._apply(head.source_id, changes)
             following.version = until
+
+    def _apply(self, number: int, changes: RecordedChanges) -> None:
+        """Bring the people of a source up to date; who has said something anew is read again."""
+        if not changes.is_whole:
+            # Somebody's preferences were removed: no row tells whose, as none tells who was erased.
+            self._forget_source(number)
+            return
+        for key in changes.stated:
+            self._forget_one((number, key))
+        self._grow(number, changes.interactions)
 
     def _grow(self, number: int, recorded: Sequence[StoredInteraction]) -> None:
         """Add what was recorded to the people who did it."""
@@ -225,19 +237,32 @@ class PeopleCache:
         since = (today - view.source_settings.retention_days) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
 
-        def read() -> tuple[InteractionArrays, PersonFigures]:
-            found = self._database.storage.people.list_interactions(view.head.source_id, query)
-            interactions = InteractionArrays.of(found)
-            return interactions, figures_of_person(interactions, view.snapshot, view.source_settings, today)
+        def read() -> tuple[InteractionArrays, Preferences, int, PersonFigures]:
+            stored = self._database.storage.people.read(view.head.source_id, query)
+            interactions = InteractionArrays.of(stored.interactions)
+            said, size = decode_preferences(stored.preferences), SAID_BYTES * len(stored.preferences)
+            return (
+                interactions,
+                said,
+                size,
+                figures_of_person(interactions, view.snapshot, view.source_settings, today, said),
+            )
 
         reading = _PersonReading(key)
         self._readings.add(reading)
         try:
-            interactions, figures = await self._database.promptly(read)
+            interactions, preferences, size, figures = await self._database.promptly(read)
         finally:
             self._readings.discard(reading)
         if not reading.is_void:
-            person = _RememberedPerson(version=view.head.version, today=today, since=since, interactions=interactions)
+            person = _RememberedPerson(
+                version=view.head.version,
+                today=today,
+                since=since,
+                interactions=interactions,
+                preferences=preferences,
+                preferences_bytes=size,
+            )
             person.put(figures, view.snapshot)
             # What came meanwhile is not in the figures; the next request makes them anew.
             person.grow(reading.recorded)
@@ -249,7 +274,7 @@ class PeopleCache:
     def _charge(self, person: _RememberedPerson) -> None:
         """Count what a person takes now, and let go who asked least recently."""
         figures_bytes = 0 if person.figures is None else person.figures.nbytes
-        nbytes = ENTRY_BYTES + person.interactions.nbytes + figures_bytes
+        nbytes = ENTRY_BYTES + person.preferences_bytes + person.interactions.nbytes + figures_bytes
         self.nbytes += nbytes - person.nbytes
         person.nbytes = nbytes
         while self.nbytes > self._limit_bytes:
@@ -260,6 +285,11 @@ class PeopleCache:
         for reading in self._readings:
             reading.is_void |= reading.key[0] == number
         self._forget([key for key in self._people if key[0] == number])
+
+    def _forget_one(self, key: _Key) -> None:
+        for reading in self._readings:
+            reading.is_void |= reading.key == key
+        self._forget([key])
 
     def _forget(self, keys: Sequence[_Key]) -> None:
         for key in keys:

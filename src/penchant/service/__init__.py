@@ -21,10 +21,12 @@ from penchant.service.list_ids import ListIds
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.recommend import Recommender
+from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
@@ -57,6 +59,7 @@ class Services:
     revisits: RevisitLists
     placements: Placements
     placement_lists: PlacementLists
+    placement_previews: PlacementPreviews
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser
@@ -64,6 +67,7 @@ class Services:
     audience_health: AudienceHealth
     list_ids: ListIds
     impressions: Impressions
+    results: Results
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
 

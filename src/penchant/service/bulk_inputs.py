@@ -3,6 +3,7 @@
 segment    the pieces as one segment
 weights    the audience part, and beside it how many people like each piece
 people     what everybody did, by person: `PeopleTable`
+said       people's preferences, by their numbers, as JSON
 context    the rest, as JSON: settings, lists, the moment, and the versions that all of it is of
 """
 
@@ -38,12 +39,12 @@ from penchant.live.array_files import FileKind, Stamp, arrays_in, stamp_of, writ
 from penchant.live.segment_files import SEGMENT
 from penchant.live.views import View
 from penchant.live.weights_files import WEIGHTS, StoredWeights, weigh
-from penchant.model import DAY_MS
+from penchant.model import DAY_MS, Preferences
 from penchant.service.people import oldest_kept
 from penchant.storage import SourceHead, Storage, user_key
-from penchant.wire import decode_settings, encode_settings
+from penchant.wire import decode_preferences, decode_settings, encode_settings
 
-CONTEXT, COUNTS = "context", "counts"
+CONTEXT, COUNTS, SAID = "context", "counts", "said"
 RANGE = 1_000
 """People of a range: as many as make a megabyte of lists, so that a lost worker costs a fraction of a second."""
 WORK = "penchant.service.bulk_lists:prepare"
@@ -110,16 +111,22 @@ class BulkInputs:
     weights: AudienceWeights
     audience: Audience
     people: PeopleTable
+    said: Mapping[int, msgspec.Raw]
+
+    def preferences(self, person: int) -> Preferences:
+        """Return what a person of the table has said."""
+        return decode_preferences(bytes(self.said.get(person, b"")))
 
 
 @dataclass(slots=True, eq=False)
 class _Columns:
-    """The interactions of a source as columns; people and pieces are numbered as they come."""
+    """The interactions of a source as columns, people and pieces numbered as they come; and what people have said."""
 
     head: SourceHead
     people: dict[str, int]
     pieces: dict[str, int]
     numbers: "array[int]"
+    said: dict[str, bytes]
 
     @property
     def table(self) -> IntArray:
@@ -143,7 +150,7 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     today = now // DAY_MS
     segment = view.snapshot.merged()
     snapshot = Snapshot.of_segment(segment)
-    ids = sorted(columns.people) if users is None else list(users)
+    ids = sorted(columns.people.keys() | columns.said) if users is None else list(users)
     events = _events(columns, segment.ids, ids)
     table = people_table(Strings.of(ids), events, segment, view.settings, today)
     tally = _tally(columns, head.source_id, today - view.settings.retention_days)
@@ -167,7 +174,9 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     (liking,) = counts.by_part(snapshot.parts)
     write_file(PEOPLE, folder / PEOPLE.name, context.stamp, CountedPeople(table=table, liking=liking))
     (folder / CONTEXT).write_bytes(msgspec.json.encode(context))
-    files = (CONTEXT, SEGMENT.name, WEIGHTS.name, PEOPLE.name)
+    said = {number: msgspec.Raw(columns.said[each]) for number, each in enumerate(ids) if each in columns.said}
+    (folder / SAID).write_bytes(msgspec.json.encode(said))
+    files = (CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name)
     return WorkPlan(work=WORK, files=files, count=len(ids), size=RANGE), head
 
 
@@ -193,20 +202,25 @@ def read_inputs(files: Files) -> BulkInputs:
         blacklisted=frozenset(context.blacklist),
     )
     audience = Audience(PieceCounts.of_rows(segment, people.liking), stored.weights, context.head.interactions_version)
-    return BulkInputs(context=context, view=view, weights=stored.weights, audience=audience, people=people.table)
+    said = msgspec.json.decode(bytes(files[SAID]), type=dict[int, msgspec.Raw])
+    return BulkInputs(
+        context=context, view=view, weights=stored.weights, audience=audience, people=people.table, said=said
+    )
 
 
 def _read(storage: Storage, view: View, oldest: int) -> _Columns:
-    """Return the interactions that count, from a moment on."""
+    """Return the interactions that count, from a moment on, and preferences."""
     with storage.sources.open_export(view.head.account_id, view.head.name) as export:
         if not view.is_of(export.head):
             raise UnknownSource("The source was made again meanwhile.")
-        found = _Columns(export.head, {}, {}, array("q"))
+        found = _Columns(export.head, {}, {}, array("q"), {})
         for batch in export.interactions(oldest):
             for each in batch:
                 person = found.people.setdefault(each.user_id, len(found.people))
                 piece = found.pieces.setdefault(each.piece_id, len(found.pieces))
                 found.numbers.extend((person, piece, each.type.code, each.occurred_at, each.version))
+        for stored in export.preferences:
+            found.said.update(stored)
     return found
 
 

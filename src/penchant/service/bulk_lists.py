@@ -73,8 +73,10 @@ class ListMaker:
         units = found.units.tolist() if inputs.view.whitelist else scores
         for number, ids in enumerate(found.ids):
             query = PersonalRequest(user_id=self._people.ids[begin + number], take=inputs.context.take)
-            if ids is None:
-                figures = self._people.figures(begin + number, inputs.view.snapshot, inputs.view.settings)
+            said = inputs.preferences(begin + number)
+            if ids is None or said:
+                # The kernel knows nothing of preferences.
+                figures = self._people.figures(begin + number, inputs.view.snapshot, inputs.view.settings, said)
                 result = suited(inputs.view, query, figures, inputs.audience, inputs.context.now)
             elif inputs.view.whitelist:
                 ranked = list(map(RankedPiece, ids, units[number][: len(ids)]))

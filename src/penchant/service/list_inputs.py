@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penchant import ranking
 from penchant.index import (
     Audience,
     BlendFactors,
+    CountedPreferences,
     Filter,
     FloatArray,
     IntArray,
@@ -22,8 +23,10 @@ from penchant.live.views import View
 from penchant.model import (
     DAY_MS,
     MAX_TAKE,
+    NO_PREFERENCES,
     Algorithm,
     GradedLike,
+    Preferences,
     SourceSettings,
     StoredInteraction,
     Term,
@@ -38,12 +41,15 @@ class PersonHistory:
     """What is known of a person at a moment: the interactions that count, and the taste they make.
 
     ``now`` is the present of the request: whatever else its list is made from is of the same one, so that no list is
-    half of one UTC day and half of the next.
+    half of one UTC day and half of the next. ``stated`` are the keywords that count of those the person has named, with
+    their weights; ``hidden`` are pieces that the person wants to see no more.
     """
 
     interactions: Sequence[StoredInteraction]
     profile: Mapping[Term, int]
     now: int
+    stated: Mapping[Term, float] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,23 +90,37 @@ class RecommendationInputs:
 
 
 def history_of(
-    view: View, interactions: Sequence[StoredInteraction], *, now: int, at: int | None = None
+    view: View,
+    interactions: Sequence[StoredInteraction],
+    preferences: Preferences = NO_PREFERENCES,
+    *,
+    now: int,
+    at: int | None = None,
 ) -> PersonHistory:
-    """Return the history that interactions, newest first, make at the end of a day, or now."""
-    today = moment_of(at, now) // DAY_MS
-    counted = interactions[: taste_length(interactions, view.snapshot)]
-    profile = taste(counted, terms_of=view.snapshot.terms_of, settings=view.settings, today=today)
-    return PersonHistory(interactions=interactions, profile=profile, now=now)
+    """Return the history that interactions, newest first, and preferences make at the end of a day, or now."""
+    snapshot = view.snapshot
+    said = CountedPreferences.of(preferences, snapshot, view.settings)
+    profile = taste(
+        interactions[: taste_length(interactions, snapshot)],
+        terms_of=snapshot.terms_of,
+        settings=said.settings,
+        today=moment_of(at, now) // DAY_MS,
+        stated=said.stated,
+    )
+    return PersonHistory(
+        interactions=interactions, profile=profile, now=now, stated=said.stated, hidden=frozenset(preferences.hidden)
+    )
 
 
 def gathered_at(view: View, query: PersonalRequest, history: PersonHistory, audience: Audience) -> RecommendationInputs:
     """Return what a person's list is made from at the moment of the history."""
-    omitted = _known(view.settings, query, history) | query.exclude
+    omitted = left_out_as_seen(view.settings, query, history) | hidden_pieces(query, history) | query.exclude
     shown = shown_by(view, query, moment_of(query.at, history.now), omitted)
     if query.algorithm is Algorithm.JACCARD:
         terms = tuple(term for term, score in history.profile.items() if score > 0)
         return RecommendationInputs(history=history, shown=shown, liked=terms)
-    met = len({each.piece_id for each in history.interactions if each.piece_id in view.snapshot})
+    # A keyword that the person has named tells as much as a piece that the person has met.
+    met = len({each.piece_id for each in history.interactions if each.piece_id in view.snapshot}) + len(history.stated)
     wanted = _spec(view, query, shown, audience.figures.content_factor(met))
     # Nothing of people where they do not count.
     liked: list[GradedLike] = []
@@ -137,7 +157,7 @@ def moment_of(at: int | None, now: int) -> int:
 def searched_by(view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int) -> BlendSearch:
     """Return what the list of a person is searched by now: what `gathered_at` gives, from what is known by number."""
     shown = shown_by(view, query, now, query.exclude)
-    left_out = () if _includes_seen(view.settings, query) else person.seen
+    left_out = person.hidden if _includes_seen(view.settings, query) else person.seen
     wanted = _spec(view, query, shown, audience.figures.content_factor(person.met), left_out)
     parts = view.snapshot.parts
     # Nothing of people where they do not count.
@@ -204,9 +224,14 @@ def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_f
     return BlendFactors(content, float(blend.audience), float(blend.popularity), total=total or 1.0)
 
 
-def _known(settings: SourceSettings, query: PersonalRequest, history: PersonHistory) -> frozenset[str]:
+def left_out_as_seen(settings: SourceSettings, query: PersonalRequest, history: PersonHistory) -> frozenset[str]:
     """Return the pieces to leave out since the person knows them."""
     return frozenset() if _includes_seen(settings, query) else seen(history.interactions)
+
+
+def hidden_pieces(query: PersonalRequest, history: PersonHistory) -> frozenset[str]:
+    """Return the pieces to leave out since the person wants to see them no more."""
+    return history.hidden - query.unhidden
 
 
 def _includes_seen(settings: SourceSettings, query: PersonalRequest) -> bool:

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -36,10 +38,10 @@ from penchant.index import (
     term_table,
 )
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Basis, IndexedPiece
+from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
-from penchant.service.list_inputs import RecommendationInputs
+from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
 from penchant.service.recommend import Recommender, scan_near
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
@@ -195,8 +197,14 @@ class Suggestions:
         """Return what keeps a piece out of this list, whatever the others are."""
         view, query = self.view, self.query
         found = list(common_hurdles(view, query, piece_id, offer, self._gathered.history.now))
-        # What is omitted was seen or is excluded; where it is both, the exclusion is reported by `common_hurdles`.
-        if piece_id in self._gathered.shown.omitted - query.exclude:
+        history = self._gathered.history
+        if piece_id in hidden_pieces(query, history):
+            change = Remedy(
+                remedy={"remove": "hidden"}, view=view, query=replace(query, unhidden=query.unhidden | {piece_id})
+            )
+            found.append(Hurdle(code="hidden", detail="The person has hidden the piece.", change=change))
+        # Of what is seen and excluded only the exclusion is reported, by `common_hurdles`.
+        if piece_id in left_out_as_seen(view.settings, query, history) - query.exclude:
             change = Remedy(remedy={"include-seen": True}, view=view, query=replace(query, include_seen=True))
             found.append(Hurdle(code="seen", detail="The person knows the piece already.", change=change))
         if not query.fill and self._units(piece_id) <= 0:
@@ -248,7 +256,7 @@ class Suggestions:
             rules = _raised(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
             if piece_id in self._preferred:
                 rules.append(MovingRule(rule="diversity"))
-        return PersonalWhy(parts=_part_shares(self._parts(piece_id)), rules=rules)
+        return PersonalWhy(parts=_part_shares(self._parts(piece_id), self._gathered.history.stated), rules=rules)
 
     def _parts(self, piece_id: str) -> ScoreParts:
         snapshot, blended = self.view.snapshot, self._gathered.blended
@@ -305,18 +313,28 @@ def _raised(view: View, piece_id: str) -> list[MovingRule]:
     return [MovingRule(rule="whitelist", position=view.whitelist.index(piece_id))]
 
 
-def _named(shares: TermShares) -> tuple[list[KeywordShare], TermRest | UnsetType]:
-    """Return the terms that an explanation names, and what the others add together."""
-    named = [KeywordShare(category=term.category, keyword=term.keyword, share=share) for term, share in shares.named]
+def _named(
+    shares: TermShares, stated: Mapping[Term, float] = MappingProxyType({})
+) -> tuple[list[KeywordShare], TermRest | UnsetType]:
+    """Return the terms that an explanation names, those marked that the person stated, and what the others add."""
+
+    def told(term: Term) -> Literal["liked", "disliked"] | UnsetType:
+        weight = stated.get(term)
+        return UNSET if weight is None else "liked" if weight > 0 else "disliked"
+
+    named = [
+        KeywordShare(category=term.category, keyword=term.keyword, share=share, stated=told(term))
+        for term, share in shares.named
+    ]
     return named, TermRest(count=shares.others, share=shares.rest) if shares.others else UNSET
 
 
-def _part_shares(parts: ScoreParts) -> list[PartShare]:
+def _part_shares(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartShare]:
     pieces = [
         PieceShare(id=like.id, share=like.share, through=UNSET if like.through is None else like.through)
         for like in tellable(parts.likes)
     ]
-    terms, rest = _named(parts.terms)
+    terms, rest = _named(parts.terms, stated)
     return [
         PartShare(part="content", share=parts.content, terms=terms, rest=rest),
         PartShare(part="audience", share=parts.audience, pieces=pieces),

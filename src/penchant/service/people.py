@@ -1,6 +1,6 @@
-"""People: what they did with the pieces of a source, recorded, listed, exported and erased.
+"""People: what they did with the pieces of a source, and said of themselves: recorded, listed, exported and erased.
 
-Each reading is one statement, so that nothing that is written meanwhile repeats or halves it.
+Interactions are read by one statement, so that nothing that is written meanwhile repeats or halves them.
 """
 
 import itertools
@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
+from penchant.model import DAY_MS, InteractionType, NewInteraction, Preferences, StoredInteraction
 from penchant.service.access import Access
-from penchant.storage import EraseUser, InteractionQuery, Outcome, RecordInteractions
+from penchant.storage import (
+    EraseUser,
+    InteractionQuery,
+    Outcome,
+    RecordInteractions,
+    ReplacePreferences,
+    StoredPerson,
+)
 from penchant.telemetry import Metrics
+from penchant.wire import decode_preferences, encode_preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +80,29 @@ class People:
         query = self._query(view, user_id, selection, pages=False)
         return await self._database.in_thread(self._read_in_catalogs, view, query, selection)
 
-    async def export(self, view: View, user_id: str) -> list[StoredInteraction]:
-        """Return all that is stored of a person and not past its retention, all of one moment."""
+    async def export(self, view: View, user_id: str) -> StoredPerson:
+        """Return all that is stored of a person and not past its retention."""
         query = self._query(view, user_id, InteractionSelection(), pages=False)
-        return await self._database.in_thread(self._read, view, query)
+        return await self._database.in_thread(self._database.storage.people.read, view.head.source_id, query)
+
+    async def preferences(self, view: View, user_id: str) -> Preferences:
+        """Return what a person has said."""
+        read = self._database.storage.people.read_preferences
+        return decode_preferences(await self._database.read(read, view.head.source_id, user_id))
+
+    async def replace_preferences(self, access: Access, source: str, user_id: str, preferences: Preferences) -> Outcome:
+        """Store what a person has said, or remove it where that is nothing; returns after the commit."""
+        outcome = await self._database.change(
+            ReplacePreferences(
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                user_id=user_id,
+                preferences=encode_preferences(preferences),
+            )
+        )
+        self._metrics.preferences_replaced.inc()
+        return outcome
 
     async def erase(self, access: Access, source: str, user_id: str) -> Outcome:
         """Delete all that is stored of a person, and begin to make lists that know nothing of it."""

@@ -6,10 +6,11 @@ A placement is a set of settings in the place of the source's, and a choice of l
                                                                                        '--> if that is empty, another
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
+from penchant.attributes import AttributeFilter
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement, invalid_parameter
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, PlacementKind
@@ -18,8 +19,9 @@ from penchant.service.plain_lists import PlainLists
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequest
 from penchant.service.revisits import RevisitLists
+from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
-from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings
+from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_filter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,16 @@ class PlacementRequest:
     take: int = MAX_TAKE
     exclude: frozenset[str] = frozenset()
     min_audience_version: int = 0
+
+
+class PlacementChoice(TypedDict):
+    """What the lists of all kinds are chosen by."""
+
+    take: int
+    catalogs: frozenset[str] | None
+    matching: AttributeFilter | None
+    exclude: frozenset[str]
+    min_audience_version: int
 
 
 class PlacementList(NamedTuple):
@@ -57,12 +69,14 @@ class PlacementLists:
         recommender: Recommender,
         plain_lists: PlainLists,
         revisits: RevisitLists,
+        guard: VariantGuard,
         metrics: Metrics,
     ) -> None:
         self._placements = placements
         self._recommender = recommender
         self._plain_lists = plain_lists
         self._revisits = revisits
+        self._guard = guard
         self._metrics = metrics
 
     async def answer(self, view: View, request: PlacementRequest) -> PlacementAnswer:
@@ -75,6 +89,9 @@ class PlacementLists:
         """
         placement = await self._placements.in_force(view, request.placement)
         variant = placement.variant_for(view.head.name, request.user_id)
+        if variant is not None and variant in self._guard.stopped(view.head, placement):
+            self._metrics.stopped_lists.inc()
+            variant = None
         answer = await self.listed(view, placement, variant, request)
         is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
         outcome = "filled" if is_filled else "listed"
@@ -104,15 +121,16 @@ class PlacementLists:
         """Return the list of a variant of any version of a placement; raises as `answer`."""
         rules = placement.spec.rules_of(variant)
         shown, kind = under_rules(view, rules), rules.kind
+        choice = self._choice(view, rules, request)
         found = PlacementList(())
         try:
-            found = await self._list(shown, rules, kind, request)
+            found = await self._list(shown, rules, kind, request, choice)
         except (InvalidInput, UnknownPiece, TooFewPieces):
             if rules.fallback is None:
                 raise
         if not found.content and rules.fallback not in {None, kind}:
             kind = rules.fallback or kind
-            found = await self._list(shown, rules, kind, request)
+            found = await self._list(shown, rules, kind, request, choice)
         result = PlacementResult(
             placement=placement.name,
             variant=variant or BASE,
@@ -124,47 +142,61 @@ class PlacementLists:
         return PlacementAnswer(result, found.audience_version)
 
     async def _list(
-        self, view: View, rules: ListRules, kind: PlacementKind, request: PlacementRequest
+        self, view: View, rules: ListRules, kind: PlacementKind, request: PlacementRequest, choice: PlacementChoice
     ) -> PlacementList:
         match kind:
             case PlacementKind.SIMILAR:
-                return await self._similar(view, rules, request)
+                if request.content_id is None:
+                    raise invalid_parameter("content", "The placement lists what is similar to a piece; say which one.")
+                by = rules.algorithm or Basis.CONTENT
+                return await self._similar(view, SimilarRequest(piece_id=request.content_id, by=by, **choice))
             case PlacementKind.RECOMMENDATIONS:
-                found = await self._recommender.recommend(
-                    view,
-                    _personal(rules, request),
-                    # Nothing is known of nobody.
-                    StatedLikings() if request.user_id is None else None,
-                )
+                query = PersonalRequest(user_id=request.user_id or "", diversity=rules.diversity or 0.0, **choice)
+                # Nothing is known of nobody.
+                likings = StatedLikings() if request.user_id is None else None
+                found = await self._recommender.recommend(view, query, likings)
                 return PlacementList(found.result.content, found.audience_version)
             case PlacementKind.POPULAR:
-                popular = await self._plain_lists.popular(view, _plain(rules, request))
+                plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
+                popular = await self._plain_lists.popular(view, plain)
                 return PlacementList(popular.result.content, popular.audience_version)
             case PlacementKind.NEW:
-                newest = await self._plain_lists.newest(view, _plain(rules, request))
-                return PlacementList(newest.content)
+                plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
+                return PlacementList((await self._plain_lists.newest(view, plain)).content)
             case PlacementKind.AGAIN:
                 if request.user_id is None:
                     return PlacementList(())
-                again = await self._revisits.again(view, _personal(rules, request))
+                again = await self._revisits.again(view, PersonalRequest(user_id=request.user_id, **choice))
                 return PlacementList([RecommendedPiece(id=each.id, score=each.score) for each in again.content])
 
-    async def _similar(self, view: View, rules: ListRules, request: PlacementRequest) -> PlacementList:
-        if request.content_id is None:
-            raise invalid_parameter("content", "The placement lists what is similar to a piece; say which one.")
-        query = SimilarRequest(
-            piece_id=request.content_id,
-            take=request.take,
-            catalogs=rules.catalogs,
-            exclude=request.exclude,
-            by=rules.algorithm or Basis.CONTENT,
-            min_audience_version=request.min_audience_version,
-        )
+    async def _similar(self, view: View, query: SimilarRequest) -> PlacementList:
         audience = await self._recommender.audience_near(view, query)
         if audience is None:
             return PlacementList(self._recommender.similar(view, query).content)
         near = await self._recommender.similar_by(view, query, audience)
         return PlacementList(near.content, audience.version)
+
+    def _choice(self, view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
+        matching = None
+        if rules.filter is not None:
+            self._metrics.filtered_lists.inc()
+            matching = _matching(view, rules.filter)
+        return PlacementChoice(
+            take=request.take,
+            catalogs=rules.catalogs,
+            matching=matching,
+            exclude=request.exclude,
+            min_audience_version=request.min_audience_version,
+        )
+
+
+def _matching(view: View, given: Mapping[str, Any]) -> AttributeFilter:
+    """Return a filter by the attributes that a source has now, which may be others than when it was stored."""
+    try:
+        return read_filter(given, view.source_settings.attributes, "/filter")
+    except InvalidInput as error:
+        detail = f"The placement's filter does not fit the attributes of the source any more: {error.detail}"
+        raise InvalidInput(detail, faults=error.faults) from None
 
 
 def under_rules(view: View, rules: ListRules) -> View:
@@ -177,25 +209,4 @@ def under_rules(view: View, rules: ListRules) -> View:
         whitelist=view.whitelist if rules.whitelist is None else rules.whitelist,
         blacklist=view.blacklist if rules.blacklist is None else rules.blacklist,
         blacklisted=view.blacklisted if rules.blacklisted is None else rules.blacklisted,
-    )
-
-
-def _personal(rules: ListRules, request: PlacementRequest) -> PersonalRequest:
-    return PersonalRequest(
-        user_id=request.user_id or "",
-        take=request.take,
-        catalogs=rules.catalogs,
-        exclude=request.exclude,
-        diversity=rules.diversity or 0.0,
-        min_audience_version=request.min_audience_version,
-    )
-
-
-def _plain(rules: ListRules, request: PlacementRequest) -> PlainRequest:
-    return PlainRequest(
-        take=request.take,
-        catalogs=rules.catalogs,
-        exclude=request.exclude,
-        half_life_days=rules.half_life_days,
-        min_audience_version=request.min_audience_version,
     )

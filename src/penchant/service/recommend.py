@@ -18,7 +18,6 @@ from penchant.index import (
     keyword_counts,
     nearest_by,
     recommended,
-    taste_length,
 )
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
@@ -31,9 +30,9 @@ from penchant.model import (
     Basis,
     IndexedPiece,
     InteractionType,
+    Preferences,
     StoredInteraction,
 )
-from penchant.profiles import taste
 from penchant.ranking import RankedPiece
 from penchant.service.list_inputs import (
     BlendSearch,
@@ -48,9 +47,16 @@ from penchant.service.list_inputs import (
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
-from penchant.storage import InteractionQuery
+from penchant.storage import InteractionQuery, StoredPerson
 from penchant.tracing import tracing
-from penchant.wire import AnonymousResult, Profile, RecommendationResult, RecommendedPiece, StatedLikings
+from penchant.wire import (
+    AnonymousResult,
+    Profile,
+    RecommendationResult,
+    RecommendedPiece,
+    StatedLikings,
+    decode_preferences,
+)
 
 Result = TypeVar("Result")
 
@@ -206,16 +212,14 @@ class Recommender:
         if isinstance(found, PersonHistory):
             return found
         async with self.tastes.turn(view.head.account_id):
-            return await self._database.in_thread(history_of, view, found, at=at, now=now)
+            return await self._database.in_thread(_history, view, found, at, now)
 
-    def _quick_history(
-        self, view: View, user_id: str, at: int | None, now: int
-    ) -> PersonHistory | Sequence[StoredInteraction]:
-        """Return the history of a person, or the interactions alone where it takes long to make."""
-        interactions = self.interactions(view, user_id, at, now)
-        if _keyword_count(view, {each.piece_id for each in interactions}) > MANY_KEYWORDS:
-            return interactions
-        return history_of(view, interactions, at=at, now=now)
+    def _quick_history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory | StoredPerson:
+        """Return the history of a person, or what is stored alone where it takes long to make."""
+        person = self.stored(view, user_id, at, now)
+        if _keyword_count(view, {each.piece_id for each in person.interactions}) > MANY_KEYWORDS:
+            return person
+        return _history(view, person, at, now)
 
     async def audience(self, view: View, history: PersonHistory, min_version: int = 0) -> Audience:
         """Return what all people like at the moment of a history, as of this version of the interactions at least."""
@@ -254,12 +258,12 @@ class Recommender:
 
     def history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory:
         """Return the history of a person at the end of a day, or now, read from storage."""
-        return history_of(view, self.interactions(view, user_id, at, now), at=at, now=now)
+        return _history(view, self.stored(view, user_id, at, now), at, now)
 
-    def interactions(self, view: View, user_id: str, at: int | None, now: int) -> Sequence[StoredInteraction]:
-        """Return the interactions of a person that count at the end of a day, or now, newest first."""
+    def stored(self, view: View, user_id: str, at: int | None, now: int) -> StoredPerson:
+        """Return what counts of a person at the end of a day, or now: preferences are those of now anyway."""
         moment = moment_of(at, now)
-        return self._database.storage.people.list_interactions(
+        return self._database.storage.people.read(
             view.head.source_id,
             InteractionQuery(
                 user_id=user_id,
@@ -270,28 +274,24 @@ class Recommender:
         )
 
     def _told(self, view: View, likings: StatedLikings) -> PersonHistory:
-        """Return likings as if they were ratings of this moment."""
-        now, weights = self.now(view), view.settings.interaction_weights
+        """Return likings as if pieces were rated at this moment, and keywords preferred."""
+        now = self.now(view)
         rated = dict.fromkeys(likings.disliked, InteractionType.RATE_DISLIKE)
         rated |= dict.fromkeys(likings.liked, InteractionType.RATE_LIKE)
-        named = dict.fromkeys(likings.disliked_terms, float(weights[InteractionType.RATE_DISLIKE]))
-        named |= dict.fromkeys(likings.liked_terms, float(weights[InteractionType.RATE_LIKE]))
         interactions = [
             StoredInteraction(user_id="", type=kind, piece_id=piece_id, occurred_at=now)
             for piece_id, kind in rated.items()
         ]
-        profile = taste(
-            interactions[: taste_length(interactions, view.snapshot)],
-            terms_of=view.snapshot.terms_of,
-            settings=view.settings,
-            today=now // DAY_MS,
-            named=named,
-        )
-        return PersonHistory(interactions=interactions, profile=profile, now=now)
+        stated = dict.fromkeys(likings.disliked_terms, -1.0) | dict.fromkeys(likings.liked_terms, 1.0)
+        return history_of(view, interactions, Preferences(stated=stated), now=now)
 
     def now(self, view: View) -> int:
         """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
         return max(int(self._clock() * 1000), view.head.changed_at)
+
+
+def _history(view: View, person: StoredPerson, at: int | None, now: int) -> PersonHistory:
+    return history_of(view, person.interactions, decode_preferences(person.preferences), now=now, at=at)
 
 
 def _keyword_count(view: View, piece_ids: Iterable[str]) -> int:

@@ -49,7 +49,8 @@ class PersonalRequest:
     """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
 
     ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other. What people like is as of
-    ``min_audience_version`` of the interactions at least.
+    ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
+    request of the interface has any, but remedies are tried out by them.
     """
 
     user_id: str
@@ -62,6 +63,7 @@ class PersonalRequest:
     fill: bool = True
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
+    unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
 
 

@@ -10,7 +10,7 @@ from penchant.ranking import SCORE_DECIMALS
 from penchant.service.list_inputs import moment_of, shown_by
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest
-from penchant.wire import RevisitPiece, RevisitResult, format_timestamp
+from penchant.wire import RevisitPiece, RevisitResult, decode_preferences, format_timestamp
 
 
 class RevisitLists:
@@ -27,9 +27,9 @@ class RevisitLists:
     def _again(self, view: View, query: PersonalRequest) -> RevisitResult:
         now = self._recommender.now(view)
         moment = moment_of(query.at, now)
-        interactions = self._recommender.interactions(view, query.user_id, query.at, now)
-        known = revisits(interactions, view.settings, moment // DAY_MS)
-        shown = shown_by(view, query, moment, query.exclude)
+        person = self._recommender.stored(view, query.user_id, query.at, now)
+        known = revisits(person.interactions, view.settings, moment // DAY_MS)
+        shown = shown_by(view, query, moment, query.exclude.union(decode_preferences(person.preferences).hidden))
         # Beside the best one, whether that may be shown or not: a filter changes no score.
         greatest = max((each.value for each in known), default=1.0)
         scored = sorted((round(1 - each.value / greatest, SCORE_DECIMALS), each.piece_id, each) for each in known)

@@ -8,6 +8,7 @@ from penchant.storage.comparing import TableComparison
 from penchant.storage.connections import ServerOptions
 from penchant.storage.hashing import list_person, source_id, user_key
 from penchant.storage.moving import MoveSide, compare_sides, move
+from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import (
     AccountUsage,
     AddUsage,
@@ -34,6 +35,7 @@ from penchant.storage.records import (
     RecordImpressions,
     RecordInteractions,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     SourceCommand,
     SourceCuration,
@@ -70,7 +72,9 @@ __all__ = [
     "PutPlacement",
     "RecordImpressions",
     "RecordInteractions",
+    "RecordedChanges",
     "ReplaceList",
+    "ReplacePreferences",
     "ReplaceSettings",
     "ServerOptions",
     "SourceCommand",
@@ -79,6 +83,7 @@ __all__ = [
     "SourceExport",
     "SourceHead",
     "Storage",
+    "StoredPerson",
     "SubmitPieces",
     "TableComparison",
     "back_up",

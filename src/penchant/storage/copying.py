@@ -7,7 +7,7 @@ lead on, and copied anew where they do not.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, delete, inspect, select
+from sqlalchemy import Connection, Select, Table, delete, func, inspect, select
 
 from penchant.errors import Refused
 from penchant.storage import statements
@@ -29,6 +29,7 @@ from penchant.storage.schema import (
     placement_pieces,
     placement_versions,
     placements,
+    preferences,
     secrets,
     sources,
     unfinished_move,
@@ -41,7 +42,7 @@ CHUNK_ROWS = 500
 SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
 """The tables that belong to no source, copied whole each time: they are small."""
 HEAD_TABLES = (sources, counters)
-FEED_TABLES = (pieces, interactions, event_ids)
+FEED_TABLES = (pieces, interactions, event_ids, preferences)
 """The tables whose new rows the version tells."""
 SMALL_TABLES = (lists, placements, placement_versions, impressions, placement_counts, placement_pieces, dictionaries)
 """The tables that are copied whole each time: they have no versions of their own that a feed tells."""
@@ -167,6 +168,10 @@ class _SourceCopy:
         self._follow(pieces, version, lambda rows: self._remove(pieces, "piece_id", rows))
         self._follow(interactions, interactions_version, self._forget_erased)
         self._follow(event_ids, interactions_version, lambda rows: self._remove(event_ids, "event_key", rows))
+        self._follow(preferences, interactions_version, lambda rows: self._remove(preferences, "user_key", rows))
+        # No row tells of those that are removed, and of those that stay the new side has all by now.
+        if self._count(self._reading, preferences) != self._count(self._writing, preferences):
+            self._replace(preferences)
         for table in SMALL_TABLES:
             self._replace(table)
 
@@ -191,6 +196,10 @@ class _SourceCopy:
         for rows in stream(self._reading, statement):
             prepare(rows)
             self._new.append_rows(self._writing, table, rows)
+
+    def _count(self, connection: Connection, table: Table) -> int:
+        statement = select(func.count()).select_from(table).where(table.c.source_id == self._source)
+        return connection.execute(statement).scalar_one()
 
     def _remove(self, table: Table, column: str, rows: Sequence[Any]) -> None:
         names = [getattr(row, column) for row in rows]

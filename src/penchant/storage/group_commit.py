@@ -30,6 +30,7 @@ from penchant.storage.records import (
     Outcome,
     RecordImpressions,
     RecordInteractions,
+    ReplacePreferences,
     SubmitPieces,
 )
 from penchant.telemetry import Metrics, logger
@@ -194,7 +195,7 @@ def now_ms() -> int:
 
 def is_interactions(command: Command) -> bool:
     """Return whether a command belongs to the lane of interactions, which a large submission must not hold up."""
-    return isinstance(command, RecordInteractions | RecordImpressions | EraseUser | AddUsage)
+    return isinstance(command, RecordInteractions | RecordImpressions | ReplacePreferences | EraseUser | AddUsage)
 
 
 def _size(command: Command) -> int:
@@ -205,7 +206,7 @@ def _size(command: Command) -> int:
         return INTERACTION_BYTES * len(command.interactions)
     if isinstance(command, RecordImpressions):
         return INTERACTION_BYTES * len(command.impressions)
-    return 0
+    return len(command.preferences) if isinstance(command, ReplacePreferences) else 0
 
 
 def _settle(future: Future[Outcome], outcome: Outcome | PenchantError) -> None:

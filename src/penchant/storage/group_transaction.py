@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.storage.group_commit import now_ms
 from penchant.storage.hashing import source_id
-from penchant.storage.records import AddUsage, Command, EraseUser, Outcome, RecordImpressions, RecordInteractions
+from penchant.storage.records import (
+    AddUsage,
+    Command,
+    EraseUser,
+    Outcome,
+    RecordImpressions,
+    RecordInteractions,
+    ReplacePreferences,
+)
 from penchant.storage.transactions import Transactions
 from penchant.storage.writes import WriteTransaction
 
@@ -38,9 +46,14 @@ class GroupTransaction:
             for positions in in_source_order(commands):
                 outcomes |= zip(positions, _carry_out(writing, [commands[at] for at in positions]), strict=True)
         # After the commit: a checkpoint can empty no log in which a transaction is still open.
-        if any(isinstance(command, EraseUser) for command in commands):
+        if any(_forgets(command) for command in commands):
             self._transactions.forget_log()
         return [outcomes[position] for position in range(len(commands))]
+
+
+def _forgets(command: Command) -> bool:
+    """Return whether a command is to leave nothing of what it removes."""
+    return isinstance(command, EraseUser) or (isinstance(command, ReplacePreferences) and not command.preferences)
 
 
 def _carry_out(writing: WriteTransaction, commands: Sequence[Command]) -> Sequence[Outcome | PenchantError]:

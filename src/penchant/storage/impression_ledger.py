@@ -93,7 +93,7 @@ class ImpressionLedger:
             is_new=True,
         )
         if not self._sizes[identity.key]:
-            self._counts.add(_count_key(impression, LISTS), 0, group_of(identity.person, identity.key))
+            self._counts.add(_count_key(impression, LISTS), 0, group_of(identity.person))
         self._keep(impression)
         self._count(impression, SHOWN)
         return True
@@ -184,8 +184,7 @@ class ImpressionLedger:
                 self._count(impression, each)
 
     def _count(self, impression: Impression, kind: int) -> None:
-        group = group_of(impression.person, impression.list_key)
-        self._counts.add(_count_key(impression, kind), impression.position, group)
+        self._counts.add(_count_key(impression, kind), impression.position, group_of(impression.person))
 
     def _to_row(self, impression: Impression) -> tuple[Any, ...]:
         """Return the columns of a row, in their order."""

@@ -1,11 +1,24 @@
-"""Reads of what people did, each one statement within the transaction of its caller."""
+"""Reads of what people did and said, each one statement within the transaction of its caller."""
 
-from sqlalchemy import Connection, bindparam, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, literal_column, select
 
 from penchant.model import DAY_MS, StoredInteraction
 from penchant.storage.hashing import user_key
+from penchant.storage.person_records import RecordedChanges
 from penchant.storage.records import InteractionQuery
-from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, counters, interactions
+from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, counters, interactions, preferences
+
+_STATED_CODE = -1
+"""In what is read of both tables the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def _within(table: Table) -> ColumnElement[bool]:
+    return (
+        (table.c.source_id == bindparam("source"))
+        & (table.c.version > bindparam("after"))
+        & (table.c.version <= bindparam("until"))
+    )
+
 
 # Made once: it is read by most requests of a busy source, and to build it costs more than to run it.
 _RECORDED = (
@@ -15,13 +28,33 @@ _RECORDED = (
         interactions.c.piece_id,
         interactions.c.type,
         interactions.c.occurred_at,
+        interactions.c.user_key,
     )
-    .where(
-        interactions.c.source_id == bindparam("source"),
-        interactions.c.version > bindparam("after"),
-        interactions.c.version <= bindparam("until"),
+    .where(_within(interactions))
+    .union_all(
+        select(
+            preferences.c.version,
+            literal_column("''"),
+            literal_column("''"),
+            literal_column(str(_STATED_CODE)),
+            literal_column("0"),
+            preferences.c.user_key,
+        ).where(_within(preferences))
     )
     .order_by(interactions.c.version)
+)
+_PREFERENCES = (
+    select(preferences.c.body)
+    .select_from(preferences)
+    .join(
+        counters,
+        (counters.c.source_id == preferences.c.source_id) & (counters.c.kind == literal_column(str(INTERACTIONS))),
+    )
+    .where(
+        preferences.c.source_id == bindparam("source"),
+        preferences.c.user_key == bindparam("user"),
+        preferences.c.version > counters.c.cleared_at,
+    )
 )
 
 
@@ -65,14 +98,23 @@ def user_interactions(connection: Connection, source: int, query: InteractionQue
     ]
 
 
-def recorded_interactions(connection: Connection, source: int, after: int, until: int) -> list[StoredInteraction]:
-    """Return the interactions with a version above one, up to another, ascending; erasures are left out."""
-    rows = connection.execute(_RECORDED, {"source": source, "after": after, "until": until})
-    return [
+def user_preferences(connection: Connection, source: int, user_id: str) -> bytes:
+    """Return a person's preferences as stored JSON, empty for none."""
+    asked = {"source": source, "user": user_key(source, user_id)}
+    return bytes(connection.execute(_PREFERENCES, asked).scalar_one_or_none() or b"")
+
+
+def recorded_changes(connection: Connection, source: int, after: int, until: int) -> RecordedChanges:
+    """Return what became of people after a version, up to another; erasures count as rows alone."""
+    rows = connection.execute(_RECORDED, {"source": source, "after": after, "until": until}).all()
+    recorded = [
         StoredInteraction(user_id=row[1], piece_id=row[2], type=TYPES[row[3]], occurred_at=row[4], version=row[0])
         for row in rows
-        if row[3] != ERASURE_CODE
+        if row[3] not in {ERASURE_CODE, _STATED_CODE}
     ]
+    stated = [bytes(row[5]) for row in rows if row[3] == _STATED_CODE]
+    # Each version was given to one row.
+    return RecordedChanges(recorded, stated, is_whole=len(rows) == until - after)
 
 
 def interactions_by_day(connection: Connection, source: int, since: int, limit: int) -> list[tuple[int, int]]:

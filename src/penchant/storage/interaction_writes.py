@@ -4,20 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select
 
 from penchant.model import ListIdentity, NewInteraction, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import event_key, piece_key, user_key
 from penchant.storage.impression_writes import attribute
+from penchant.storage.interaction_counters import clock_of, raise_version
+from penchant.storage.preference_writes import remove
 from penchant.storage.records import Outcome, RecordInteractions
 from penchant.storage.schema import (
     ERASURE_CODE,
-    INTERACTIONS,
     TYPE_CODES,
     TYPES,
-    counters,
     event_ids,
     interactions,
 )
@@ -40,7 +40,7 @@ def record(
     so that a group of single interactions is stored as fast as one request with many.
     """
     # The source's own clock: a system clock that was set back makes no interaction older than one before it.
-    now = max(now, _clock(connection, row.source_id))
+    now = max(now, clock_of(connection, row.source_id))
     events = _read_events(connection, row, [each for command in commands for each in command.interactions])
     recording = _InteractionRecorder(row, now, events)
     outcomes = [recording.take(command) for command in commands]
@@ -50,7 +50,7 @@ def record(
         connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
     if recording.stored:
         attribute(connection, database, row, list(zip(recording.stored, recording.lists, strict=True)))
-        _raise_version(connection, row.source_id, recording.version, now)
+        raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
 
@@ -117,9 +117,10 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
         delete(event_ids).where(event_ids.c.source_id == row.source_id, event_ids.c.version.in_(versions))
     )
     connection.execute(delete(interactions).where(own))
-    if is_there is None:
+    had_preferences = remove(connection, row, key)
+    if is_there is None and not had_preferences:
         return None
-    now = max(now, _clock(connection, row.source_id))
+    now = max(now, clock_of(connection, row.source_id))
     version = int(row.interactions_version) + 1
     hidden, number = hide_key(ensure_secret(connection, insert_into, ERASURES), key)
     erasure = {
@@ -133,13 +134,8 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
         "piece_id": "",
     }
     connection.execute(insert(interactions), erasure)
-    _raise_version(connection, row.source_id, version, now, erased_at=version)
+    raise_version(connection, row.source_id, version, now, erased_at=version)
     return version
-
-
-def _clock(connection: Connection, source: int) -> int:
-    statement = select(counters.c.clock).where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-    return int(connection.execute(statement).scalar_one())
 
 
 def _read_events(connection: Connection, row: Any, new: Sequence[NewInteraction]) -> dict[bytes, StoredInteraction]:
@@ -214,11 +210,3 @@ def _insert(connection: Connection, source: int, stored: Sequence[StoredInteract
         for each in stored
     ]
     connection.execute(insert(interactions), rows)
-
-
-def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
-    connection.execute(
-        update(counters)
-        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .values(version=version, clock=now, **others)
-    )

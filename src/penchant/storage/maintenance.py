@@ -25,6 +25,7 @@ from penchant.storage.schema import (
     pieces,
     placement_versions,
     placements,
+    preferences,
     sources,
 )
 
@@ -43,6 +44,7 @@ def purge_source(connection: Connection, source: int, *, now: int, chunk: int, r
     removed += _purge_interactions(connection, source, now, chunk, days)
     removed += purge_impressions(connection, source, now=now, chunk=chunk, retention_days=days)
     removed += _purge_erasures(connection, source, now, chunk)
+    removed += _purge_preferences(connection, source, chunk)
     # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
     return removed or _purge_deleted_source(connection, source, now)
 
@@ -150,6 +152,14 @@ def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -
     return len(versions)
 
 
+def _purge_preferences(connection: Connection, source: int, chunk: int) -> int:
+    """Remove cleared preferences; others stay until they are removed or their person is erased."""
+    cleared = preferences.c.version <= _cleared_at(source, INTERACTIONS)
+    versions = select(preferences.c.version).where(preferences.c.source_id == source, cleared).limit(chunk)
+    statement = delete(preferences).where(preferences.c.source_id == source, preferences.c.version.in_(versions))
+    return connection.execute(statement).rowcount
+
+
 def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     """Remove the row of a source deleted long ago; its account keeps the version below which none is given again."""
     # Under the locks of its counters, so that a source that is made again meanwhile is seen, or waits and is new.
@@ -197,9 +207,12 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
             func.coalesce(func.max(pieces.c.version), 0),
         ).where(pieces.c.source_id == source)
     ).one()
-    newest_interaction = connection.execute(
-        select(func.coalesce(func.max(interactions.c.version), 0)).where(interactions.c.source_id == source)
-    ).scalar_one()
+    newest_interaction = max(
+        connection.execute(
+            select(func.coalesce(func.max(table.c.version), 0)).where(table.c.source_id == source)
+        ).scalar_one()
+        for table in (interactions, preferences)
+    )
     found = _body_problems(connection, source, content.cleared_at)
     if live != content.live:
         found.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
@@ -207,7 +220,7 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
         found.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
     if newest_interaction > recorded.version:
         found.append(
-            f"source {source}: an interaction has version {newest_interaction}, "
+            f"source {source}: an interaction or preference has version {newest_interaction}, "
             f"the counter stands at {recorded.version}"
         )
     return found

@@ -1,7 +1,8 @@
-"""People as they are stored: nothing of them is, but their interactions."""
+"""People as they are stored: nothing of them is, but their interactions and what they have said of themselves."""
 
 from penchant.model import StoredInteraction
 from penchant.storage import interaction_reads
+from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import InteractionQuery
 from penchant.storage.transactions import Transactions
 
@@ -17,10 +18,23 @@ class PeopleStore:
         with self._transactions.read() as connection:
             return interaction_reads.user_interactions(connection, source_id, query)
 
-    def list_recorded(self, source_id: int, *, after: int, until: int) -> list[StoredInteraction]:
-        """Return the interactions with a version above one, up to another, ascending; erasures are left out."""
+    def read(self, source_id: int, query: InteractionQuery) -> StoredPerson:
+        """Return a person's interactions, as `list_interactions`, with the preferences."""
         with self._transactions.read() as connection:
-            return interaction_reads.recorded_interactions(connection, source_id, after, until)
+            return StoredPerson(
+                interaction_reads.user_interactions(connection, source_id, query),
+                interaction_reads.user_preferences(connection, source_id, query.user_id),
+            )
+
+    def read_preferences(self, source_id: int, user_id: str) -> bytes:
+        """Return a person's preferences as stored JSON, empty for none."""
+        with self._transactions.read() as connection:
+            return interaction_reads.user_preferences(connection, source_id, user_id)
+
+    def list_recorded(self, source_id: int, *, after: int, until: int) -> RecordedChanges:
+        """Return what became of people after a version of the interactions, up to another."""
+        with self._transactions.read() as connection:
+            return interaction_reads.recorded_changes(connection, source_id, after, until)
 
     def count_by_day(self, source_id: int, *, since: int, limit: int) -> list[tuple[int, int]]:
         """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most."""

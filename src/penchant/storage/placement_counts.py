@@ -1,7 +1,7 @@
 """Counts of what placements showed and what came of it, by placement, UTC day, variant and kind; no person is in them.
 
-A row has one number for each position in a list and one for each group of people (`penchant.experiments`), as unsigned
-32-bit integers, little-endian:
+A row has one number for each position in a list and, of known people, one for each group of them
+(`penchant.experiments`), as unsigned 32-bit integers, little-endian:
 
     position   unknown  1  2  ...  30  31 and more | group  0  1  ...  63
 
@@ -53,9 +53,9 @@ class CountsRow(NamedTuple):
     groups: Numbers
 
 
-def group_of(person: bytes, list_key: bytes) -> int:
-    """Return the group of a person, always the same; a list for nobody in particular stands for somebody itself."""
-    return (person or list_key)[-1] % GROUPS
+def group_of(person: bytes) -> int | None:
+    """Return the group of a person, always the same; ``None`` for nobody in particular."""
+    return person[-1] % GROUPS if person else None
 
 
 def day_of(moment: int) -> int:
@@ -69,11 +69,12 @@ class CountAdditions:
     def __init__(self) -> None:
         self._added: dict[CountKey, Numbers] = defaultdict(lambda: np.zeros(_FIELDS, np.int64))
 
-    def add(self, key: CountKey, position: int, group: int) -> None:
-        """Count one at a position, in a group of people."""
+    def add(self, key: CountKey, position: int, group: int | None) -> None:
+        """Count one at a position, in a group of people where it was for somebody who is known."""
         numbers = self._added[key]
         numbers[min(position, POSITIONS - 1)] += 1
-        numbers[POSITIONS + group] += 1
+        if group is not None:
+            numbers[POSITIONS + group] += 1
 
     def move(self, key: CountKey, position: int) -> None:
         """Count one that had no position at this one."""

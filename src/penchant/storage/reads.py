@@ -35,6 +35,7 @@ from penchant.storage.schema import (
     interactions,
     lists,
     pieces,
+    preferences,
     sources,
 )
 from penchant.storage.secrets import ERASURES, read_secret, reveal_key
@@ -187,7 +188,26 @@ class SourceReader:
     def export(self) -> SourceExport:
         """Return everything but what was erased or deleted."""
         pieces = self.listing(skip=0, limit=None, bodies=True).batches
-        return SourceExport(head=self.head, curation=self.curation(), pieces=pieces, interactions=self._interactions)
+        return SourceExport(
+            head=self.head,
+            curation=self.curation(),
+            pieces=pieces,
+            interactions=self._interactions,
+            preferences=self._preferences(),
+        )
+
+    def _preferences(self) -> Iterator[Sequence[tuple[str, bytes]]]:
+        """Yield people's ids with their preferences as stored JSON, ascending by id."""
+        statement = (
+            select(preferences.c.user_id, preferences.c.body)
+            .where(
+                preferences.c.source_id == self.head.source_id,
+                preferences.c.version > self._row.interactions_cleared_at,
+            )
+            .order_by(preferences.c.user_id)
+        )
+        for rows in self._stream(statement):
+            yield [(row[0], bytes(row[1])) for row in rows]
 
     def _interactions(self, since: int) -> Iterator[Sequence[StoredInteraction]]:
         """Yield the interactions from a moment on, ascending by time; erasures are none."""

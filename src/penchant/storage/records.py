@@ -168,13 +168,15 @@ class ChangeListing:
 class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
-    Of one moment those recorded earlier come first. The streams are read one after the other.
+    Of one moment those recorded earlier come first. ``preferences`` gives people's ids with what they have said, as
+    stored JSON, ascending by id. The streams are read one after the other.
     """
 
     head: SourceHead
     curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
+    preferences: Iterable[Sequence[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +264,14 @@ class RecordInteractions(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacePreferences(SourceCommand):
+    """Replace a person's preferences (JSON); empty removes them."""
+
+    user_id: str
+    preferences: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordImpressions(SourceCommand):
     """Store what was shown; a piece of a list that is known already is not stored again.
 
@@ -299,6 +309,7 @@ Command = (
     | DeletePlacement
     | RecordInteractions
     | RecordImpressions
+    | ReplacePreferences
     | EraseUser
     | AddUsage
 )
@@ -309,7 +320,8 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions` or `EraseUser`. ``created`` are pieces or impressions. ``interactions`` are those of a
+    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions.
+    ``interactions`` are those of a
     `RecordInteractions` in its order, for a stored event id the one that was stored first.
     """
 

@@ -216,6 +216,18 @@ event_ids = Table(
 )
 # By it retention and erasures find the event ids of the interactions that they remove.
 Index("event_ids_by_version", event_ids.c.source_id, event_ids.c.version, unique=True)
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("user_key", LargeBinary, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("user_id", BY_CODE_POINT, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What people have said of themselves, as JSON. ``version`` is one of the interactions' counter: no row of
+``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions."""
+Index("preferences_feed", preferences.c.source_id, preferences.c.version, unique=True)
 impressions = Table(
     "impressions",
     metadata,

@@ -14,6 +14,7 @@ from penchant.storage.schema import (
     pieces,
     placement_counts,
     placement_pieces,
+    preferences,
     sources,
     usage,
 )
@@ -87,6 +88,7 @@ class UpsertKey(NamedTuple):
 
 PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
 EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
+PREFERENCES_KEY = UpsertKey(preferences, ("source_id", "user_key"))
 COUNTS_KEY = UpsertKey(placement_counts, tuple(column.name for column in placement_counts.primary_key.columns))
 
 

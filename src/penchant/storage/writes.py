@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
-from penchant.storage import statements
+from penchant.storage import preference_writes, statements
 from penchant.storage.audit import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
 from penchant.storage.dialect import WriteDialect
@@ -43,6 +43,7 @@ from penchant.storage.records import (
     RecordImpressions,
     RecordInteractions,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     SourceCommand,
     SubmitPieces,
@@ -71,7 +72,7 @@ class WriteTransaction:
         self.dictionaries = dictionaries
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911  # one line for each kind
+    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911, PLR0912  # one line each
         """Carry out a command.
 
         Raises:
@@ -97,6 +98,8 @@ class WriteTransaction:
                 return self._delete_placement(command)
             case RecordInteractions():
                 return self.record([command])[0]
+            case ReplacePreferences():
+                return self._replace_preferences(command)
             case RecordImpressions():
                 return self.record_impressions([command])[0]
             case EraseUser():
@@ -128,6 +131,11 @@ class WriteTransaction:
         # The same lock as for interactions: both add to the same counts.
         row = self._require(commands[0], INTERACTIONS)
         return record_impressions(self.connection, self.database, row, commands)
+
+    def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
+        row = self._require(command, INTERACTIONS)
+        version = preference_writes.replace(self.connection, self.database.insert, row, command, self.now)
+        return Outcome(version=row.version, interactions_version=version)
 
     def _erase(self, command: EraseUser) -> Outcome:
         row = self._require(command, INTERACTIONS)

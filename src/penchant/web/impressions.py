@@ -1,6 +1,7 @@
-"""Handlers of what people were shown."""
+"""Handlers of what people were shown, and of what came of it."""
 
-from penchant.model import ListIdentity
+from penchant.model import DAY_MS, ListIdentity
+from penchant.service.results import ResultsRequest
 from penchant.web.operations import Answer, Call
 from penchant.wire import BulkReceipt, decode_impressions, encode
 
@@ -27,3 +28,22 @@ async def record_impressions(call: Call) -> Answer:
     outcome = await service.record(call.access, call.source, settings, impressions)
     receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates)
     return Answer(status=202, body=encode(receipt))
+
+
+async def placement_results(call: Call) -> Answer:
+    """Answer what the variants of a placement showed, and what came of it."""
+    values = call.values()
+    head = await call.services.views.head(call.access.account_id, call.source)
+    request = ResultsRequest(
+        placement=call.path["name"],
+        first=_day(values["from"]),
+        last=_day(values["to"]),
+        type=values["type"],
+        base=values["base"],
+    )
+    found = await call.services.results.read(head, request)
+    return Answer(body=encode(found), version=head.version)
+
+
+def _day(moment: int | None) -> int | None:
+    return None if moment is None else moment // DAY_MS

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from penchant import __version__
-from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, Feature, InteractionType
+from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, InteractionType
 from penchant.web.bodies import JSON, NDJSON
 from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Operation
 from penchant.web.parameters import BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
@@ -274,7 +274,7 @@ def _answer_headers(operation: Operation) -> list[str]:
 
 def _knows_audience(operation: Operation) -> bool:
     """Return whether an operation's lists can go by what people like."""
-    is_placement = operation.feature is Feature.PLACEMENTS and operation.counted
+    is_placement = operation.answer in {"PlacementResult", "PageResult"}
     return is_placement or any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
 
 

@@ -317,6 +317,29 @@ FOR = Parameter(
     schema={"type": "string", "enum": ["generators"]},
     read=_read_form,
 )
+FROM = Parameter(
+    name="from",
+    description="The first UTC day; without it, the one on which the placement's version in force was stored.",
+    schema={"type": "string", "format": "date"},
+    read=parse_date,
+)
+TO = Parameter(
+    name="to",
+    description="The last UTC day; without it, today.",
+    schema={"type": "string", "format": "date"},
+    read=parse_date,
+)
+SUCCESS = Parameter(
+    name="type",
+    description="Which type of interaction counts as a success; without it, any but a dislike.",
+    schema={"type": "string", "enum": list(InteractionType)},
+    read=read_interaction_type,
+)
+BASE_VARIANT = Parameter(
+    name="base",
+    description="The variant from which others differ; without it, the placement itself (`base`).",
+    schema={"type": "string", "default": "base"},
+)
 PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, AT, EXCLUDE)
 """What narrows any list."""
 PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)

@@ -1,11 +1,19 @@
-"""Handlers of people's interactions: record, list, export, erase."""
+"""Handlers of people: interactions and preferences, export, erasure."""
 
 import functools
 
 import msgspec
 
 from penchant.errors import invalid_parameter
-from penchant.model import InteractionType, ListIdentity, NewInteraction, StoredImpression, StoredInteraction
+from penchant.model import (
+    NO_PREFERENCES,
+    InteractionType,
+    ListIdentity,
+    NewInteraction,
+    Preferences,
+    StoredImpression,
+    StoredInteraction,
+)
 from penchant.service.people import InteractionSelection
 from penchant.storage import Outcome, SourceHead
 from penchant.web.bodies import NDJSON_TYPES
@@ -21,9 +29,11 @@ from penchant.wire import (
     UserExport,
     decode_interaction_lines,
     decode_interactions,
+    decode_preferences,
     encode,
     format_timestamp,
     parse_interaction_timestamp,
+    preferences_answer,
 )
 
 INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
@@ -144,15 +154,42 @@ async def export(call: Call) -> Answer:
     view = await call.view()
     user_id = call.path["userID"]
     found = await call.services.people.export(view, user_id)
+    said = decode_preferences(found.preferences)
     body = encode(
         UserExport(
             source=call.source,
             user_id=user_id,
-            interactions=[_exported(call.source, interaction) for interaction in found],
+            interactions=[_exported(call.source, interaction) for interaction in found.interactions],
+            preferences=preferences_answer(said) if said else None,
             impressions=tuple(map(_shown, await call.services.impressions.of_person(view, user_id))),
         )
     )
     return Answer(body=body, version=view.head.version)
+
+
+async def read_preferences(call: Call) -> Answer:
+    """Answer what a person has said."""
+    call.values()
+    view = await call.view()
+    found = await call.services.people.preferences(view, call.path["userID"])
+    return Answer(body=encode(preferences_answer(found)), version=view.head.version)
+
+
+async def replace_preferences(call: Call) -> Answer:
+    """Replace what a person has said; answers it as it now is."""
+    call.values()
+    return await _replace(call, await call.decode_body(decode_preferences))
+
+
+async def remove_preferences(call: Call) -> Answer:
+    """Remove what a person has said."""
+    call.values()
+    return await _replace(call, NO_PREFERENCES)
+
+
+async def _replace(call: Call, preferences: Preferences) -> Answer:
+    outcome = await call.services.people.replace_preferences(call.access, call.source, call.path["userID"], preferences)
+    return Answer(body=encode(preferences_answer(preferences)), headers=_versions(outcome))
 
 
 async def erase(call: Call) -> Answer:

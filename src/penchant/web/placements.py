@@ -11,8 +11,10 @@ from penchant.wire import (
     PageEntry,
     PageResult,
     PlacementResult,
+    check_filters,
     decode_page,
     decode_placement,
+    decode_placement_preview,
     encode,
     encode_placement,
 )
@@ -37,6 +39,8 @@ async def put_placement(call: Call) -> Answer:
     """Store a placement as the next version of its name."""
     call.values()
     spec = await call.decode_body(decode_placement)
+    view = await call.view()
+    check_filters(spec, view.settings.attributes)
     outcome = await call.services.placements.put(call.access, call.source, call.path["name"], spec)
     return Answer(body=encode_placement(spec), version=outcome.version)
 
@@ -61,6 +65,22 @@ async def roll_back(call: Call) -> Answer:
     version = call.values()["version"]
     spec, outcome = await call.services.placements.roll_back(call.access, call.source, call.path["name"], version)
     return Answer(body=encode_placement(spec), version=outcome.version)
+
+
+async def preview(call: Call) -> Answer:
+    """Answer lists as they are and as they would be under a draft of a placement."""
+    call.values()
+    wish = await call.decode_body(decode_placement_preview)
+    view = await call.view()
+    check_filters(wish.spec, view.settings.attributes, "/placement")
+    # The first is counted already.
+    uncount = await call.count_more(len(wish.users) - 1)
+    try:
+        found = await call.services.placement_previews.preview(view, wish)
+    except BaseException:
+        uncount()
+        raise
+    return Answer(body=encode(found), version=view.head.version)
 
 
 async def placement_list(call: Call) -> Answer:

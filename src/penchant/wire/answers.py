@@ -101,6 +101,14 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
     duplicates: int
 
 
+class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories."""
+
+    keywords: dict[str, dict[str, float]]
+    hidden: list[str]
+    unused_categories: list[str]
+
+
 class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
 
@@ -113,11 +121,12 @@ class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit
 
 
 class UserExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """All that is stored of a person, newest first; ``impressions`` where there are any."""
+    """All that is stored of a person: interactions, newest first; preferences and impressions where there are any."""
 
     source: str
     user_id: str
     interactions: list[ExportedInteraction]
+    preferences: PersonPreferences | None = None
     impressions: tuple[ExportedImpression, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Reasons and previews: records whose fields are the interface's members, in its order."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -9,11 +9,12 @@ from penchant.wire.frames import Record
 
 
 class KeywordShare(Record, frozen=True, kw_only=True, rename="camel"):
-    """What a keyword of a category adds to a score."""
+    """What a keyword of a category adds to a score; ``stated`` as `liked` or `disliked` by the person, if it is."""
 
     category: str
     keyword: str
     share: float
+    stated: Literal["liked", "disliked"] | UnsetType = UNSET
 
 
 class TermRest(Record, frozen=True, kw_only=True, rename="camel"):

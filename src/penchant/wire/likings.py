@@ -6,9 +6,9 @@ from typing import Any
 
 from penchant.errors import TooManyEntries
 from penchant.model import Term
-from penchant.wire.lists import check_ids
-from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
-from penchant.wire.text import id_problem, name_problem
+from penchant.wire.stated import read_categories, read_ids
+from penchant.wire.syntax import Faults, decode_object, kind_of
+from penchant.wire.text import id_problem
 
 MAX_LIKINGS = 1_000
 """Ids and keywords together that one request names."""
@@ -37,7 +37,7 @@ def decode_likings(body: bytes) -> StatedLikings:
     value = decode_object(body)
     faults = Faults()
     faults.only(value, (*_IDS, *_KEYWORDS), "")
-    liked, disliked = (_ids(value, name, faults) for name in _IDS)
+    liked, disliked = (read_ids(value, name, faults) for name in _IDS)
     liked_terms, disliked_terms = (_terms(value, name, faults) for name in _KEYWORDS)
     count = len(liked) + len(disliked) + len(liked_terms) + len(disliked_terms)
     if count > MAX_LIKINGS:
@@ -46,36 +46,14 @@ def decode_likings(body: bytes) -> StatedLikings:
     return StatedLikings(liked=liked, disliked=disliked, liked_terms=liked_terms, disliked_terms=disliked_terms)
 
 
-def _ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]:
-    given = value.get(name)
-    if given is None:
-        return ()
-    if not isinstance(given, list):
-        faults.add(f"/{name}", f"Found {kind_of(given)}; an array of ids is accepted.")
-        return ()
-    # An id that is named twice counts once, and is no fault.
-    check_ids(given, f"/{name}", faults, unique=False)
-    return tuple(dict.fromkeys(each for each in given if isinstance(each, str)))
-
-
 def _terms(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[Term, ...]:
-    """Return the distinct terms of a member, in order; faults are noted. Nested categories are named by their path."""
-    given = value.get(name)
-    if given is None:
-        return ()
-    if not isinstance(given, dict):
-        faults.add(f"/{name}", f"Found {kind_of(given)}; an object of categories is accepted.")
-        return ()
+    """Return the distinct terms of a member, in order; faults are noted."""
     found: list[Term] = []
-    for category, keywords in given.items():
-        where = f"/{name}{pointer(category)}"
-        problem = next(filter(None, map(name_problem, category.split("/"))), None)
-        if problem:
-            faults.add(where, f"No category can be called so: {problem}")
-        elif not isinstance(keywords, list):
-            faults.add(where, f"Found {kind_of(keywords)}; an array of keywords is accepted.")
-        else:
+    for where, category, keywords in read_categories(value, name, faults):
+        if isinstance(keywords, list):
             found += _keywords(category, keywords, where, faults)
+        else:
+            faults.add(where, f"Found {kind_of(keywords)}; an array of keywords is accepted.")
     return tuple(dict.fromkeys(found))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, MAX_TAKE, Basis, PlacementKind
 from penchant.wire.pages import MAX_EXCLUDED, MAX_LISTS
 from penchant.wire.placements import MAX_CATALOGS, MAX_NAME_BYTES, MAX_OWN_IDS, MAX_VARIANTS
+from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.settings import MAX_DAYS
 
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -36,6 +37,7 @@ def placement_schemas(settings: Mapping[str, Any], version: Mapping[str, Any]) -
         },
         "PlacementVariant": variant,
         "PlacementVersion": {**version, "properties": version["properties"] | {"placement": _ref("Placement")}},
+        "PlacementWish": _placement_wish(),
         "PageWish": _page_wish(),
         "PageEntry": _page_entry(),
     }
@@ -54,9 +56,26 @@ def _members(settings: Mapping[str, Any]) -> dict[str, Any]:
         "excludeSeen": {"type": "boolean"},
         "halfLifeDays": {"type": "integer", "minimum": 0, "maximum": MAX_DAYS},
         "catalogs": {"type": "array", "items": _CATALOG, "minItems": 1, "maxItems": MAX_CATALOGS},
+        "filter": {"type": "object", "description": "Conditions on the attributes of pieces, as `filter=` of lists."},
         "whitelist": ids,
         "blacklist": ids,
         "fallback": _KIND,
+    }
+
+
+def _placement_wish() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "name": _NAME,
+            "placement": _ref("Placement"),
+            "users": {"type": ["array", "null"], "items": _ID, "maxItems": MAX_PREVIEWED},
+            "content": {"oneOf": [_ID, {"type": "null"}]},
+            "variant": {"oneOf": [_NAME, {"type": "null"}]},
+            "take": _TAKE,
+        },
+        "required": ["name", "placement"],
     }
 
 

@@ -9,9 +9,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penchant.attributes import Attribute
 from penchant.errors import InvalidInput
 from penchant.model import Basis, Blend, PlacementKind, SourceSettings
 from penchant.wire.encoding import encode
+from penchant.wire.filters import read_filter
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import check_ids
 from penchant.wire.settings import MAX_DAYS, read_settings
@@ -41,6 +43,7 @@ _USES: Mapping[str, frozenset[PlacementKind]] = {
     "excludeSeen": _RECOMMENDED,
     "halfLifeDays": frozenset({PlacementKind.POPULAR, PlacementKind.NEW}),
     "catalogs": _ALL,
+    "filter": _ALL,
     "whitelist": _ALL - {PlacementKind.AGAIN},
     "blacklist": _ALL,
     "fallback": _ALL,
@@ -62,6 +65,7 @@ _PLACEMENT_MEMBERS = (*_MEMBERS, "experiment", "variants")
 class ListRules:
     """What a list is made by; ``None`` leaves it to the source.
 
+    ``filter`` is as it was given: what it means depends on the attributes that the source has when a list is made.
     ``blacklisted`` is the blacklist as a set: the same object for as long as it is in force, so that its rows are
     looked up once.
     """
@@ -75,6 +79,7 @@ class ListRules:
     exclude_seen: bool | None = None
     half_life_days: int | None = None
     catalogs: frozenset[str] | None = None
+    filter: Mapping[str, Any] | None = None
     whitelist: tuple[str, ...] | None = None
     blacklist: tuple[str, ...] | None = None
     blacklisted: frozenset[str] | None = None
@@ -151,6 +156,23 @@ def read_placement(value: Any, where: str = "") -> PlacementSpec:
     return spec
 
 
+def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], where: str = "") -> None:
+    """Raise `InvalidInput` where a filter does not fit the attributes of a source, with a pointer for each fault."""
+    faults = Faults()
+    filters = {f"{where}/filter": spec.members.get("filter")}
+    for number, entry in enumerate(spec.members.get("variants", ())):
+        filters[f"{where}/variants/{number}/filter"] = entry.get("filter")
+    for at, value in filters.items():
+        if value is None:
+            continue
+        try:
+            read_filter(value, attributes, at)
+        except InvalidInput as error:
+            for fault in error.faults:
+                faults.add(fault.pointer or at, fault.detail)
+    faults.raise_any()
+
+
 class _PlacementReader:
     """Reads a placement, noting every fault on the way."""
 
@@ -183,6 +205,7 @@ class _PlacementReader:
             "diversity": self.diversity,
             "halfLifeDays": self.half_life,
             "catalogs": self.catalogs,
+            "filter": self.filter,
             "whitelist": self.ids,
             "blacklist": self.ids,
             "fallback": self.kind,
@@ -303,6 +326,12 @@ class _PlacementReader:
             if problem:
                 self.faults.add(f"{where}/{place}", problem)
         return frozenset(name for name in value if isinstance(name, str))
+
+    def filter(self, value: Any, where: str) -> Mapping[str, Any]:
+        if isinstance(value, dict):
+            return value
+        self.faults.add(where, f"Found {kind_of(value)}; a filter is accepted.")
+        return {}
 
     def ids(self, value: Any, where: str) -> tuple[str, ...]:
         if not isinstance(value, list) or len(value) > MAX_OWN_IDS:

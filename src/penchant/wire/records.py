@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, Scope, SourceSettings
-from penchant.wire.answers import InteractionKey
+from penchant.wire.answers import InteractionKey, PersonPreferences
 from penchant.wire.frames import Record, RecordList
 
 Number = int | float
@@ -121,12 +121,13 @@ class KnownPieces(RecordList[KnownPiece], frozen=True, kw_only=True, rename="cam
     id: str
 
 
-class PersonExport(Record, frozen=True, kw_only=True, rename="camel"):
-    """All that is stored of a person, newest first."""
+class PersonExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """All that is stored of a person: interactions, newest first, and preferences where there are any."""
 
     source: str
     user_id: str
     interactions: list[StoredPersonInteraction]
+    preferences: PersonPreferences | None = None
     impressions: Sequence[PersonImpression] = ()
 
 
@@ -229,6 +230,7 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     exclude_seen: bool | UnsetType | None = UNSET
     half_life_days: int | UnsetType | None = UNSET
     catalogs: Sequence[str] | UnsetType | None = UNSET
+    filter: Mapping[str, Any] | UnsetType | None = UNSET
     whitelist: Sequence[str] | UnsetType | None = UNSET
     blacklist: Sequence[str] | UnsetType | None = UNSET
     fallback: str | UnsetType | None = UNSET

@@ -33,6 +33,11 @@ _PERSONAL_WHY = {
     ],
     "rules": [],
 }
+_PREFERENCES = {
+    "keywords": {"genre": {"science fiction": 1.0, "horror": -0.5}},
+    "hidden": ["gravity"],
+    "unusedCategories": ["country"],
+}
 _ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
 _PROBLEM = {
     "type": "/-/problems/unknown-piece",
@@ -125,11 +130,53 @@ SAMPLES: Mapping[str, Any] = {
     "PageWish": {"user": "kim", "exclude": ["alien"], "lists": [{"placement": "home", "take": 10}]},
     "PersonalPlace": {"id": "kim", "why": _PERSONAL_WHY, **_RANK},
     "Piece": _PIECE,
+    "PersonPreferences": _PREFERENCES,
     "Placement": _PLACEMENT,
     "PlacementHistory": {"versions": [_PLACEMENT_VERSION]},
     "PlacementListing": {"placements": [_PLACEMENT_VERSION]},
+    "PlacementPreview": {
+        "lists": [
+            {
+                "userId": "kim",
+                "variantBefore": "base",
+                "variantAfter": "mixed",
+                "before": _ENTRIES,
+                "after": _ENTRIES[:1],
+                "moves": [{"id": "gravity", "before": 2, "after": None}],
+            }
+        ]
+    },
+    "PlacementWish": {"name": "home", "placement": _PLACEMENT, "users": ["kim"], "take": 10},
     "PlacementResult": _PLACEMENT_LIST | {"userId": "kim", "content": _ENTRIES},
+    "PlacementResults": {
+        "placement": "home",
+        "from": "2026-11-01",
+        "to": "2026-11-21",
+        "base": "base",
+        "counted": "successes",
+        "designEffect": 2.4,
+        "stopped": [],
+        "variants": [
+            {
+                "variant": "base",
+                "lists": 12,
+                "shown": 120,
+                "anonymous": 20,
+                "successes": 9,
+                "interactions": {"Play": 9, "Watch": 2},
+                "rate": {"value": 0.08, "lower": 0.0, "upper": 0.3},
+                "difference": None,
+                "verdict": "base",
+                "pieces": 40,
+                "coverage": 0.2,
+                "share": {"value": 0.52, "lower": 0.2, "upper": 0.84, "expected": 0.5, "off": False},
+                "positions": [{"position": 1, "shown": 12, "successes": 3}],
+                "days": [{"day": "2026-11-21", "shown": 120, "successes": 9}],
+            }
+        ],
+    },
     "PlanWish": {"plan": "full"},
+    "Preferences": _PREFERENCES,
     "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},
     "Problem": _PROBLEM,
     "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
@@ -182,6 +229,11 @@ SAMPLES: Mapping[str, Any] = {
         "accounts": [{"account": "press", "answers": 1200, "sources": 1, "pieces": 4730}],
     },
     "UserIds": ["kim", "robin"],
-    "UserExport": {"source": "films", "userId": "kim", "interactions": [_INTERACTION | {"eventId": "e-1"}]},
+    "UserExport": {
+        "source": "films",
+        "userId": "kim",
+        "interactions": [_INTERACTION | {"eventId": "e-1"}],
+        "preferences": _PREFERENCES,
+    },
 }
 """A sample of each body and answer, by the name of its schema."""

@@ -19,7 +19,7 @@ from penchant.model import (
     InteractionType,
     Scope,
 )
-from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire import administration, answers, explanations, placement_answers, results
 from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.recording_schemas import recording_schemas
@@ -36,7 +36,9 @@ _ANSWERS = (
     answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
+    answers.PersonPreferences,
     answers.UserExport,
+    results.PlacementResults,
     answers.Problem,
     explanations.Reason,
     explanations.SettingsPreview,
@@ -52,6 +54,7 @@ _ANSWERS = (
     placement_answers.PageResult,
     placement_answers.PlacementListing,
     placement_answers.PlacementHistory,
+    placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
@@ -248,6 +251,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": _preview_wish(),
         "Likings": _likings(),
+        "Preferences": _preferences(),
     }
 
 
@@ -285,6 +289,16 @@ def _likings() -> dict[str, Any]:
     ids = {"type": ["array", "null"], "items": _ID}
     keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
     members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
+    return {"type": "object", "additionalProperties": False, "properties": members}
+
+
+def _preferences() -> dict[str, Any]:
+    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
+    members = {
+        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
+        "hidden": {"type": ["array", "null"], "items": _ID},
+        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
+    }
     return {"type": "object", "additionalProperties": False, "properties": members}
 
 

@@ -49,7 +49,7 @@ class ListComparisons:
 
 async def compared(visit: Visit, view: View, wanted: SourceSettings) -> PageSection[ListComparisons]:
     """Return the lists that a form names, as they are and as they would be."""
-    pieces, users = _lines(visit.form.text("pieces")), _lines(visit.form.text("users"))
+    pieces, users = lines_of(visit.form.text("pieces")), lines_of(visit.form.text("users"))
     needed = [Feature.PERSONALIZED] if users else []
     total = len(pieces) + len(users)
     if not 0 < total <= MAX_COMPARED:
@@ -70,12 +70,13 @@ async def _comparison(visit: Visit, view: View, wish: Mapping[str, Any]) -> List
     ids = {each.id for found in lists for each in (*found.before, *found.after)}
     labels = await visit.services.browsing.labels(view, [*ids, *wish["pieces"]])
     return ListComparisons(
-        pieces=[_rows(each, labels, labels.get(each.id)) for each in preview.pieces],
-        users=[_rows(each, labels, None) for each in preview.users],
+        pieces=[rows_of(each, labels, labels.get(each.id)) for each in preview.pieces],
+        users=[rows_of(each, labels, None) for each in preview.users],
     )
 
 
-def _rows(found: PreviewedList, labels: Mapping[str, str], label: str | None) -> ListComparison:
+def rows_of(found: PreviewedList, labels: Mapping[str, str], label: str | None) -> ListComparison:
+    """Return a list before and after as rows."""
     before = {each.id: rank for rank, each in enumerate(found.before, start=1)}
     after = {each.id: rank for rank, each in enumerate(found.after, start=1)}
     ids = [*after, *(each for each in before if each not in after)]
@@ -85,5 +86,6 @@ def _rows(found: PreviewedList, labels: Mapping[str, str], label: str | None) ->
     return ListComparison(id=found.id, label=label, rows=rows, moved=len(found.moves))
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a field that are not blank, each once."""
     return list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))

@@ -2,7 +2,18 @@
 
 from functools import partial
 
-from penchant.web.dashboard import administration, browsing, health, lists, overview, piece, settings, trying, user
+from penchant.web.dashboard import (
+    administration,
+    browsing,
+    health,
+    lists,
+    overview,
+    piece,
+    placements,
+    settings,
+    trying,
+    user,
+)
 from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import Handler, Operation
@@ -23,6 +34,8 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "user", user.user),
         *_pair(site, "try", trying.trying, trying.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
+        *_pair(site, "placements", placements.placements),
+        *_pair(site, "placement", placements.placement, partial(placements.change_placement, site=site)),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health),
         *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),

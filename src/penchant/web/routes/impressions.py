@@ -4,6 +4,7 @@ from penchant.model import Feature, Scope
 from penchant.web import impressions
 from penchant.web.bodies import INTERACTIONS_BODY, JSON
 from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
+from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 
 IMPRESSIONS = (
     Operation(
@@ -23,5 +24,19 @@ IMPRESSIONS = (
         status=202,
         answer="BulkReceipt",
         errors=("too-many-entries", *BODY_ERRORS, *CHANGE_ERRORS),
+    ),
+    Operation(
+        method="GET",
+        path="/{source}/placements/{name}/results",
+        name="placementResults",
+        summary="What the variants of a placement showed, and what came of it.",
+        handler=impressions.placement_results,
+        tag="placements",
+        scope=Scope.WRITE,
+        feature=Feature.PLACEMENTS,
+        finds_source=True,
+        parameters=(FROM, TO, SUCCESS, BASE_VARIANT),
+        answer="PlacementResults",
+        errors=("unknown-placement",),
     ),
 )

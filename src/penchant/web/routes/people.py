@@ -1,8 +1,8 @@
-"""Routes of people: recommendations, profiles, interactions, export and erasure."""
+"""Routes of people: recommendations, profiles, interactions, preferences, export and erasure."""
 
 from penchant.model import Feature, Scope
 from penchant.web import people, recommendations
-from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES
+from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
 from penchant.web.parameters import (
     CATALOGS,
@@ -20,6 +20,7 @@ from penchant.web.parameters import (
     TYPE,
 )
 
+_PREFERENCES = "/{source}/users/{userID}/preferences"
 PEOPLE = (
     Operation(
         method="GET",
@@ -115,6 +116,50 @@ PEOPLE = (
         personal=True,
         answer="BulkReceipt",
         errors=("too-many-entries", *BODY_ERRORS, *CHANGE_ERRORS),
+    ),
+    Operation(
+        method="GET",
+        path=_PREFERENCES,
+        name="getPreferences",
+        summary="What this person has said: keywords liked and disliked, pieces hidden, categories never used.",
+        handler=people.read_preferences,
+        tag="people",
+        scope=Scope.PERSONAL,
+        feature=Feature.PERSONALIZED,
+        parameters=(MIN_VERSION,),
+        personal=True,
+        answer="PersonPreferences",
+    ),
+    Operation(
+        method="PUT",
+        path=_PREFERENCES,
+        name="putPreferences",
+        summary="Replace what this person has said; an empty object removes it.",
+        handler=people.replace_preferences,
+        tag="people",
+        scope=Scope.INTERACT,
+        feature=Feature.PERSONALIZED,
+        changes_interactions=True,
+        media_types=(JSON,),
+        body_kind=SETTINGS_BODY,
+        body="Preferences",
+        personal=True,
+        answer="PersonPreferences",
+        errors=("too-many-entries", *BODY_ERRORS, *CHANGE_ERRORS),
+    ),
+    Operation(
+        method="DELETE",
+        path=_PREFERENCES,
+        name="deletePreferences",
+        summary="Remove what this person has said.",
+        handler=people.remove_preferences,
+        tag="people",
+        scope=Scope.INTERACT,
+        feature=Feature.PERSONALIZED,
+        changes_interactions=True,
+        personal=True,
+        answer="PersonPreferences",
+        errors=CHANGE_ERRORS,
     ),
     Operation(
         method="DELETE",

@@ -44,6 +44,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "CHANGELOG.md",
     ),
     "Explanation": (
+        "docs/experiments.md",
         "docs/scoring.md",
         "docs/explanations.md",
         "ARCHITECTURE.md",

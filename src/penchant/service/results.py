@@ -1,0 +1,185 @@
+"""Results of placements: what variants showed and what came of it, with intervals that hold however often one looks."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from penchant import experiments
+from penchant.errors import UnknownPlacement, invalid_parameter
+from penchant.experiments import BoundedRate
+from penchant.live.database import AsyncStorage
+from penchant.model import DAY_MS, InteractionType
+from penchant.service.placements import PlacementInForce, read_row
+from penchant.service.tallies import VariantTally, tallies_of
+from penchant.storage import SourceHead, Storage
+from penchant.storage.placement_counts import GROUPS
+from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
+
+DIGITS = 9
+MAX_DAYS = 800
+"""How many days results may be of: as long as counts are kept."""
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsRequest:
+    """Which results are wanted: of which UTC days, counted from 1970, counting which type as a success, against what.
+
+    Without a first day they begin with that of the version in force; without a type all that speak for a piece count.
+    """
+
+    placement: str
+    first: int | None = None
+    last: int | None = None
+    type: InteractionType | None = None
+    base: str | None = None
+
+
+class Results:
+    """The results of the placements of sources."""
+
+    def __init__(self, database: AsyncStorage, *, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def read(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
+        """Return what a placement showed and what came of it, all of one moment.
+
+        Raises:
+            UnknownPlacement: the source has none of this name.
+            InvalidInput: days in the wrong order, too many, or a base that is no variant.
+        """
+        return await self._database.in_thread(self._read, head, request)
+
+    def _read(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
+        storage = self._database.storage
+        row = storage.placements.read_in_force(head.source_id, request.placement)
+        if row is None:
+            raise UnknownPlacement(f"The source has no placement {request.placement!r}.")
+        placement, began = read_row(row), row.recorded_at // DAY_MS
+        today = int(self._clock() * 1000) // DAY_MS
+        last = today if request.last is None else request.last
+        first = min(began, last) if request.first is None else request.first
+        if not 0 <= last - first < MAX_DAYS:
+            raise invalid_parameter("from", f"Found {last - first + 1} days; 1 to {MAX_DAYS} are accepted.")
+        counts = storage.impressions.read_counts(head.source_id, head.incarnation, request.placement, (first, last))
+        tallies = tallies_of(counts.rows, request.type, {BASE, *(each.name for each in placement.spec.variants)})
+        base = request.base or BASE
+        if base not in tallies:
+            raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
+        stopped = worse_variants(storage, head, placement, int(self._clock() * 1000))
+        # The people of a stopped variant see the base: their shares are others from then on.
+        shares = {} if stopped else _shares(placement)
+        comparison = _Comparison(tallies, tallies[base], shares, began)
+        # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
+        # window is exact for windows that reach to the present.
+        pieces = counts.pieces if last >= today else None
+        return PlacementResults(
+            placement=request.placement,
+            first=_day(first),
+            last=_day(last),
+            base=base,
+            counted="successes" if request.type is None else request.type.value,
+            design_effect=_rounded(comparison.effect),
+            stopped=sorted(stopped),
+            variants=[comparison.result(each, pieces, head.piece_count) for each in tallies.values()],
+        )
+
+
+class _Comparison:
+    """The variants of a placement beside its base; ``shares`` are what they should have of the lists after a day."""
+
+    def __init__(
+        self, tallies: Mapping[str, VariantTally], base: VariantTally, shares: Mapping[str, float], began: int
+    ) -> None:
+        self._base = base
+        self._shares = shares
+        self._began = began
+        self.effect = experiments.design_effect(*(each.arm for each in tallies.values()))
+        # Lists of the first day may be from before the version in force, when variants had other shares.
+        self._lists = sum((each.lists_after(began) for each in tallies.values()), np.zeros(GROUPS))
+        # Several variants are several chances of a false alarm, which they share.
+        self._alpha = experiments.ALPHA / max(1, len(tallies) - 1)
+
+    def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
+        """Return what is shown of a variant."""
+        difference = self.difference(own)
+        shown_pieces = None if pieces is None else pieces.get(own.name, 0)
+        return VariantResult(
+            variant=own.name,
+            lists=own.lists,
+            shown=own.shown,
+            anonymous=own.shown - int(own.arm.n),
+            successes=own.successes,
+            interactions=own.interactions,
+            rate=_interval(experiments.rate_interval(own.arm, self.effect)),
+            difference=None if difference is None else _interval(difference),
+            verdict=verdict(difference),
+            pieces=shown_pieces,
+            coverage=None if shown_pieces is None else _rounded(shown_pieces / max(1, piece_count)),
+            share=self._share(own),
+            positions=[PositionCount(position=at or None, shown=n, successes=s) for at, n, s in own.positions],
+            days=[DayCount(day=_day(day), shown=n, successes=s) for day, n, s in own.days],
+        )
+
+    def difference(self, own: VariantTally) -> BoundedRate | None:
+        """Return how a variant differs from the base; ``None`` of the base itself."""
+        if own is self._base:
+            return None
+        return experiments.difference(self._base.arm, own.arm, self.effect, self._alpha)
+
+    def _share(self, own: VariantTally) -> ListShare | None:
+        expected = self._shares.get(own.name)
+        if expected is None:
+            return None
+        share = experiments.share_interval(own.lists_after(self._began), self._lists)
+        told = _interval(share)
+        off = not told.lower <= expected <= told.upper
+        return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
+
+
+def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, now: int) -> frozenset[str]:
+    """Return the variants of a placement that are certainly worse than its base, by all since that version was stored.
+
+    ``now`` is in milliseconds since 1970 UTC.
+    """
+    row = storage.placements.read(head.source_id, placement.name, placement.version)
+    if row is None or not placement.spec.variants:
+        return frozenset()
+    days = (row.recorded_at // DAY_MS, now // DAY_MS)
+    counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
+    tallies = tallies_of(counts.rows, None, {BASE, *(each.name for each in placement.spec.variants)})
+    comparison = _Comparison(tallies, tallies[BASE], {}, days[0])
+    found = {name: comparison.difference(each) for name, each in tallies.items()}
+    return frozenset(name for name, difference in found.items() if verdict(difference) == "worse")
+
+
+def verdict(difference: BoundedRate | None) -> str:
+    """Return what may be said of a variant by its difference from the base; the base itself has none."""
+    if difference is None:
+        return "base"
+    if difference.upper < 0:
+        return "worse"
+    return "better" if difference.lower > 0 else "undecided"
+
+
+def _shares(placement: PlacementInForce) -> dict[str, float]:
+    """Return the share of all people that each variant has, the base what is left."""
+    shares = {each.name: each.share / BUCKETS for each in placement.spec.variants}
+    return {BASE: round(1 - sum(shares.values()), DIGITS)} | shares
+
+
+def _interval(found: BoundedRate) -> Interval:
+    return Interval(value=_rounded(found.value), lower=_rounded(found.lower), upper=_rounded(found.upper))
+
+
+def _rounded(number: npt.ArrayLike) -> float:
+    return round(float(np.asarray(number)), DIGITS)
+
+
+def _day(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).isoformat()

@@ -1,0 +1,140 @@
+"""Handlers of placements: which there are, one of them as JSON, tried on some people, stored, and led back."""
+
+from typing import Any
+
+import msgspec
+
+from penchant.errors import Fault, InvalidInput, PenchantError, UnknownPlacement
+from penchant.live.views import View
+from penchant.model import Feature
+from penchant.service.placements import MAX_PLACEMENTS, MAX_VERSIONS
+from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
+from penchant.web.dashboard.sections import PageSection, section
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+from penchant.wire import (
+    PlacementHistory,
+    PreviewedList,
+    check_filters,
+    decode_placement,
+    decode_placement_preview,
+    encode,
+    encode_placement,
+    placement_problem,
+)
+
+EXAMPLE = """{
+  "kind": "recommendations",
+  "fallback": "popular",
+  "variants": [{"name": "mixed", "share": 0.1, "diversity": 0.4}]
+}"""
+_SAID = {
+    "saved": "The placement is saved; the next request goes by it.",
+    "back": "The earlier version is in force again.",
+    "deleted": "The placement is deleted.",
+}
+_STALE = "The placement was changed by somebody else since this page was made. Nothing was saved."
+
+
+async def placements(visit: Visit) -> PageAnswer:
+    """Show the placements of a source."""
+    view = await _view(visit)
+    listing = await visit.services.placements.listing(view)
+    values = {
+        "source": view.head.name,
+        "placements": listing.placements,
+        "most": MAX_PLACEMENTS,
+        "notice": _SAID.get(visit.text("said")),
+    }
+    return PageAnswer(template="placements.html", values=values)
+
+
+async def placement(visit: Visit) -> PageAnswer:
+    """Show a placement as JSON with its versions; without a name an example of one."""
+    view, name = await _view(visit), visit.text("name")
+    draft = EXAMPLE
+    if name:
+        found = await visit.services.placements.in_force(view, name)
+        draft = msgspec.json.format(encode_placement(found.spec), indent=2).decode()
+    return await _page(visit, view, name, draft, notice=_SAID.get(visit.text("said")))
+
+
+async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
+    """Try a placement on some people, store it, delete it, or lead back to an earlier version."""
+    view, form = await _view(visit), visit.form
+    name, draft, do = form.text("name").strip(), form.text("draft"), form.text("do")
+    if do != "preview" and form.text("seen") != str(view.placements.get(name, 0)):
+        return await _page(visit, view, name, draft, faults=[Fault(detail=_STALE)], status=409)
+    if do == "delete":
+        await visit.services.placements.delete(visit.access, visit.source, name)
+        return RedirectAnswer(path=site.link("placements", source=visit.source, said="deleted"))
+    if form.text("back").isdecimal():
+        await visit.services.placements.roll_back(visit.access, visit.source, name, int(form.text("back")[:18]))
+        return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="back"))
+    try:
+        # Through the interface's own readers, whose faults the page shows.
+        spec = await visit.services.database.in_thread(decode_placement, draft.encode(errors="replace"))
+        check_filters(spec, view.settings.attributes)
+        if problem := placement_problem(name):
+            raise InvalidInput(problem, faults=[Fault(pointer="name", detail=problem)])
+    except PenchantError as error:
+        return await _page(visit, view, name, draft, faults=error.faults or [Fault(detail=error.detail)], status=422)
+    if do != "save":
+        wish = {"name": name, "placement": spec.members, "take": SHOWN}
+        return await _page(visit, view, name, draft, preview=await _previewed(visit, view, wish))
+    await visit.services.placements.put(visit.access, visit.source, name, spec)
+    return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
+
+
+async def _previewed(visit: Visit, view: View, wish: dict[str, Any]) -> PageSection[list[ListComparison]]:
+    """Return the lists of the people whom a form names, or of nobody, as they are and as they would be."""
+    users = lines_of(visit.form.text("users"))
+    content, variant = visit.form.text("content").strip(), visit.form.text("variant").strip()
+    if len(users) > MAX_COMPARED:
+        return PageSection(faults=[f"Found {len(users)} people; up to {MAX_COMPARED} are compared."])
+    wish |= {"users": users, "content": content or None, "variant": variant or None}
+    return await section(visit, lambda: _comparison(visit, view, wish), counted=len(users) or 1)
+
+
+async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[ListComparison]:
+    found = await visit.services.placement_previews.preview(view, decode_placement_preview(encode(wish)))
+    labels = await visit.services.browsing.labels(
+        view, list({piece.id for each in found.lists for piece in (*each.before, *each.after)})
+    )
+    return [
+        rows_of(
+            PreviewedList(id=each.user_id or "", before=each.before, after=each.after, moves=each.moves),
+            labels,
+            f"{each.user_id or 'nobody in particular'}, variant {each.variant_after}",
+        )
+        for each in found.lists
+    ]
+
+
+async def _view(visit: Visit) -> View:
+    view = await visit.view()
+    visit.services.access.require(visit.access, Feature.PLACEMENTS)
+    return view
+
+
+async def _page(visit: Visit, view: View, name: str, draft: str, *, status: int = 200, **more: Any) -> PageAnswer:
+    try:
+        history = await visit.services.placements.versions(view, name)
+    except UnknownPlacement:
+        history = PlacementHistory(versions=[])
+    form = visit.form
+    values: dict[str, Any] = {
+        "source": view.head.name,
+        "name": name,
+        "draft": draft,
+        # What the form was made from: that of a form which is shown again stays, so that no change is lost to it.
+        "seen": form.text("seen") or view.placements.get(name, 0),
+        "versions": history.versions,
+        "most_versions": MAX_VERSIONS,
+        "tried": {field: form.text(field) for field in ("users", "content", "variant")},
+        "most_tried": MAX_COMPARED,
+        "shown": SHOWN,
+        "preview": None,
+        "faults": (),
+        "notice": None,
+    }
+    return PageAnswer(template="placement.html", values=values | more, status=status)

@@ -1,0 +1,175 @@
+"""Results of placements: what is counted, against what, of which days, for whom; and what they say of it."""
+
+import time
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from factories import piece
+from penchant.bootstrap import storage_of
+from penchant.model import DAY_MS, ListIdentity, NewImpression
+from penchant.service.list_ids import ListIds
+from penchant.storage import RecordImpressions
+from serving import Service
+from shown import list_id, report, stored_list_id
+
+VARIANTS = [{"name": "b", "share": 0.5, "kind": "new"}]
+
+
+@pytest.fixture
+def shop(service: Service) -> Service:
+    service.submit("s", piece("a", "x"), piece("b", "x"), piece("c", "x"), piece("d", "x"))
+    assert service.put("/s/placements/home", json={"kind": "popular", "variants": VARIANTS}).status_code == 200
+    return service
+
+
+def results(service: Service, query: str = "") -> Any:
+    answer = service.get(f"/s/placements/home/results{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def variant(found: Any, name: str) -> Any:
+    return next(each for each in found["variants"] if each["variant"] == name)
+
+
+def show(service: Service, people: int, *, clicks: dict[str, int]) -> None:
+    """Show each variant one list of four pieces to many people, some of whom click on the first."""
+    seen, clicked = [], []
+    with closing(storage_of(service.settings)) as storage:
+        account = storage.accounts.ensure(service.account)
+        for name, most in clicks.items():
+            for number in range(people):
+                user = f"{name}{number}"
+                shown = stored_list_id(storage, account, variant=name, user=user)
+                seen.append({"listId": shown, "content": ["a", "b", "c", "d"]})
+                if number < most:
+                    clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})
+    for begin in range(0, len(seen), 1_000):
+        assert report(service, *seen[begin : begin + 1_000]).status_code == 202
+    assert service.post("/s/interactions", json=clicked).status_code == 200
+
+
+def test_of_a_placement_that_showed_nothing_nothing_is_told(shop: Service) -> None:
+    found = results(shop)
+
+    assert [each["variant"] for each in found["variants"]] == ["b", "base"]
+    assert {each["verdict"] for each in found["variants"]} == {"base", "undecided"}
+    nothing = variant(found, "b")
+    assert (nothing["shown"], nothing["pieces"], nothing["rate"]) == (0, 0, {"value": 0.0, "lower": 0.0, "upper": 1.0})
+    assert nothing["difference"] == {"value": 0.0, "lower": -1.0, "upper": 1.0}
+    assert shop.get("/s/placements/other/results").status_code == 404
+
+
+def test_results_count_what_was_shown_and_what_came_of_it(shop: Service) -> None:
+    shown = list_id(shop, variant="b")
+    report(shop, {"listId": shown, "content": ["a", "b"]}, {"listId": list_id(shop, variant="base"), "content": ["a"]})
+    report(shop, {"listId": list_id(shop, variant="base", user=None), "content": ["c", "d"]})
+    for kind in ("Click", "Purchase", "RateDislike"):
+        shop.post(f"/s/users/kim/interactions/{kind}/content/b?list={shown}")
+
+    found = results(shop)
+
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    assert (found["placement"], found["from"], found["to"], found["base"]) == ("home", today, today, "base")
+    other = variant(found, "b")
+    assert (other["lists"], other["shown"], other["successes"], other["anonymous"]) == (1, 2, 1, 0)
+    assert other["interactions"] == {"Click": 1, "Purchase": 1, "RateDislike": 1}
+    assert other["positions"] == [
+        {"position": 1, "shown": 1, "successes": 0},
+        {"position": 2, "shown": 1, "successes": 1},
+    ]
+    assert other["days"] == [{"day": today, "shown": 2, "successes": 1}]
+    assert (other["pieces"], other["coverage"], other["rate"]["value"]) == (2, 0.5, 0.5)
+    base = variant(found, "base")
+    assert (base["lists"], base["shown"], base["anonymous"], base["pieces"]) == (2, 3, 2, 3)
+    disliked = results(shop, "?type=RateDislike")
+    assert (disliked["counted"], variant(disliked, "b")["rate"]["value"]) == ("RateDislike", 0.5)
+    assert [each["verdict"] for each in results(shop, "?base=b")["variants"]] == ["base", "undecided"]
+
+
+def test_a_variant_that_is_certainly_worse_is_called_so(shop: Service) -> None:
+    show(shop, 1_500, clicks={"base": 900, "b": 300})
+
+    found = results(shop)
+
+    worse = variant(found, "b")
+    assert worse["verdict"] == "worse"
+    assert worse["difference"]["upper"] < 0 < worse["rate"]["value"]
+    assert worse["difference"]["value"] == pytest.approx((300 - 900) / 6000)
+    assert found["designEffect"] >= 1
+    assert found["stopped"] == ["b"]
+    assert worse["share"] is None
+
+
+def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -> None:
+    show(shop, 1_500, clicks={"base": 900, "b": 300})
+
+    def seen() -> set[str]:
+        answers = [shop.get(f"/s/placements/home/list?user=u{number}").json() for number in range(12)]
+        return {answer["variant"] for answer in answers}
+
+    # The first list begins a look in the background.
+    assert any(seen() == {"base"} for _ in range(200))
+    renamed = [VARIANTS[0] | {"name": "c"}]
+    assert shop.put("/s/placements/home", json={"kind": "popular", "variants": renamed}).status_code == 200
+    assert seen() == {"base", "c"}
+
+
+def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:
+    with closing(storage_of(shop.settings)) as storage:
+        account = storage.accounts.ensure(shop.account)
+        head = storage.sources.read_head(account, "s")
+        assert head is not None
+        for days_ago, piece_id in ((20, "a"), (10, "b"), (0, "c")):
+            moment = int(time.time() * 1000) - days_ago * DAY_MS
+            ids = ListIds(storage.list_secret(), clock=lambda moment=moment: moment / 1000)  # type: ignore[misc]
+            shown: ListIdentity = ids.read(head, ids.make(head, placement="home", variant="b", user_id="kim"))
+            seen = NewImpression(identity=shown, piece_id=piece_id, position=1, shown_at=moment)
+            command = RecordImpressions(account_id=account, source="s", impressions=[seen], window_ms=0)
+            storage.submit(command).result(timeout=30)
+
+    def day(days_ago: int) -> str:
+        return time.strftime("%Y-%m-%d", time.gmtime(time.time() - days_ago * 86_400))
+
+    assert variant(results(shop), "b")["shown"] == 1
+    lately = variant(results(shop, f"?from={day(12)}"), "b")
+    assert (lately["shown"], lately["pieces"], [each["day"] for each in lately["days"]]) == (2, 2, [day(10), day(0)])
+    once = variant(results(shop, f"?from={day(20)}&to={day(9)}"), "b")
+    assert (once["shown"], once["pieces"], once["coverage"]) == (2, None, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    (
+        ("?from=2020-01-01", "from"),
+        ("?from=2026-01-02&to=2026-01-01", "from"),
+        ("?from=yesterday", "from"),
+        ("?to=1", "to"),
+        ("?type=Look", "type"),
+        ("?base=none", "base"),
+    ),
+)
+def test_a_wrong_question_is_refused_where_it_is_wrong(shop: Service, query: str, parameter: str) -> None:
+    answer = shop.get(f"/s/placements/home/results{query}")
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["parameter"] == parameter
+
+
+def test_results_are_for_keys_that_may_write(shop: Service) -> None:
+    for scope in ("read", "personal", "interact"):
+        assert shop.get("/s/placements/home/results", key=shop.new_key(scopes=[scope])).status_code == 403
+    assert shop.get("/s/placements/home/results", key=shop.new_key(plan="basic")).status_code == 403
+
+
+def test_the_list_of_a_placement_is_reported_by_its_header(shop: Service) -> None:
+    answer = shop.get("/s/placements/home/list?user=kim")
+    seen = [each["id"] for each in shop.get("/s/new").json()["content"]]
+
+    assert report(shop, {"listId": answer.headers["x-penchant-list"], "content": seen, "userId": "kim"}).json() == {
+        "accepted": 4,
+        "duplicates": 0,
+    }
+    assert variant(results(shop), answer.json()["variant"])["shown"] == 4
