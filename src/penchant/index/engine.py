@@ -36,6 +36,7 @@ from penchant.index.layout import (
     PieceTerms,
     Postings,
     SparseRows,
+    StandIns,
     Taste,
     TermTable,
     WeightMatrix,
@@ -294,6 +295,7 @@ class ListArrays(NamedTuple):
     pairs: PersonPairs
     terms: PieceTerms
     weights: WeightMatrix
+    stand_ins: StandIns
     blends: PersonBlends
     figures: ListFigures
     room: ListRoom
