@@ -164,6 +164,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """``text`` for people, or ``json``: one object a line."""
     log_requests: bool = False
     """Whether every request is logged, with its route's template, never with ids or names."""
+    cluster: Annotated[str, msgspec.Meta(pattern=r"^[^\s/@]+:[0-9]+$")] | None = None
+    """Address (host:port) of a Ray cluster that does work over everybody; needs the extra ``ray``."""
     tracing_endpoint: str | None = None
     """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
     plans: dict[str, PlanSettings] = {}
@@ -319,6 +321,12 @@ def metrics_folder() -> Path | None:
 def set_metrics_folder(folder: Path) -> None:
     """Let the processes that this one starts from now on count together in a folder."""
     os.environ[METRICS_VARIABLE] = str(folder)
+
+
+def set_cluster_environment() -> None:
+    """Let Ray in this process show a token, whatever lies in the home folder, and tell nobody that it is used."""
+    os.environ["RAY_AUTH_MODE"] = "token"
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 
 @contextlib.contextmanager

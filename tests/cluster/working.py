@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 from penchant.cluster import Files, Work, WorkPlan
@@ -10,17 +11,20 @@ PLAN = WorkPlan(work="cluster.working:prepare", files=("text", "deadly", "marks"
 TEXT = bytes(range(95))
 
 
-def folder_with(path: Path, *, deadly: str = "") -> Path:
-    """Return a folder with the plan's files; ``deadly`` names ranges by their beginnings, with ! those always so."""
+def folder_with(path: Path, *, deadly: str = "", takes_s: float = 0.0) -> Path:
+    """Return a folder with the plan's files; ``deadly`` names ranges by their beginnings, with ! those always so.
+
+    Every range takes as long as ``takes_s`` says.
+    """
     path.mkdir()
     (path / "text").write_bytes(TEXT)
-    (path / "deadly").write_text(f"0 {deadly}")
+    (path / "deadly").write_text(f"{takes_s} {deadly}")
     (path / "marks").write_text(str(path))
     return path
 
 
 def prepare(files: Files) -> Work:
-    text, deadly = bytes(files["text"]), bytes(files["deadly"]).decode().split()[1:]
+    text, (takes_s, *deadly) = bytes(files["text"]), bytes(files["deadly"]).decode().split()
     marks = Path(bytes(files["marks"]).decode())
 
     def work(begin: int, end: int) -> bytes:
@@ -28,6 +32,7 @@ def prepare(files: Files) -> Work:
         if f"{begin}!" in deadly or (str(begin) in deadly and not mark.exists()):
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(float(takes_s))
         return text[begin:end]
 
     return work

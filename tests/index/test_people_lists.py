@@ -89,7 +89,7 @@ SETTINGS = st.builds(
 )
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     n=st.sampled_from([1, 29, 300, 2_000]),
     seed=st.integers(0, 2**32 - 1),

@@ -18,6 +18,7 @@ from penchant.cli.list_files import writer_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.cli.progress import Move, progress_bar
 from penchant.cluster import Crew, WorkFolder, WorkPlan, process_crew
+from penchant.cluster.ray_driver import ray_crew, require_ray
 from penchant.cluster.work_folder import Manifest, StoredPlan
 from penchant.errors import InvalidInput, UnknownSource
 from penchant.importing import Files, InputFile
@@ -49,7 +50,11 @@ from penchant.wire.text import id_problem
 @click.option(
     "--take", type=click.IntRange(1, MAX_TAKE), default=MAX_TAKE, show_default=True, help="Entries of a list at most."
 )
-@click.option("--workers", type=click.IntRange(1, MAX_WORKERS), help="Processes to work with; default one for a core.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MAX_WORKERS),
+    help="Processes to work with; default a cluster, or one a core.",
+)
 @click.option(
     "--out",
     required=True,
@@ -76,6 +81,8 @@ def recommend(
     """
     settings = read_settings(settings_file, data=data, database=database)
     write = writer_of(out)
+    if settings.cluster is not None and workers is None:
+        require_ray()  # before minutes of reading
     users = None if users_file is None else read_users(users_file)
     request = {
         "release": __version__,
@@ -95,7 +102,7 @@ def recommend(
             work.begin(stored)
         else:
             console.print(f"Going on with what was begun: lists of {stored.about['moment']}.", highlight=False)
-        _work(work, stored.plan, process_crew(stored.plan, work.path, workers or os.cpu_count() or 1), move)
+        _work(work, stored.plan, _crew(settings, stored.plan, work.path, workers), move)
         manifest = work.finish(stored, write)
     _tell(out, manifest, time.monotonic() - started)
 
@@ -152,6 +159,13 @@ def _view(storage: Storage, settings: NodeSettings, account: str, source: str) -
         raise UnknownSource(f"The account {account!r} has no source of this name.")
     metrics = Metrics()
     return Follower(storage, Segments(metrics, SegmentFiles(index_folder(settings))), metrics).catch_up(None, head)
+
+
+def _crew(settings: NodeSettings, plan: WorkPlan, folder: Path, workers: int | None) -> Crew:
+    """Return who does the work: the cluster of the settings, unless there is none or processes are asked for."""
+    if settings.cluster is not None and workers is None:
+        return ray_crew(plan, folder, settings.cluster)
+    return process_crew(plan, folder, workers or os.cpu_count() or 1)
 
 
 def _work(work: WorkFolder, plan: WorkPlan, crew: Crew, move: Move) -> None:

@@ -1,4 +1,4 @@
-"""Cluster: work over everybody, cut into ranges, done by processes.
+"""Cluster: work over everybody, cut into ranges, done by processes of this machine or of a Ray cluster.
 
     WorkPlan --ranges--> Crew --parts, in any order--> WorkFolder --> one output
 

@@ -23,6 +23,8 @@ from penchant.errors import Refused
 MOST_LOSSES = 3
 """A range with which so many children were lost is given up: it kills whoever does it."""
 
+ENDING_S = 1.0
+
 
 class Ready(NamedTuple):
     """A child can begin, and takes so many ranges at once."""
@@ -97,8 +99,10 @@ class Crew:
         finally:
             for child in children:
                 child.connection.close()
-                child.process.terminate()
             for child in children:
+                # Mostly it ends by itself, since nobody asks any more; not where it is in the middle of a range.
+                child.process.join(ENDING_S)
+                child.process.terminate()
                 child.process.join()
 
     def _start(self) -> _Child:

@@ -24,6 +24,7 @@ from penchant.index.layout import (
     PieceTerms,
     Postings,
     SparseRows,
+    StandIns,
     Taste,
     TermTable,
     WeightMatrix,
@@ -121,6 +122,8 @@ def _lists_sample(weights: Any) -> Sample:
     matrix = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
     blends = PersonBlends(none, none, 1.0, 1.0)
     figures = ListFigures(none, none, none, bytes_, 1.0, 1.0, 1)
-    room = ListRoom(none, none, numbers, none, starts, none, starts, starts, starts, bytes_, starts, none, none)
+    vectors = (none, none, none, none, none, none, none, none, none)
+    room = ListRoom(none, none, none, starts, numbers, *vectors, starts)
+    stand_ins = StandIns(starts, numbers, none, none)
     table = np.zeros((0, 1), dtype=np.int64)
-    return (0, pairs, terms, matrix, blends, figures, room, table, table, bytes_)
+    return (0, pairs, terms, matrix, stand_ins, blends, figures, room, table, table, bytes_)

@@ -44,6 +44,9 @@ NOWHERE = 1 << 62
 FARTHEST = DISTANCE_SCALE + 1
 """A limit of distances: every piece with any similarity is nearer."""
 
+LANES = 8
+"""People whose lists are made together: as many doubles as two or one registers hold."""
+
 Values: TypeAlias = NDArray[np.uint8] | NDArray[np.int16] | NDArray[np.int32] | FloatArray
 """What each term of a query adds, in the type that sums are counted in."""
 
@@ -199,15 +202,24 @@ class PieceTerms(NamedTuple):
     table: FloatArray
 
 
+class StandIns(NamedTuple):
+    """The stand-ins of each piece, shares beside them, cut by ``starts`` (n + 1,), and how much they count, (n,)."""
+
+    starts: IntArray
+    rows: Numbers
+    shares: FloatArray
+    evidence: FloatArray
+
+
 class ListFigures(NamedTuple):
     """What lists of many people need of every piece, shapes (n_pieces,), and of the source.
 
-    ``reaches`` are what a taste of the length 1 can give a piece at most, ``popular`` is part p, and ``mask`` is 1
-    where a piece may be shown. ``loan`` is L.
+    ``shares`` are one over what a dot product is divided by beside the norm of the taste, ``popular`` is part p, and
+    ``mask`` is 1 where a piece may be shown. ``loan`` is L.
     """
 
     roots: FloatArray
-    reaches: FloatArray
+    shares: FloatArray
     popular: FloatArray
     mask: Mask
     mean_norm: float
@@ -225,21 +237,23 @@ class PersonBlends(NamedTuple):
 
 
 class ListRoom(NamedTuple):
-    """Room to work in, of zeros before and after: by term (v,) and by piece (n,)."""
+    """Room to work in: by term (v,), of zeros before and after; vectors by term and by piece; one of each by lane."""
 
     highs: FloatArray
     lows: FloatArray
+    scores: FloatArray
+    numbers: IntArray
     bits: Numbers
     taste: FloatArray
-    numbers: IntArray
-    scores: FloatArray
-    sums: IntArray
-    lent: IntArray
-    liked: IntArray
-    touched: Mask
-    pieces: IntArray
+    sums: FloatArray
+    liked: FloatArray
+    dots: FloatArray
+    lent: FloatArray
     alike: FloatArray
-    bounds: FloatArray
+    factors: FloatArray
+    norms: FloatArray
+    least: FloatArray
+    cursors: IntArray
 
 
 class Choice(NamedTuple):

@@ -1,36 +1,149 @@
 """Compiled kernel of the lists of many people, of pieces in one segment: bit by bit those of one after the other.
 
-It allocates nothing, as those of `penchant.index.kernels`. For each person:
+It allocates nothing, as those of `penchant.index.kernels`. Eight people go together, each in a lane of vectors, so that
+what is looked up for one is there for all. For each group of eight:
 
-    pairs -> values x roots of weights, added up by term -> scores -> taste      `index.person` in numpy
-    pairs -> grades -> weights of the audience -> part a, of the pieces met alone  `ridge_kernels.shares`
-    a bound of each piece's score: part a, part p, and what the taste can give at most (Cauchy and Schwarz)
-    the exact score of those whose bound passes the worst of the list so far       `kernels.best`
+    pairs -> values x roots of weights, added up by term -> scores -> taste    by lane; `index.person` in numpy
+    pairs -> grades -> weights of the audience -> sums                         by lane; `ridge_kernels.shares`
 
-So few pieces are compared term by term: of 10,000 some hundred. Scores by term are rounded once, as `math.fsum` does:
-a sum is held as two doubles, and where these do not hold it exactly, which needs numbers 2^50 apart, the person is left
-out (``inexact``) for others to list.
+                          taste                  sums
+    term    0  | 0 0 2.1 0 0 .3 0 0 |   piece 0 | 0 9 0 0 0 4 0 0 |            eight doubles each
+    term    1  | 1 0 0 0 .7 0 0 0   |   piece 1 | ...
+
+    each piece: its terms' vectors x roots, added up -> content; its stand-ins' vectors x shares -> part a
+                a vector of scores, but for rounding; lanes that pass the worst of their list -> exact score -> heap
+
+Scores by term are rounded once, as `math.fsum` does: a sum is held as two doubles, and where these do not hold it
+exactly, which needs numbers 2^50 apart, the person is left out (``inexact``) for others to list. Sums of the audience
+are of integers below 2^53, which doubles hold exactly.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from penchant.index import layout
 from penchant.index.inlining import inlined
 from penchant.index.kernels import lowest_bit, replace_worst
 from penchant.model import GREATEST_SCORE, HALF
 
+LANES = layout.LANES
 SCORE_UNIT = float(layout.SCORE_SCALE)
-SHARE_UNIT = float(layout.SHARE_SCALE)
 DIRECT_UNIT = float(layout.DIRECT_SCALE)
 LENT_UNIT = float(layout.LENT_SCALE)
 OWN_UNIT = float(layout.OWN_SCALE)
 TOP = float(GREATEST_SCORE)
-CHUNK = 32
-"""Pieces whose bounds are tested together."""
-SAMPLED, SAMPLES = 16, 8
-"""One of so many pieces is looked at for a first threshold, which so many of them pass: four times a list."""
-SLACK = 1.0 + 1e-9
-"""What bounds of doubles may be less exact by, with room."""
+_REALS = ir.VectorType(ir.DoubleType(), LANES)
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    """Return the address of an array's entry."""
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [at])
+
+
+def _lanes_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    """Return eight doubles of an array, from an entry on, as a vector."""
+    pointer = _pointer(context, builder, kind, array, at)
+    loaded = builder.load(builder.bitcast(pointer, _REALS.as_pointer()))
+    loaded.align = 8  # that of a double: LLVM would take that of the vector
+    return loaded
+
+
+def _put_lanes(context: Any, builder: Any, kind: Any, array: Any, vector: Any) -> None:
+    pointer = _pointer(context, builder, kind, array, ir.Constant(ir.IntType(64), 0))
+    builder.store(vector, builder.bitcast(pointer, _REALS.as_pointer())).align = 8
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """Return a vector with the same number in each lane."""
+    undefined = ir.Constant(_REALS, ir.Undefined)
+    one = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, undefined, zeros)
+
+
+@intrinsic
+def _add_lanes(
+    _context: Any, places: Any, amounts: Any, table: Any, begin: Any, end: Any, vectors: Any, found: Any
+) -> Any:
+    """Fill found with the sum of vectors[places[i]] x table[amounts[i]], i from `begin` to before `end`, in this order.
+
+    Without a table where amounts are doubles. Written as vectors, which numba makes of no loop over lanes.
+    """
+    is_listed = isinstance(amounts.dtype, types.Integer)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        before, body = builder.block, builder.append_basic_block("lanes")
+        after, zero = builder.append_basic_block("lanes.end"), ir.Constant(_REALS, [0.0] * LANES)
+        builder.cbranch(builder.icmp_signed("<", arguments[3], arguments[4]), body, after)
+        builder.position_at_end(body)
+        i, total = builder.phi(word), builder.phi(_REALS)
+        place = builder.zext(builder.load(_pointer(context, builder, signature.args[0], arguments[0], i)), word)
+        amount = builder.load(_pointer(context, builder, signature.args[1], arguments[1], i))
+        if is_listed:
+            at = builder.zext(amount, word)
+            amount = builder.load(_pointer(context, builder, signature.args[2], arguments[2], at))
+        first = builder.mul(place, ir.Constant(word, LANES))
+        vector = _lanes_at(context, builder, signature.args[5], arguments[5], first)
+        # No fused multiplication: what one person's list rounds twice is rounded twice here.
+        added = builder.fadd(total, builder.fmul(vector, _spread(builder, amount)))
+        following = builder.add(i, ir.Constant(word, 1))
+        for phi, start, later in ((i, arguments[3], following), (total, zero, added)):
+            phi.add_incoming(start, before)
+            phi.add_incoming(later, body)
+        builder.cbranch(builder.icmp_signed("<", following, arguments[4]), body, after)
+        builder.position_at_end(after)
+        result = builder.phi(_REALS)
+        result.add_incoming(zero, before)
+        result.add_incoming(added, body)
+        _put_lanes(context, builder, signature.args[6], arguments[6], result)
+        return context.get_dummy_value()
+
+    return types.void(places, amounts, table, types.int64, types.int64, vectors, found), generate
+
+
+@intrinsic
+def _passing(_context: Any, row: Any, room: Any, content: Any, audience: Any, popular: Any, own: Any, loan: Any) -> Any:
+    """Return a bit for each lane whose list a piece may enter, by a score without its last rounding.
+
+    Fills ``room.alike`` with part a. ``content`` is what a dot product is multiplied by beside each lane's factor,
+    ``popular`` part p times its factor, ``own`` how much stand-ins count.
+    """
+    members = dict(zip(room.fields, room.types, strict=True))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(ir.IntType(64), 0)
+        first = builder.mul(arguments[0], ir.Constant(ir.IntType(64), LANES))
+
+        def lanes(name: str, at: Any = zero) -> Any:
+            array = builder.extract_value(arguments[1], room.fields.index(name))
+            return _lanes_at(context, builder, members[name], array, at)
+
+        def times(vector: Any, number: Any) -> Any:
+            return builder.fmul(vector, _spread(builder, number))
+
+        def over(vector: Any, unit: float) -> Any:
+            # A power of two: to divide by it is to multiply by one over it.
+            return times(vector, ir.Constant(ir.DoubleType(), 1 / unit))
+
+        lent = over(lanes("lent"), LENT_UNIT)
+        liked = times(over(lanes("liked", first), OWN_UNIT), arguments[6])
+        borrowed = times(builder.fadd(lent, liked), arguments[5])
+        alike = builder.fadd(over(lanes("sums", first), DIRECT_UNIT), borrowed)
+        array = builder.extract_value(arguments[1], room.fields.index("alike"))
+        _put_lanes(context, builder, members["alike"], array, alike)
+        score = times(builder.fmul(lanes("dots"), lanes("factors")), arguments[2])
+        score = builder.fadd(score, times(alike, arguments[3]))
+        score = builder.fadd(score, _spread(builder, arguments[4]))
+        found = builder.fcmp_ordered(">=", score, lanes("least"))
+        return builder.zext(builder.bitcast(found, ir.IntType(LANES)), ir.IntType(32))
+
+    real = types.float64
+    return types.uint32(types.int64, room, real, real, real, real, real), generate
 
 
 @inlined
@@ -82,12 +195,9 @@ def _gather_scores(terms, room):
 
 
 @inlined
-def _make_taste(count, greatest, terms, room):
-    """Make ``taste`` of the scores; return how many terms it has, its norm, the length of what is above 0, if inexact.
-
-    ``numbers`` are then those of its terms alone.
-    """
-    kept, reach, high, low, is_inexact = 0, 0.0, 0.0, 0.0, False
+def _make_taste(lane, count, greatest, terms, room):
+    """Make a lane of ``taste`` of the scores; return its norm, and whether two doubles do not hold that."""
+    high, low, is_inexact = 0.0, 0.0, False
     for i in range(count):
         scaled = room.scores[i] / greatest * TOP
         size = abs(scaled)
@@ -98,175 +208,105 @@ def _make_taste(count, greatest, terms, room):
             continue
         term = room.numbers[i]
         rare = terms.rarities[term] * np.copysign(whole, scaled)
-        value = rare * terms.factors[term]
-        room.taste[term] = value
-        room.numbers[kept] = term
-        kept += 1
-        if value > 0.0:
-            reach += value * value
+        room.taste[term * LANES + lane] = rare * terms.factors[term]
         high, lost = _two_sum(high, rare * rare)
         low, rest = _two_sum(low, lost)
         is_inexact |= rest != 0.0
-    return kept, np.sqrt(high + low), np.sqrt(reach), is_inexact
+    return np.sqrt(high + low), is_inexact
 
 
 @inlined
-def _touch(piece, count, room):
-    """Note a piece as met, once; return how many are."""
-    if room.touched[piece] == 0:
-        room.touched[piece] = 1
-        room.pieces[count] = piece
-        return count + 1
-    return count
-
-
-@inlined
-def _add_audience(p, pairs, weights, loan, room):
-    """Make ``alike`` part a of the pieces that a person's likes speak for; return how many, in ``pieces``."""
-    count = 0
+def _add_likes(p, lane, pairs, weights, room):
+    """Add up in a lane of ``sums`` what likes say of each piece directly, in ``liked`` as its stand-ins."""
     for e in range(pairs.starts[p], pairs.starts[p + 1]):
-        grade, seed = np.int64(pairs.grades[e]), pairs.rows[e]
-        if grade == 0:
+        grade, seed = np.float64(pairs.grades[e]), np.int64(pairs.rows[e])
+        if grade == 0.0:
             continue
         for i in range(weights.starts[seed], weights.starts[seed + 1]):
-            target = weights.targets[i]
-            count = _touch(target, count, room)
-            room.sums[target] += grade * np.int64(weights.values[i])
+            room.sums[np.int64(weights.targets[i]) * LANES + lane] += grade * weights.values[i]
         for i in range(weights.lent_starts[seed], weights.lent_starts[seed + 1]):
-            borrower = weights.borrowers[i]
-            count = _touch(borrower, count, room)
-            room.liked[borrower] += grade * np.int64(weights.lent_shares[i])
-    # Pieces that are met from here on lend nothing: likes say nothing of them directly.
-    for k in range(count):
-        piece = room.pieces[k]
-        if room.sums[piece] != 0:
-            for i in range(weights.lent_starts[piece], weights.lent_starts[piece + 1]):
-                borrower = weights.borrowers[i]
-                count = _touch(borrower, count, room)
-                room.lent[borrower] += room.sums[piece] * np.int64(weights.lent_shares[i])
-    for k in range(count):
-        piece = room.pieces[k]
-        evidence = np.float64(weights.evidence[piece]) / SHARE_UNIT
-        borrowed = np.float64(room.lent[piece]) / LENT_UNIT + loan * (np.float64(room.liked[piece]) / OWN_UNIT)
-        room.alike[piece] = np.float64(room.sums[piece]) / DIRECT_UNIT + evidence * borrowed
-        room.sums[piece], room.lent[piece], room.liked[piece], room.touched[piece] = 0, 0, 0, 0
-    return count
+            room.liked[np.int64(weights.borrowers[i]) * LANES + lane] += grade * weights.lent_shares[i]
 
 
 @inlined
-def _bound_all(share, blends, figures, room):
-    """Make ``bounds`` the most that each piece's parts can come to, times their factors."""
-    audience, popularity = blends.audience, blends.popularity
-    for row in range(len(room.bounds)):
-        bound = share * figures.reaches[row] + audience * room.alike[row] + popularity * figures.popular[row]
-        room.bounds[row] = bound if figures.mask[row] else -np.inf
+def _begin(p, lane, pairs, terms, weights, blends, figures, room):
+    """Make a lane that of a person; return whether the list has to be made in another way."""
+    is_inexact = _add_terms(p, pairs, terms, room)
+    count, greatest = _gather_scores(terms, room)
+    norm = 0.0
+    if greatest > 0.0:
+        norm, is_rough = _make_taste(lane, count, greatest, terms, room)
+        is_inexact |= is_rough
+    if blends.audience > 0.0:
+        _add_likes(p, lane, pairs, weights, room)
+    room.norms[lane] = norm
+    room.factors[lane] = blends.contents[p] / norm if norm > 0.0 else 0.0
+    room.least[lane] = -np.inf
+    room.cursors[lane] = pairs.starts[p]
+    return is_inexact
 
 
 @inlined
-def _first_threshold(bounds):
-    """Return a bound that about four lists of pieces pass, from a sample; minus infinity for a few pieces."""
-    if len(bounds) < SAMPLED * SAMPLES * 2:
-        return -np.inf
-    # The best of the sample, the least one first, by insertion.
-    a, b, c, d = -np.inf, -np.inf, -np.inf, -np.inf
-    e, f, g, h = -np.inf, -np.inf, -np.inf, -np.inf
-    for i in range(0, len(bounds), SAMPLED):
-        x = bounds[i]
-        if x > a:
-            a = x
-            if a > b:
-                a, b = b, a
-            if b > c:
-                b, c = c, b
-            if c > d:
-                c, d = d, c
-            if d > e:
-                d, e = e, d
-            if e > f:
-                e, f = f, e
-            if f > g:
-                f, g = g, f
-            if g > h:
-                g, h = h, g
-    return a
+def _is_seen(p, lane, row, pairs, room):
+    """Return whether a person has seen a piece; asked by ascending row."""
+    cursor, end = room.cursors[lane], pairs.starts[p + 1]
+    while cursor < end and pairs.rows[cursor] < row:
+        cursor += 1
+    room.cursors[lane] = cursor
+    return cursor < end and pairs.rows[cursor] == row and pairs.seen[cursor] > 0
 
 
 @inlined
-def _score(row, terms, norm, p, blends, figures, room):
-    """Return the exact score of a piece, its terms added in ascending order, as `kernels.best` adds them."""
-    dot = 0.0
-    for j in range(terms.starts[row], terms.starts[row + 1]):
-        dot += room.taste[terms.terms[j]] * terms.table[terms.weights[j]]
-    divisor = norm * (figures.roots[row] + figures.mean_norm / 2)
-    content = dot / divisor if divisor > 0 else 0.0
-    mixed = blends.contents[p] * content + blends.audience * room.alike[row]
-    return (mixed + blends.popularity * figures.popular[row]) / blends.totals[p]
+def _offer(p, lane, row, blends, figures, room, keys, rows):
+    """Put a piece into a person's list if it is good enough, by its exact score: the operations of `kernels.best`."""
+    divisor = room.norms[lane] * (figures.roots[row] + figures.mean_norm / 2)
+    content = room.dots[lane] / divisor if divisor > 0 else 0.0
+    mixed = blends.contents[p] * content + blends.audience * room.alike[lane]
+    score = (mixed + blends.popularity * figures.popular[row]) / blends.totals[p]
+    key = -np.int64(np.rint(score * SCORE_UNIT))
+    if key < keys[0]:
+        replace_worst(keys, rows, key, row)
+        if keys[0] != layout.NOWHERE:
+            # Two units below the worst, so that no rounding keeps out what would enter.
+            room.least[lane] = (-np.float64(keys[0]) - 2.0) / SCORE_UNIT * blends.totals[p]
 
 
-@inlined
-def _least(worst, total):
-    """Return the bound below which no piece enters a list: two units below its worst score."""
-    return -np.inf if worst == layout.NOWHERE else (-np.float64(worst) - 2.0) / SCORE_UNIT * total
-
-
-@inlined
-def _any_between(bounds, least, below):
-    found = 0
-    for i in range(len(bounds)):
-        found |= (bounds[i] >= least) & (bounds[i] < below)
-    return found != 0
-
-
-@inlined
-def _offer_between(least, below, p, norm, terms, blends, figures, room, keys, rows):
-    """Offer the pieces whose bounds are from ``least``, which rises as the list fills, to below ``below``."""
-    bounds = room.bounds
-    for begin in range(0, len(bounds), CHUNK):
-        end = min(begin + CHUNK, len(bounds))
-        if not _any_between(bounds[begin:end], least, below):
-            continue
-        for row in range(begin, end):
-            if bounds[row] < least or bounds[row] >= below or bounds[row] == -np.inf:
-                continue
-            score = _score(row, terms, norm, p, blends, figures, room)
-            key = -np.int64(np.rint(score * SCORE_UNIT))
-            if key < keys[0] or (key == keys[0] and row < rows[0]):
-                replace_worst(keys, rows, key, row)
-                least = max(least, _least(keys[0], blends.totals[p]))
-
-
-def lists(first, pairs, terms, weights, blends, figures, room, keys, rows, inexact):
+def lists(first, pairs, terms, weights, stand_ins, blends, figures, room, keys, rows, inexact):
     """Fill keys and rows (b, take) with the lists of people from ``first`` on, in no order, as `kernels.best`.
 
     ``inexact`` (b,) gets 1 where a list has to be made in another way.
     """
-    for b in range(len(keys)):
-        p = first + b
-        own_keys, own_rows = keys[b], rows[b]
-        own_keys[:] = layout.NOWHERE
-        own_rows[:] = layout.NOWHERE
-        is_inexact = _add_terms(p, pairs, terms, room)
-        count, greatest = _gather_scores(terms, room)
-        kept, norm, reach = 0, 0.0, 0.0
-        if greatest > 0.0:
-            kept, norm, reach, is_rough = _make_taste(count, greatest, terms, room)
-            is_inexact |= is_rough
-        inexact[b] = 1 if is_inexact else 0
-        met = 0
-        if blends.audience > 0.0:
-            met = _add_audience(p, pairs, weights, figures.loan, room)
-        share = blends.contents[p] * reach / norm * SLACK if norm > 0.0 else 0.0
-        _bound_all(share, blends, figures, room)
-        if figures.excludes_seen:
-            for e in range(pairs.starts[p], pairs.starts[p + 1]):
-                if pairs.seen[e]:
-                    room.bounds[pairs.rows[e]] = -np.inf
-        threshold = _first_threshold(room.bounds)
-        _offer_between(threshold, np.inf, p, norm, terms, blends, figures, room, own_keys, own_rows)
-        least = _least(own_keys[0], blends.totals[p])
-        if least < threshold:
-            _offer_between(least, threshold, p, norm, terms, blends, figures, room, own_keys, own_rows)
-        for i in range(kept):
-            room.taste[room.numbers[i]] = 0.0
-        for i in range(met):
-            room.alike[room.pieces[i]] = 0.0
+    for begin in range(0, len(keys), LANES):
+        room.taste[:] = 0.0
+        room.sums[:] = 0.0
+        room.liked[:] = 0.0
+        # No piece passes in lanes without a person.
+        room.least[:] = np.inf
+        room.factors[:] = 0.0
+        for lane in range(min(LANES, len(keys) - begin)):
+            keys[begin + lane, :] = layout.NOWHERE
+            rows[begin + lane, :] = layout.NOWHERE
+            is_inexact = _begin(first + begin + lane, lane, pairs, terms, weights, blends, figures, room)
+            inexact[begin + lane] = 1 if is_inexact else 0
+        for row in range(len(figures.mask)):
+            if not figures.mask[row]:
+                continue
+            at, end = terms.starts[row], terms.starts[row + 1]
+            _add_lanes(terms.terms, terms.weights, terms.table, at, end, room.taste, room.dots)
+            at, end = stand_ins.starts[row], stand_ins.starts[row + 1]
+            _add_lanes(stand_ins.rows, stand_ins.shares, terms.table, at, end, room.sums, room.lent)
+            passing = _passing(
+                row,
+                room,
+                figures.shares[row],
+                blends.audience,
+                blends.popularity * figures.popular[row],
+                stand_ins.evidence[row],
+                figures.loan,
+            )
+            while passing:
+                lane = lowest_bit(passing)
+                passing &= passing - np.uint32(1)  # without its lowest bit
+                p = first + begin + lane
+                if not (figures.excludes_seen and _is_seen(p, lane, row, pairs, room)):
+                    _offer(p, lane, row, blends, figures, room, keys[begin + lane], rows[begin + lane])

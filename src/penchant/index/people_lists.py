@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import engine
+from penchant.index.arrays import starts_of
 from penchant.index.engine import ListArrays
 from penchant.index.layout import (
+    LANES,
     NOWHERE,
+    SHARE_SCALE,
     BlendFactors,
     FloatArray,
     IntArray,
@@ -19,6 +22,7 @@ from penchant.index.layout import (
     PersonBlends,
     PersonPairs,
     PieceTerms,
+    StandIns,
 )
 from penchant.index.masks import Filter
 from penchant.index.people import PeopleTable
@@ -67,10 +71,11 @@ class PeopleLists:
             pairs=PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen),
             terms=_terms(segment, settings),
             weights=weights.matrix,
+            stand_ins=_stand_ins(weights),
             blends=_blends(people, wanted.blending),
             figures=ListFigures(
                 roots=roots,
-                reaches=np.divide(segment.roots, divisors, out=np.zeros_like(roots), where=divisors > 0),
+                shares=np.divide(1.0, divisors, out=np.zeros_like(roots), where=divisors > 0),
                 popular=wanted.popular,
                 mask=mask,
                 mean_norm=mean,
@@ -113,21 +118,34 @@ def _blends(people: PeopleTable, blending: Callable[[int], BlendFactors]) -> Per
     return PersonBlends(contents, totals, factors[0].audience, factors[0].popularity)
 
 
+def _stand_ins(weights: AudienceWeights) -> StandIns:
+    """Return what the weights have by stand-in by the piece that it stands in for."""
+    rows = np.repeat(np.arange(len(weights.ids)), np.diff(weights.lent_starts))
+    order = np.argsort(weights.borrowers, kind="stable")
+    return StandIns(
+        starts=starts_of(np.bincount(weights.borrowers, minlength=len(weights.ids))),
+        rows=rows[order].astype(np.uint32),
+        shares=weights.lent_shares[order].astype(np.float64),
+        evidence=weights.evidence / SHARE_SCALE,
+    )
+
+
 def _room(pieces: int, terms: int) -> ListRoom:
-    by_term, by_piece = np.zeros((4, terms)), np.zeros((2, pieces))
-    sums = np.zeros((4, pieces), dtype=np.int64)
+    by_term, by_lane = np.zeros((3, terms)), np.zeros((6, LANES))
     return ListRoom(
         highs=by_term[0],
         lows=by_term[1],
-        bits=np.zeros(terms // 32 + 1, dtype=np.uint32),
-        taste=by_term[2],
+        scores=by_term[2],
         numbers=np.zeros(terms, dtype=np.int64),
-        scores=by_term[3],
-        sums=sums[0],
-        lent=sums[1],
-        liked=sums[2],
-        touched=np.zeros(pieces, dtype=np.uint8),
-        pieces=sums[3],
-        alike=by_piece[0],
-        bounds=by_piece[1],
+        bits=np.zeros(terms // 32 + 1, dtype=np.uint32),
+        taste=np.zeros(terms * LANES),
+        sums=np.zeros(pieces * LANES),
+        liked=np.zeros(pieces * LANES),
+        dots=by_lane[0],
+        lent=by_lane[1],
+        alike=by_lane[2],
+        factors=by_lane[3],
+        norms=by_lane[4],
+        least=by_lane[5],
+        cursors=np.zeros(LANES, dtype=np.int64),
     )

@@ -12,7 +12,7 @@ from penchant.cluster import Files, Work
 from penchant.index import BlendFactors, Filter, FoundLists, ManyListsSpec, PeopleLists, engine
 from penchant.index.kernel_samples import FINDING, RIDGE, Kind
 from penchant.live.compiling import load_kernels
-from penchant.model import MAX_TAKE
+from penchant.model import MAX_TAKE, Preferences
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.bulk_inputs import BulkInputs, read_inputs
 from penchant.service.list_inputs import blending_of, popular_at
@@ -55,7 +55,6 @@ class ListMaker:
 
     def __init__(self, inputs: BulkInputs) -> None:
         self._inputs = inputs
-        self._people = inputs.people
         self._lists = None
         # Pieces that are to be unlike each other depend on those that are listed already.
         if not inputs.view.settings.max_per_value:
@@ -70,24 +69,32 @@ class ListMaker:
         if found is None:
             found = FoundLists([None] * (end - begin), np.zeros((end - begin, 1), dtype=np.int64))
         scores = ((SCORE_SCALE - np.clip(found.units, 0, SCORE_SCALE)) / SCORE_SCALE).tolist()
-        units = found.units.tolist() if inputs.view.whitelist else scores
         for number, ids in enumerate(found.ids):
-            query = PersonalRequest(user_id=self._people.ids[begin + number], take=inputs.context.take)
-            said = inputs.preferences(begin + number)
+            person = begin + number
+            said = inputs.preferences(person)
             if ids is None or said:
                 # The kernel knows nothing of preferences.
-                figures = self._people.figures(begin + number, inputs.view.snapshot, inputs.view.settings, said)
-                result = suited(inputs.view, query, figures, inputs.audience, inputs.context.now)
+                result = self._searched(person, said)
             elif inputs.view.whitelist:
-                ranked = list(map(RankedPiece, ids, units[number][: len(ids)]))
-                result = result_of(query, promoted_first(inputs.view, ranked))
+                ranked = list(map(RankedPiece, ids, found.units[number].tolist()))
+                result = result_of(self._query(person), promoted_first(inputs.view, ranked))
             else:
-                content = [
-                    RecommendedPiece(id=piece_id, score=score)
-                    for piece_id, score in zip(ids, scores[number], strict=False)
-                ]
-                result = RecommendationResult(id=query.user_id, content=content)
+                content = list(map(_entry, ids, scores[number]))
+                result = RecommendationResult(id=inputs.people.ids[person], content=content)
             yield encode(result) + b"\n"
+
+    def _searched(self, person: int, said: Preferences) -> RecommendationResult:
+        """Return a person's list as a request's is made."""
+        inputs = self._inputs
+        figures = inputs.people.figures(person, inputs.view.snapshot, inputs.view.settings, said)
+        return suited(inputs.view, self._query(person), figures, inputs.audience, inputs.context.now)
+
+    def _query(self, person: int) -> PersonalRequest:
+        return PersonalRequest(user_id=self._inputs.people.ids[person], take=self._inputs.context.take)
+
+
+def _entry(piece_id: str, score: float) -> RecommendedPiece:
+    return RecommendedPiece(id=piece_id, score=score)
 
 
 def _spec(inputs: BulkInputs) -> ManyListsSpec:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict
 from penchant.attributes import AttributeFilter
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement, invalid_parameter
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Basis, PlacementKind
+from penchant.model import DAY_MS, IMPRESSION_DAYS, MAX_TAKE, Basis, PlacementKind
 from penchant.service.placements import PlacementInForce, Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.recommend import Recommender
@@ -22,6 +22,9 @@ from penchant.service.revisits import RevisitLists
 from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
 from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_filter
+
+_FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
+"""Lists that know nothing of a person: for one, they are without what the person has hidden."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +147,9 @@ class PlacementLists:
     async def _list(
         self, view: View, rules: ListRules, kind: PlacementKind, request: PlacementRequest, choice: PlacementChoice
     ) -> PlacementList:
+        if request.user_id is not None and kind in _FOR_EVERYBODY:
+            hidden = await self._recommender.hidden(view, request.user_id)
+            choice = {**choice, "exclude": choice["exclude"] | hidden}
         match kind:
             case PlacementKind.SIMILAR:
                 if request.content_id is None:
@@ -151,11 +157,7 @@ class PlacementLists:
                 by = rules.algorithm or Basis.CONTENT
                 return await self._similar(view, SimilarRequest(piece_id=request.content_id, by=by, **choice))
             case PlacementKind.RECOMMENDATIONS:
-                query = PersonalRequest(user_id=request.user_id or "", diversity=rules.diversity or 0.0, **choice)
-                # Nothing is known of nobody.
-                likings = StatedLikings() if request.user_id is None else None
-                found = await self._recommender.recommend(view, query, likings)
-                return PlacementList(found.result.content, found.audience_version)
+                return await self._recommended(view, rules, request, choice)
             case PlacementKind.POPULAR:
                 plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
                 popular = await self._plain_lists.popular(view, plain)
@@ -168,6 +170,25 @@ class PlacementLists:
                     return PlacementList(())
                 again = await self._revisits.again(view, PersonalRequest(user_id=request.user_id, **choice))
                 return PlacementList([RecommendedPiece(id=each.id, score=each.score) for each in again.content])
+
+    async def _recommended(
+        self, view: View, rules: ListRules, request: PlacementRequest, choice: PlacementChoice
+    ) -> PlacementList:
+        user_id, sinking = request.user_id, dict[str, float]()
+        if user_id is not None and rules.rotation:
+            sinking = await self._sinking(view, request.placement, user_id, rules.rotation)
+        query = PersonalRequest(user_id=user_id or "", diversity=rules.diversity or 0.0, sinking=sinking, **choice)
+        # Nothing is known of nobody.
+        likings = StatedLikings() if user_id is None else None
+        found = await self._recommender.recommend(view, query, likings)
+        return PlacementList(found.result.content, found.audience_version)
+
+    async def _sinking(self, view: View, placement: str, user_id: str, rotation: float) -> dict[str, float]:
+        """Return by which factor each piece sinks for a person who was shown it in lists of a placement."""
+        days = min(view.settings.retention_days, IMPRESSION_DAYS)
+        since = self._recommender.now(view) - days * DAY_MS
+        counts = await self._placements.passed_over(view.head, placement, user_id, since)
+        return {piece_id: (1 - rotation) ** count for piece_id, count in counts.items()}
 
     async def _similar(self, view: View, query: SimilarRequest) -> PlacementList:
         audience = await self._recommender.audience_near(view, query)

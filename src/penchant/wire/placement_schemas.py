@@ -53,6 +53,7 @@ def _members(settings: Mapping[str, Any]) -> dict[str, Any]:
         "categoryWeights": settings["categoryWeights"],
         "maxPerValue": settings["maxPerValue"],
         "diversity": {"type": "number", "minimum": 0, "maximum": 1},
+        "rotation": {"type": "number", "minimum": 0, "maximum": 1},
         "excludeSeen": {"type": "boolean"},
         "halfLifeDays": {"type": "integer", "minimum": 0, "maximum": MAX_DAYS},
         "catalogs": {"type": "array", "items": _CATALOG, "minItems": 1, "maxItems": MAX_CATALOGS},

@@ -40,6 +40,7 @@ _USES: Mapping[str, frozenset[PlacementKind]] = {
     "categoryWeights": _SIMILAR | _RECOMMENDED,
     "maxPerValue": _RECOMMENDED,
     "diversity": _RECOMMENDED,
+    "rotation": _RECOMMENDED,
     "excludeSeen": _RECOMMENDED,
     "halfLifeDays": frozenset({PlacementKind.POPULAR, PlacementKind.NEW}),
     "catalogs": _ALL,
@@ -76,6 +77,7 @@ class ListRules:
     category_weights: Mapping[str, float] | None = None
     max_per_value: Mapping[str, int] | None = None
     diversity: float | None = None
+    rotation: float | None = None
     exclude_seen: bool | None = None
     half_life_days: int | None = None
     catalogs: frozenset[str] | None = None
@@ -202,7 +204,8 @@ class _PlacementReader:
         readers = {
             "kind": self.kind,
             "algorithm": self.algorithm,
-            "diversity": self.diversity,
+            "diversity": self.share_of_one,
+            "rotation": self.share_of_one,
             "halfLifeDays": self.half_life,
             "catalogs": self.catalogs,
             "filter": self.filter,
@@ -305,7 +308,7 @@ class _PlacementReader:
         self.faults.add(where, f"Found another algorithm; accepted are {', '.join(names)}.")
         return None
 
-    def diversity(self, value: Any, where: str) -> float:
+    def share_of_one(self, value: Any, where: str) -> float:
         if _is_number(value) and 0 <= value <= 1:
             return float(value)
         self.faults.add(where, "Found another value; a number from 0 to 1 is accepted.")

@@ -1,0 +1,126 @@
+"""Ray driver: the ranges of a plan as tasks of a Ray cluster, handed out by a child process of its own.
+
+Ray ends a process that has lost its cluster for a minute. So the driver is a child of a `Crew`, which notices its end,
+starts another one, and gives the ranges out again. A task whose worker or node is lost is done by another one; files
+travel once to each node, into its shared memory, and to no disk.
+"""
+
+import time
+import uuid
+from collections.abc import Mapping
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant import __version__
+from penchant.cluster.crew import Crew, PartDone, RangeFailure, Ready
+from penchant.cluster.plan import Work, WorkPlan
+from penchant.errors import Refused
+from penchant.settings import set_cluster_environment
+
+MOST_RETRIES = 10
+"""How often a task is given to another worker when its own is lost: more losses are not of workers alone."""
+AHEAD = 2
+"""Tasks handed out for each CPU of the cluster: one under way, one waiting."""
+WAIT_S = 0.2
+STALLED_S = 10.0
+"""After so long with nothing done all that is under way is begun once more, by others; then after twice as long.
+
+Ray waits for ever for a task of a node that is frozen, though it knows that the node is gone.
+"""
+_prepared: dict[str, Work] = {}
+"""What a worker has made of the files of the plan that it works on."""
+
+
+def ray_crew(plan: WorkPlan, folder: Path, address: str) -> Crew:
+    """Return a crew of the workers of a cluster.
+
+    Raises:
+        Refused: Ray is not installed.
+    """
+    require_ray()
+    return Crew(1, _drive, plan, folder, address)
+
+
+def require_ray() -> None:
+    """Raise `Refused` where Ray is not installed; Ray is not imported."""
+    if find_spec("ray") is None:
+        raise Refused("A cluster needs Ray: pip install 'penchant[ray]', or leave the setting `cluster` out.")
+
+
+def _drive(connection: "Connection[Any, Any]", plan: WorkPlan, folder: Path, address: str) -> None:
+    """Have a cluster do ranges until nobody asks for more."""
+    set_cluster_environment()
+    import ray  # noqa: PLC0415  # an extra
+
+    try:
+        ray.init(address=address, logging_level="error", log_to_driver=False)
+        cpus = _cpus(ray)
+        # Once for all tasks: what is put is in the shared memory of this node, and copied to others when asked for.
+        contents = [ray.put(np.fromfile(folder / name, dtype=np.uint8)) for name in plan.files]
+    except Exception as error:  # noqa: BLE001  # Ray has many, and the child has nobody else to tell
+        connection.send(RangeFailure(f"The cluster at {address} cannot be used: {error}"))
+        return
+    task = ray.remote(num_cpus=1, max_retries=MOST_RETRIES)(_do_range)
+    name = uuid.uuid4().hex
+
+    def begin(number: int) -> Any:
+        return task.remote(name, __version__, plan, number, *contents)
+
+    connection.send(Ready(max(1, AHEAD * cpus)))
+    _hand_on(connection, ray, begin)
+
+
+def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any) -> None:
+    """Begin the ranges that are asked for, and send what they have become."""
+    pending: dict[Any, int] = {}
+    moved_at, patience_s = time.monotonic(), STALLED_S
+    while True:
+        try:
+            while not pending or connection.poll(0):
+                number = connection.recv()
+                pending[begin(number)] = number
+                moved_at = time.monotonic()
+            done, _ = ray.wait(list(pending), timeout=WAIT_S)
+            for each in done:
+                number = pending.get(each)
+                if number is not None:
+                    connection.send(PartDone(number, ray.get(each)))
+                    # Others that were begun for the same range have nothing to add.
+                    pending = {other: its for other, its in pending.items() if its != number}
+                moved_at = time.monotonic()
+            if time.monotonic() - moved_at > patience_s:
+                if not _cpus(ray):
+                    connection.send(RangeFailure("The cluster has no CPU left that could do the work."))
+                    return
+                moved_at, patience_s = time.monotonic(), 2 * patience_s
+                pending |= {begin(number): number for number in sorted(set(pending.values()))}
+        except (EOFError, BrokenPipeError):
+            return
+        except Exception as error:  # noqa: BLE001  # what a task raises is raised again here
+            connection.send(RangeFailure(f"The cluster could not do a range: {error}"))
+            return
+
+
+def _cpus(ray: Any) -> int:
+    resources: Mapping[str, float] = ray.cluster_resources()
+    return int(resources.get("CPU", 0))
+
+
+def _do_range(name: str, release: str, plan: WorkPlan, number: int, *contents: NDArray[np.uint8]) -> bytes:
+    """Do a range, in a worker of the cluster; what was made of the files is kept for the next one.
+
+    Raises:
+        Refused: the node has another release, which might give other bytes.
+    """
+    if release != __version__:
+        raise Refused(f"A node of the cluster has penchant {__version__}, where the work wants {release}.")
+    work = _prepared.get(name)
+    if work is None:
+        _prepared.clear()
+        work = _prepared[name] = plan.prepare(dict(zip(plan.files, contents, strict=True)))
+    return work(*plan.bounds(number))

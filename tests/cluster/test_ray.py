@@ -1,0 +1,132 @@
+"""Work on a real Ray cluster: the same bytes as by processes, whatever becomes of nodes and workers.
+
+`sh scripts/ray` installs Ray and runs all of them, `--quick` those that CI tries.
+"""
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import command
+from cluster.ray_nodes import RayNodes, descendants
+from cluster.working import PLAN, TEXT, folder_with
+from kernel_cache import KERNELS
+from penchant.cli.importing import load_ndjson
+from penchant.cluster.ray_driver import ray_crew
+from penchant.errors import Refused
+from penchant.storage import open_storage
+
+pytest.importorskip("ray", reason="Ray is not installed: sh scripts/ray")
+pytestmark = pytest.mark.slow
+
+NUMBERS = range(PLAN.range_count)
+TIMES = int(os.environ.get("PENCHANT_RAY_TIMES", "0"))
+REPEATED = pytest.mark.parametrize("time", range(TIMES))
+"""Marks what only `scripts/ray` without `--quick` tries, so many times."""
+
+
+@pytest.fixture
+def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
+    """A head without work, and two nodes with a CPU each."""
+    # Sockets lie in the folder, and their paths may have a hundred characters.
+    folder = Path(tempfile.mkdtemp(prefix="ray-"))
+    nodes = RayNodes(folder / "r")
+    for name, value in nodes.environment.items():
+        monkeypatch.setenv(name, value)
+    try:
+        for cpus in (0, 1, 1):
+            nodes.start(cpus)
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def done_while(nodes: RayNodes, folder: Path, kill: Callable[[], object]) -> bytes:
+    """Return what the plan gives when something is killed after three ranges."""
+    parts: dict[int, bytes] = {}
+    for part in ray_crew(PLAN, folder, nodes.address).run(NUMBERS):
+        parts[part.number] = part.content
+        if len(parts) == 3:
+            kill()
+    return b"".join(parts[number] for number in NUMBERS)
+
+
+def filled(folder: Path) -> Path:
+    """Return a data folder with a source of more people than a range has."""
+    pieces = [{"id": f"p{number}", "categories": {"genre": [f"g{number % 7}"]}} for number in range(100)]
+    events = [
+        {"userId": f"u{person}", "contentId": f"p{person * 31 % (97 + turn)}", "type": "Watch"}
+        for person in range(2_500)
+        for turn in range(3)
+    ]
+    for name, rows in (("pieces", pieces), ("interactions", events)):
+        (folder / f"{name}.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with closing(open_storage(folder=folder / "data", database_url=None)) as storage:
+        load_ndjson(
+            storage, "default", "s", pieces=folder / "pieces.ndjson", interactions=folder / "interactions.ndjson"
+        )
+    return folder / "data"
+
+
+def test_lists_are_the_same_bytes_whatever_becomes_of_nodes(
+    nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENCHANT_KERNEL_FOLDER", str(KERNELS))
+    words = ("recommend", "--data", str(filled(tmp_path)), "--source", "s", "--take", "5", "--out")
+    by_processes = command(*words, str(tmp_path / "one.ndjson.gz"), "--workers", "1")
+    monkeypatch.setenv("PENCHANT_CLUSTER", nodes.address)
+    by_cluster = command(*words, str(tmp_path / "two.ndjson.gz"))
+
+    assert by_processes.returncode == 0, by_processes.stderr
+    assert by_cluster.returncode == 0, by_cluster.stderr
+    assert (tmp_path / "one.ndjson.gz").read_bytes() == (tmp_path / "two.ndjson.gz").read_bytes()
+
+    folder = folder_with(tmp_path / "slow", takes_s=0.3)
+    found = done_while(nodes, folder, lambda: nodes.kill(2))
+
+    assert found == TEXT
+    nodes.kill(1)
+    with pytest.raises(Refused, match="no CPU left"):
+        list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))
+
+
+@REPEATED
+@pytest.mark.parametrize("number", (signal.SIGKILL, signal.SIGSTOP))
+def test_a_node_that_is_killed_or_frozen_costs_its_ranges(
+    nodes: RayNodes, tmp_path: Path, number: signal.Signals, time: int
+) -> None:
+    folder = folder_with(tmp_path / f"files-{time}", takes_s=0.3)
+
+    assert done_while(nodes, folder, lambda: nodes.signal(2, number)) == TEXT
+
+
+@REPEATED
+def test_killed_workers_and_a_killed_driver_cost_their_ranges(nodes: RayNodes, tmp_path: Path, time: int) -> None:
+    folder = folder_with(tmp_path / f"files-{time}", deadly="20 50 90", takes_s=0.1)
+
+    def kill() -> None:
+        os.kill(next(each for each in descendants(os.getpid()) if is_driver(each)), signal.SIGKILL)
+
+    assert done_while(nodes, folder, kill) == TEXT
+
+
+def is_driver(process: int) -> bool:
+    """Return whether a process is a child that was spawned to drive a cluster."""
+    return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
+
+
+@REPEATED
+def test_without_the_head_what_is_under_way_is_done_and_nothing_begun(
+    nodes: RayNodes, tmp_path: Path, time: int
+) -> None:
+    folder = folder_with(tmp_path / f"files-{time}", takes_s=0.3)
+
+    assert done_while(nodes, folder, lambda: nodes.kill(0)) == TEXT
+    with pytest.raises(Refused, match="cannot be used"):
+        list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))

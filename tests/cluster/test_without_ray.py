@@ -1,0 +1,43 @@
+"""Without Ray: nothing imports it, and what needs it says what to install."""
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import penchant
+
+IMPORTED = "import sys, penchant.__main__, penchant.bootstrap, penchant.cli.recommend; print('ray' in sys.modules)"
+
+
+def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with all that is installed here but Ray."""
+    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if entry.name.partition("-")[0] != "ray":
+            (folder / entry.name).symlink_to(entry)
+    path = f"{folder}:{Path(penchant.__file__).parent.parent}"
+    return subprocess.run(
+        [sys.executable, "-S", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": path, "PENCHANT_CLUSTER": "127.0.0.1:6379"},
+    )
+
+
+def test_a_command_says_what_to_install(tmp_path: Path) -> None:
+    words = ("recommend", "--data", str(tmp_path / "data"), "--source", "s", "--out", str(tmp_path / "lists.ndjson"))
+    (tmp_path / "packages").mkdir()
+
+    ran = without_ray(tmp_path / "packages", "-m", "penchant", *words)
+
+    assert (ran.returncode, ran.stderr.strip()) == (
+        1,
+        "penchant: A cluster needs Ray: pip install 'penchant[ray]', or leave the setting `cluster` out.",
+    )
+
+
+def test_nothing_imports_ray() -> None:
+    ran = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=False)
+
+    assert (ran.stdout, ran.stderr) == ("False\n", "")
