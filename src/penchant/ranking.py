@@ -37,6 +37,20 @@ class RankedPiece:
         return (SCORE_SCALE - min(SCORE_SCALE, max(0, self.units))) / SCORE_SCALE
 
 
+def sunk(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:
+    """Return pieces in the order of s x their factors, those without one as they are, ties by id.
+
+    Factors are 1 at most; what nothing speaks for, with s of 0 or less, sinks no further.
+    """
+    if not factors:
+        return list(ranked)
+    sinking = [
+        RankedPiece(each.id, round(each.units * factors.get(each.id, 1.0)) if each.units > 0 else each.units)
+        for each in ranked
+    ]
+    return sorted(sinking, key=lambda each: (-each.units, each.id))
+
+
 def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: float) -> FloatArray:
     """Return r by age in days from 0, the last entry for all that are older; only 0 where the half-life is 0.
 

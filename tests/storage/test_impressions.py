@@ -166,3 +166,26 @@ def test_a_move_takes_what_was_shown_after_its_first_pass_too(sides: tuple[MoveS
         assert counted(storage, account) == {SHOWN: 2, LISTS: 1}
         done(storage, clicking(account, "a"))
         assert counted(storage, account)[SUCCEEDED] == 1
+
+
+def test_what_was_passed_over_is_counted_until_it_leads_to_something(storage: Storage, account: int) -> None:
+    def passed_over(placement: str = "home") -> dict[str, int]:
+        of = head(storage, account)
+        oldest = NOW_MS - 9 * DAY_MS
+        return dict(
+            storage.impressions.passed_over(of.source_id, of.incarnation, "kim", placement, since=oldest, limit=9)
+        )
+
+    lists = [identity(storage, account, days_ago=days) for days in (20, 3, 2)]
+    for each in lists:
+        done(storage, seeing(account, each, "a", "b"))
+    done(storage, seeing(account, identity(storage, account, "robin"), "a"))
+    assert passed_over() == {"a": 2, "b": 2}
+    assert passed_over("other") == {}
+
+    done(storage, clicking(account, "a", shown_in=lists[2]))
+    assert passed_over() == {"b": 2}
+    done(storage, seeing(account, identity(storage, account), "a"))
+    assert passed_over() == {"a": 1, "b": 2}
+    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    assert passed_over() == {}

@@ -1,5 +1,6 @@
 """Placements: what is stored of them, by whom, and the lists that they show (interface, section 9)."""
 
+import json
 from itertools import count
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +13,7 @@ from clocks import DAY_CLOCK, DayClock
 from factories import piece
 from penchant.service.placements import MAX_PLACEMENTS, MAX_VERSIONS
 from serving import Service
+from shown import report
 from strategies import examples
 
 NUMBERS = count()
@@ -58,6 +60,20 @@ def fill(service: Service, source: str = "s") -> None:
         for number, kind in enumerate(["RateLike", "Watch", "Play", "Click"])
     ]
     assert service.post(f"/{source}/interactions", json=did).status_code == 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_person_has_hidden_is_in_no_list_of_any_kind(service: Service, kind: str) -> None:
+    fill(service)
+    put(service, {"kind": kind})
+    before, others = (ids(listed(service, f"?user={user}&content=p05")) for user in ("ann", "bob"))
+    assert before
+
+    answer = service.put("/s/users/ann/preferences", json={"hidden": before[:2]})
+
+    assert answer.status_code == 200
+    assert ids(listed(service, "?user=ann&content=p05")) == before[2:]
+    assert ids(listed(service, "?user=bob&content=p05")) == others
 
 
 @pytest.fixture
@@ -479,3 +495,57 @@ def test_a_placement_filters_by_the_attributes_that_the_source_has(service: Serv
     service.put("/s/settings", json={})
     answer = service.get("/s/placements/home/list")
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter/key")
+
+
+def test_a_piece_sinks_each_time_that_it_is_shown_and_passed_over(service: Service) -> None:
+    def expected(times: dict[str, int]) -> list[tuple[int, str]]:
+        # s in units of 1e-9, as the ranking has it.
+        plain = [(round((1 - each["score"]) * 1e9), each["id"]) for each in before["content"]]
+        return sorted((-round(units * 0.5 ** times.get(piece_id, 0)), piece_id) for units, piece_id in plain)
+
+    def units(result: Any) -> list[tuple[int, str]]:
+        return [(-round((1 - each["score"]) * 1e9), each["id"]) for each in result["content"]]
+
+    fill(service)
+    put(service, {"kind": "recommendations", "rotation": 0.5, "excludeSeen": False})
+    before = listed(service, "?user=ann")
+    times: dict[str, int] = {}
+    for number in (3, 2, 1):
+        answer = service.get(f"/s/placements/home/list?user=ann&take={number}")
+        report(service, {"listId": answer.headers["x-penchant-list"], "content": ids(answer.json())})
+        times |= {each: times.get(each, 0) + 1 for each in ids(answer.json())}
+
+        assert units(listed(service, "?user=ann")) == expected(times)
+    assert listed(service, "?user=bob") == listed(service, "?user=bob")
+    assert max(times.values()) == 1
+
+
+def test_what_is_shown_again_and_again_gives_way_to_what_was_never_listed(service: Service) -> None:
+    service.submit("s", *[piece(f"p{number:02}", "x", f"k{number}") for number in range(70)], piece("liked", "x"))
+    service.post("/s/users/ann/interactions/RateLike/content/liked")
+    put(service, {"kind": "recommendations", "rotation": 0.9, "blend": {"content": 1, "audience": 0, "popularity": 0}})
+
+    shown = [service.get("/s/placements/home/list?user=ann")]
+    for _ in range(2):
+        report(service, {"listId": shown[-1].headers["x-penchant-list"], "content": ids(shown[-1].json())})
+        shown.append(service.get("/s/placements/home/list?user=ann"))
+
+    first, second, third = (ids(each.json()) for each in shown)
+    assert (first, second) == ([f"p{number:02}" for number in range(30)], [f"p{number:02}" for number in range(30, 60)])
+    assert third == [f"p{number:02}" for number in (*range(60, 70), *range(20))]
+
+
+def test_a_placement_boosts_as_a_request_does(service: Service) -> None:
+    service.submit("s", *[piece(f"p{year}", "x", extras={"year": year}) for year in range(2000, 2012)])
+    service.put("/s/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}})
+    for user, year in (("ann", 2003), ("bob", 2003), ("cleo", 2005)):
+        service.post(f"/s/users/{user}/interactions/RateLike/content/p{year}")
+    boosts = [{"key": "year", "gte": 2005, "factor": 3}]
+    put(service, {"kind": "popular", "boosts": boosts, "variants": [{"name": "plain", "share": 1, "boosts": None}]})
+
+    boosted = service.get(f"/s/popular?{urlencode({'boost': json.dumps(boosts)})}").json()["content"]
+
+    assert listed(service)["content"] == boosted
+    assert (ids(listed(service))[0], ids(listed(service, "?user=ann"))[0]) == ("p2005", "p2003")
+    refused = service.put("/s/placements/home", json={"kind": "new", "boosts": [{"key": "year", "gte": 1}]})
+    assert refused.json()["errors"][0]["pointer"].startswith("/boosts/0")

@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces and `boost` makes some count more or less (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
          */
         get: operations["similarContent"];
         put?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * What this person may like, best first.
-         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
+         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `boost`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["recommend"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
          */
         get: operations["againContent"];
         put?: never;
@@ -537,7 +537,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
+         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -617,12 +617,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -745,7 +745,7 @@ export interface paths {
         };
         /**
          * Why a piece is among those similar to another, or why not.
-         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
+         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `boost`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
          */
         get: operations["whySimilar"];
         put?: never;
@@ -765,7 +765,7 @@ export interface paths {
         };
         /**
          * Why a piece is recommended to a person, or why not.
-         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
+         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `boost`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["whyRecommended"];
         put?: never;
@@ -787,7 +787,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter` and `at`. Counts as one answer. Needs the scope `read`.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Counts as one answer. Needs the scope `read`.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -974,6 +974,26 @@ export interface paths {
          * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, in their order from position 1, or objects with `id` and `position`. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and 100 pieces of a list at most; what is known or too much already is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
          */
         post: operations["recordImpressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the variants of a placement showed, and what came of it.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Needs the plan feature `placements`.
+         */
+        get: operations["placementResults"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1271,6 +1291,112 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * PlacementResults
+         * @description The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
+         *
+         *         ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+         */
+        PlacementResults: {
+            placement: string;
+            from: string;
+            to: string;
+            base: string;
+            counted: string;
+            /** Format: double */
+            designEffect: number;
+            stopped: string[];
+            variants: components["schemas"]["VariantResult"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * VariantResult
+         * @description What a variant showed and what came of it.
+         *
+         *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
+         */
+        VariantResult: {
+            variant: string;
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            anonymous: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
+            rate: components["schemas"]["Interval"];
+            difference: components["schemas"]["Interval"] | null;
+            verdict: string;
+            pieces: number | null;
+            coverage: number | null;
+            share: components["schemas"]["ListShare"] | null;
+            positions: components["schemas"]["PositionCount"][];
+            days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Interval
+         * @description A number with the interval that has it at all looks together, in 95 of 100 experiments.
+         */
+        Interval: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ListShare
+         * @description The share that a variant has of the lists of known people, and the one that it should have.
+         */
+        ListShare: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+            /** Format: double */
+            expected: number;
+            off: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PositionCount
+         * @description What was shown at a position, and how much of it succeeded; ``null`` where it is not known, 31 is 31 and more.
+         */
+        PositionCount: {
+            position: number | null;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DayCount
+         * @description What was shown on a UTC day, and how much of it has succeeded since.
+         */
+        DayCount: {
+            day: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Problem
          * @description An error (RFC 9457).
          */
@@ -1347,7 +1473,7 @@ export interface components {
         };
         /**
          * SimilarWhy
-         * @description Why a piece is similar: shares that add up to 1 - score, those of ``rest`` and ``audience`` included.
+         * @description Why a piece is similar: shares that add up to 1 - score before boosts, ``rest`` and ``audience`` included.
          *
          *         ``audience`` is what people add who like both pieces, where at least three do.
          */
@@ -1388,18 +1514,22 @@ export interface components {
         };
         /**
          * MovingRule
-         * @description What moved a piece: `whitelist` with the place on that list, from 0, or `fill`.
+         * @description What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
+         *
+         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
          */
         MovingRule: {
             rule: string;
             /** Format: int64 */
             position?: number;
+            /** Format: double */
+            factor?: number;
         } & {
             [key: string]: unknown;
         };
         /**
          * PersonalWhy
-         * @description Why a piece is recommended: shares of parts that add up to its s, of which score is 1 - max(0, s).
+         * @description Why a piece is recommended: shares of parts that add up to its s before boosts; score is 1 - max(0, s).
          */
         PersonalWhy: {
             parts: components["schemas"]["PartShare"][];
@@ -1944,10 +2074,16 @@ export interface components {
             };
             /** Format: double */
             diversity?: number;
+            /** Format: double */
+            rotation?: number;
             excludeSeen?: boolean;
             /** Format: int32 */
             halfLifeDays?: number;
             catalogs?: string[];
+            /** @description Conditions with a factor, as `boost=` of lists. */
+            boosts?: {
+                [key: string]: unknown;
+            }[];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
@@ -1990,9 +2126,13 @@ export interface components {
                 [key: string]: number;
             } | null;
             diversity?: number | null;
+            rotation?: number | null;
             excludeSeen?: boolean | null;
             halfLifeDays?: number | null;
             catalogs?: string[] | null;
+            boosts?: {
+                [key: string]: unknown;
+            }[] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
@@ -5157,6 +5297,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
@@ -5411,6 +5553,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -5635,6 +5779,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -7745,6 +7891,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -7974,6 +8122,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -8196,6 +8346,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -10608,6 +10760,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -10858,6 +11012,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -11121,6 +11277,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -11408,6 +11566,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -12002,6 +12162,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -14536,6 +14698,243 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    placementResults: {
+        parameters: {
+            query?: {
+                /** @description The first UTC day; without it, the one on which the placement's version in force was stored. */
+                from?: string;
+                /** @description The last UTC day; without it, today. */
+                to?: string;
+                /** @description Which type of interaction counts as a success; without it, any but a dislike. */
+                type?: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+                /** @description The variant from which others differ; without it, the placement itself (`base`). */
+                base?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "from": "2026-11-01",
+                     *       "to": "2026-11-21",
+                     *       "base": "base",
+                     *       "counted": "successes",
+                     *       "designEffect": 2.4,
+                     *       "stopped": [],
+                     *       "variants": [
+                     *         {
+                     *           "variant": "base",
+                     *           "lists": 12,
+                     *           "shown": 120,
+                     *           "anonymous": 20,
+                     *           "successes": 9,
+                     *           "interactions": {
+                     *             "Play": 9,
+                     *             "Watch": 2
+                     *           },
+                     *           "rate": {
+                     *             "value": 0.08,
+                     *             "lower": 0,
+                     *             "upper": 0.3
+                     *           },
+                     *           "difference": null,
+                     *           "verdict": "base",
+                     *           "pieces": 40,
+                     *           "coverage": 0.2,
+                     *           "share": {
+                     *             "value": 0.52,
+                     *             "lower": 0.2,
+                     *             "upper": 0.84,
+                     *             "expected": 0.5,
+                     *             "off": false
+                     *           },
+                     *           "positions": [
+                     *             {
+                     *               "position": 1,
+                     *               "shown": 12,
+                     *               "successes": 3
+                     *             }
+                     *           ],
+                     *           "days": [
+                     *             {
+                     *               "day": "2026-11-21",
+                     *               "shown": 120,
+                     *               "successes": 9
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementResults"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

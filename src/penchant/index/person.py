@@ -342,6 +342,12 @@ def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[St
         entries = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
         amounts = np.repeat(pieces.values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
         gathered.append((segment.terms, segment.piece_terms[entries].astype(np.int64), amounts))
+    if len(stated) and len(gathered) == 1:
+        ((table, numbers, amounts),) = gathered
+        known = table.find_all(stated)
+        # Mostly one segment has nearly all of a source, and so these terms too.
+        if (known >= 0).all():
+            return table, np.append(numbers, known), np.append(amounts, np.zeros(len(known)))
     if len(stated):
         gathered.append((stated, np.arange(len(stated)), np.zeros(len(stated))))
     if len(gathered) == 1:

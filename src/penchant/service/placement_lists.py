@@ -6,14 +6,14 @@ A placement is a set of settings in the place of the source's, and a choice of l
                                                                                        '--> if that is empty, another
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
-from penchant.attributes import AttributeFilter
+from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement, invalid_parameter
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Basis, PlacementKind
+from penchant.model import DAY_MS, IMPRESSION_DAYS, MAX_TAKE, Basis, PlacementKind
 from penchant.service.placements import PlacementInForce, Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.recommend import Recommender
@@ -21,7 +21,12 @@ from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequ
 from penchant.service.revisits import RevisitLists
 from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
-from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_filter
+from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_boosts, read_filter
+
+_FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
+"""Lists that know nothing of a person: for one, they are without what the person has hidden."""
+
+Decoded = TypeVar("Decoded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,7 @@ class PlacementChoice(TypedDict):
     take: int
     catalogs: frozenset[str] | None
     matching: AttributeFilter | None
+    boosts: tuple[Boost, ...]
     exclude: frozenset[str]
     min_audience_version: int
 
@@ -144,6 +150,9 @@ class PlacementLists:
     async def _list(
         self, view: View, rules: ListRules, kind: PlacementKind, request: PlacementRequest, choice: PlacementChoice
     ) -> PlacementList:
+        if request.user_id is not None and kind in _FOR_EVERYBODY:
+            hidden = await self._recommender.hidden(view, request.user_id)
+            choice = {**choice, "exclude": choice["exclude"] | hidden}
         match kind:
             case PlacementKind.SIMILAR:
                 if request.content_id is None:
@@ -151,11 +160,7 @@ class PlacementLists:
                 by = rules.algorithm or Basis.CONTENT
                 return await self._similar(view, SimilarRequest(piece_id=request.content_id, by=by, **choice))
             case PlacementKind.RECOMMENDATIONS:
-                query = PersonalRequest(user_id=request.user_id or "", diversity=rules.diversity or 0.0, **choice)
-                # Nothing is known of nobody.
-                likings = StatedLikings() if request.user_id is None else None
-                found = await self._recommender.recommend(view, query, likings)
-                return PlacementList(found.result.content, found.audience_version)
+                return await self._recommended(view, rules, request, choice)
             case PlacementKind.POPULAR:
                 plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
                 popular = await self._plain_lists.popular(view, plain)
@@ -169,6 +174,25 @@ class PlacementLists:
                 again = await self._revisits.again(view, PersonalRequest(user_id=request.user_id, **choice))
                 return PlacementList([RecommendedPiece(id=each.id, score=each.score) for each in again.content])
 
+    async def _recommended(
+        self, view: View, rules: ListRules, request: PlacementRequest, choice: PlacementChoice
+    ) -> PlacementList:
+        user_id, sinking = request.user_id, dict[str, float]()
+        if user_id is not None and rules.rotation:
+            sinking = await self._sinking(view, request.placement, user_id, rules.rotation)
+        query = PersonalRequest(user_id=user_id or "", diversity=rules.diversity or 0.0, sinking=sinking, **choice)
+        # Nothing is known of nobody.
+        likings = StatedLikings() if user_id is None else None
+        found = await self._recommender.recommend(view, query, likings)
+        return PlacementList(found.result.content, found.audience_version)
+
+    async def _sinking(self, view: View, placement: str, user_id: str, rotation: float) -> dict[str, float]:
+        """Return by which factor each piece sinks for a person who was shown it in lists of a placement."""
+        days = min(view.settings.retention_days, IMPRESSION_DAYS)
+        since = self._recommender.now(view) - days * DAY_MS
+        counts = await self._placements.passed_over(view.head, placement, user_id, since)
+        return {piece_id: (1 - rotation) ** count for piece_id, count in counts.items()}
+
     async def _similar(self, view: View, query: SimilarRequest) -> PlacementList:
         audience = await self._recommender.audience_near(view, query)
         if audience is None:
@@ -177,25 +201,31 @@ class PlacementLists:
         return PlacementList(near.content, audience.version)
 
     def _choice(self, view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
-        matching = None
+        matching, boosts = None, tuple[Boost, ...]()
         if rules.filter is not None:
-            self._metrics.filtered_lists.inc()
-            matching = _matching(view, rules.filter)
+            self._metrics.filtered_lists.labels("filter").inc()
+            matching = _by_attributes(view, rules.filter, "filter", read_filter)
+        if rules.boosts is not None:
+            self._metrics.filtered_lists.labels("boost").inc()
+            boosts = _by_attributes(view, rules.boosts, "boosts", read_boosts)
         return PlacementChoice(
             take=request.take,
             catalogs=rules.catalogs,
             matching=matching,
+            boosts=boosts,
             exclude=request.exclude,
             min_audience_version=request.min_audience_version,
         )
 
 
-def _matching(view: View, given: Mapping[str, Any]) -> AttributeFilter:
-    """Return a filter by the attributes that a source has now, which may be others than when it was stored."""
+def _by_attributes(
+    view: View, given: Any, name: str, read: Callable[[Any, Mapping[str, Attribute], str], Decoded]
+) -> Decoded:
+    """Return what a member says by the attributes that a source has now, maybe others than when it was stored."""
     try:
-        return read_filter(given, view.source_settings.attributes, "/filter")
+        return read(given, view.source_settings.attributes, f"/{name}")
     except InvalidInput as error:
-        detail = f"The placement's filter does not fit the attributes of the source any more: {error.detail}"
+        detail = f"The placement's {name} no longer fits the attributes of the source: {error.detail}"
         raise InvalidInput(detail, faults=error.faults) from None
 
 

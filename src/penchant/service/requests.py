@@ -1,12 +1,13 @@
 """Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
 
-``matching`` is a filter by attributes of the pieces that any list may show.
+``matching`` is a filter by attributes of the pieces that any list may show, ``boosts`` what counts more or less in it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from penchant.attributes import AttributeFilter
+from penchant.attributes import AttributeFilter, Boost
 from penchant.model import MAX_TAKE, Algorithm, Basis
 
 
@@ -22,6 +23,7 @@ class SimilarRequest:
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
+    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     by: Basis = Basis.CONTENT
@@ -38,6 +40,7 @@ class PlainRequest:
     take: int = MAX_TAKE
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
+    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
@@ -50,7 +53,8 @@ class PersonalRequest:
 
     ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other. What people like is as of
     ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
-    request of the interface has any, but remedies are tried out by them.
+    request of the interface has any, but remedies are tried out by them. ``sinking`` says by which factor, 1 at most,
+    s of a piece is multiplied; only placements have any.
     """
 
     user_id: str
@@ -58,11 +62,13 @@ class PersonalRequest:
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
+    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     include_seen: bool | None = None
     fill: bool = True
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
+    sinking: Mapping[str, float] = field(default_factory=dict)
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
 

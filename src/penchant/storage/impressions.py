@@ -1,5 +1,6 @@
 """Impressions as they are stored: what a person was shown, and what placements showed and what came of it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,34 @@ class ImpressionStore:
             )
             for row in rows
         ]
+
+    def passed_over(
+        self, source_id: int, incarnation: int, user_id: str, placement: str, *, since: int, limit: int
+    ) -> Mapping[str, int]:
+        """Return how often a person was shown each piece in lists of a placement, and did nothing with it since.
+
+        By the latest ``limit`` pieces in lists that were made since a moment. A piece that led to something is counted
+        anew from the next list on.
+        """
+        oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
+        with self._transactions.read() as connection:
+            person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
+            statement = select(impressions.c.piece_id, impressions.c.led_to).where(
+                impressions.c.source_id == source_id,
+                impressions.c.person == person,
+                impressions.c.incarnation == incarnation,
+                impressions.c.placement == placement,
+                impressions.c.list_key >= oldest,
+            )
+            rows = connection.execute(statement.order_by(impressions.c.list_key.desc()).limit(limit)).all()
+        counts: Counter[str] = Counter()
+        taken: set[str] = set()
+        for piece_id, led_to in rows:
+            if led_to:
+                taken.add(piece_id)
+            elif piece_id not in taken:
+                counts[piece_id] += 1
+        return counts
 
     def read_counts(self, source_id: int, incarnation: int, placement: str, days: tuple[int, int]) -> PlacementCounts:
         """Return the counts of a placement from one UTC day to another, both included, all of one moment."""

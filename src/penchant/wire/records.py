@@ -227,10 +227,12 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     category_weights: Mapping[str, Number] | UnsetType | None = UNSET
     max_per_value: Mapping[str, int] | UnsetType | None = UNSET
     diversity: Number | UnsetType | None = UNSET
+    rotation: Number | UnsetType | None = UNSET
     exclude_seen: bool | UnsetType | None = UNSET
     half_life_days: int | UnsetType | None = UNSET
     catalogs: Sequence[str] | UnsetType | None = UNSET
     filter: Mapping[str, Any] | UnsetType | None = UNSET
+    boosts: Sequence[Mapping[str, Any]] | UnsetType | None = UNSET
     whitelist: Sequence[str] | UnsetType | None = UNSET
     blacklist: Sequence[str] | UnsetType | None = UNSET
     fallback: str | UnsetType | None = UNSET

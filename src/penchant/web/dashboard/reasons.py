@@ -117,7 +117,8 @@ def _placed(named: Sequence[Share], longest: float) -> list[Share]:
 
 
 def _term(term: Mapping[str, Any]) -> str:
-    return f"{term['category']}: {term['keyword']}"
+    said = {"liked": " (said to be liked)", "disliked": " (said to be disliked)"}.get(term.get("stated", ""), "")
+    return f"{term['category']}: {term['keyword']}{said}"
 
 
 def _part(part: Mapping[str, Any], labels: Mapping[str, str]) -> Share:
