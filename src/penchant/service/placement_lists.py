@@ -200,7 +200,7 @@ class PlacementLists:
     def _choice(self, view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
         matching = None
         if rules.filter is not None:
-            self._metrics.filtered_lists.inc()
+            self._metrics.filtered_lists.labels("filter").inc()
             matching = _matching(view, rules.filter)
         return PlacementChoice(
             take=request.take,
