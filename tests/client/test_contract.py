@@ -51,6 +51,7 @@ LIST_MEMBERS: dict[str, Any] = {
     "half_life_days": 7,
     "catalogs": ["a"],
     "filter": {"key": "language", "any": ["en"]},
+    "boosts": [{"key": "language", "any": ["en"], "factor": 2}],
     "whitelist": ["c"],
     "blacklist": ["d"],
     "fallback": "popular",
