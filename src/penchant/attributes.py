@@ -8,8 +8,10 @@ the values do. In an ascending table of marks "one of these", "from here to ther
 
 import enum
 import functools
+import itertools
+import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -124,3 +126,38 @@ class AttributeFilter:
 
     text: str
     clause: Clause = field(compare=False)
+
+
+BOOST_SCALE = 100
+"""Factors of boosts have two decimals at most, and are integers of this unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """What a filter holds for counts by a factor, in hundredths: more above 100, less below."""
+
+    matching: AttributeFilter
+    factor: int
+
+
+class BoostClass(NamedTuple):
+    """Pieces that the same boosts hold for, as a filter, and the product of all factors, in `BOOST_SCALE` ** boosts."""
+
+    matching: AttributeFilter
+    factor: int
+
+
+def boost_classes(matching: AttributeFilter | None, boosts: Sequence[Boost]) -> Iterator[BoostClass]:
+    """Yield the classes that boosts cut pieces into, of those that ``matching`` holds for; every piece is in one."""
+    for chosen in itertools.product((True, False), repeat=len(boosts)):
+        held, others = (
+            tuple(boost.matching for boost, is_held in zip(boosts, chosen, strict=True) if is_held is wanted)
+            for wanted in (True, False)
+        )
+        own = () if matching is None else (matching,)
+        must, must_not = (*own, *held), others
+        # Line breaks are in no text of a filter: what is joined by them can be told apart.
+        text = "\n".join([*(f"+{each.text}" for each in must), *(f"-{each.text}" for each in must_not)])
+        clause = ClauseGroup(must=tuple(each.clause for each in must), must_not=tuple(each.clause for each in must_not))
+        factors = (boost.factor if is_held else BOOST_SCALE for boost, is_held in zip(boosts, chosen, strict=True))
+        yield BoostClass(AttributeFilter(text, clause), math.prod(factors))

@@ -147,7 +147,7 @@ class Metrics:
             "penchant_similar_answers", "Similar lists, remembered or searched.", ["cache"], registry=self.registry
         )
         self.filtered_lists = Counter(
-            "penchant_filtered_lists", "Requests for lists with a filter by attributes.", registry=self.registry
+            "penchant_filtered_lists", "Lists with a filter or boosts.", ["parameter"], registry=self.registry
         )
         self.remembered_people = Counter(
             "penchant_remembered_people",

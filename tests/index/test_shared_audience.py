@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from answers import EVERYTHING, snapshot_of, stored
-from penchant.index import Audience, AudienceWeights, SharedLikes, nearest_by
+from penchant.index import Audience, AudienceWeights, Filter, Scan, SharedLikes, Snapshot, best_by
 from penchant.index.strings import Strings
 
 UNIT = 1 << 20
 IDS = ["a", "above", "gone", "less", "q"]
 PIECES = [{"id": piece_id, "categories": {"genre": ["x"] if piece_id in "aq" else []}} for piece_id in IDS]
+
+
+def nearest_by(snapshot: Snapshot, scan: Scan, shown: Filter, take: int) -> list[tuple[str, float]]:
+    return [(piece_id, max(0, key) / 10**12) for key, piece_id in best_by(snapshot, scan, shown, take)]
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ from penchant.index import (
     SimilarityQuery,
     Snapshot,
     blended_parts,
-    count_ahead,
     key_of,
     offer_of,
     recommended,
     scan_of,
 )
 from penchant.index.popularity import Popularity
+from penchant.index.standing import count_ahead
 from penchant.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
 
@@ -47,9 +47,8 @@ def test_as_many_are_ahead_as_come_before_in_the_list(
     asked = snapshot.asked(pieces[0]["id"], algorithm, weights)
     others = Filter(moment=1, blacklisted=SHOWN.blacklisted, omitted=frozenset({pieces[0]["id"]}))
 
-    for place, (piece_id, distance) in enumerate(snapshot.nearest_to(asked, SHOWN, 30)):
-        key = key_of(snapshot, piece_id, asked.scan)
-        assert key == round(distance * 10**12)
+    for place, (key, piece_id) in enumerate(snapshot.nearest_to(asked, SHOWN, 30)):
+        assert key == key_of(snapshot, piece_id, asked.scan)
         assert count_ahead(snapshot, piece_id, key, others, asked.scan) == place
 
 

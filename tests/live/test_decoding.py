@@ -83,7 +83,7 @@ def assert_same(arrays: dict[str, Any], others: dict[str, Any]) -> None:
         assert np.array_equal(array, others[name]), name
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([(), ATTRIBUTES]))
 def test_a_segment_is_the_same_with_the_kernel(pieces: list[dict[str, Any]], attributes: tuple[Attribute, ...]) -> None:
     changes = stored(pieces)
@@ -131,7 +131,7 @@ def test_json_written_otherwise_is_decoded_by_the_definition() -> None:
     assert_same(segment_of_changes(changes).arrays(), expected(changes))
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=3), st.data())
 def test_damaged_text_is_never_read_past_its_end(pieces: list[dict[str, Any]], data: st.DataObject) -> None:
     bodies = []

@@ -1,6 +1,8 @@
 """Lists filtered by attributes: never short, at once by what is stored, the same for every kind of list."""
 
 import json
+import math
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -8,12 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clocks import DAY_CLOCK, DayClock
 from factories import piece
 from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
 from serving import Service
 from strategies import examples
 
 NUMBERS = count()
+BOOSTS = st.lists(
+    st.builds(
+        lambda clause, factor: clause | {"factor": factor}, FILTERS, st.sampled_from([0.01, 0.5, 1, 1.25, 2, 100])
+    ),
+    max_size=4,
+)
 LISTS = (
     "content/q/similar",
     "content/q/similar?by=audience",
@@ -29,16 +38,43 @@ LANGUAGE = {"language": {"pointer": "/language", "type": "keyword"}}
 ENGLISH = {"key": "language", "any": ["en"]}
 
 
+@pytest.fixture
+def clock() -> DayClock:
+    return DAY_CLOCK
+
+
 def ok(answer: Any) -> Any:
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def ids(service: Service, path: str, clause: Any = None, **options: Any) -> list[str]:
-    params = [] if clause is None else [("filter", clause if isinstance(clause, str) else json.dumps(clause))]
+def entries(service: Service, path: str, **by_attributes: Any) -> list[tuple[str, float]]:
+    """Return the ids and scores of a list under a filter and boosts."""
+    params = [(name, json.dumps(value)) for name, value in by_attributes.items() if value is not None]
     address, _, query = path.partition("?")
     params += [(name, value) for name, _, value in (each.partition("=") for each in query.split("&") if each)]
-    return [entry["id"] for entry in ok(service.get(address, params=params, **options))["content"]]
+    return [(entry["id"], entry["score"]) for entry in ok(service.get(address, params=params))["content"]]
+
+
+def ids(service: Service, path: str, clause: Any = None) -> list[str]:
+    return [piece_id for piece_id, _ in entries(service, path, filter=clause)]
+
+
+def filled(service: Service, source: str, extras: list[dict[str, Any]]) -> dict[str, Any]:
+    """Store pieces with these extras that one person has played, some of them others too; return their extras."""
+    pieces = {f"p{n:02}": each for n, each in enumerate(extras)}
+    service.submit(
+        source,
+        piece("q", "x"),
+        *[piece(key, "x", *"yz"[: n % 3], extras=each) for n, (key, each) in enumerate(pieces.items())],
+    )
+    name_attributes(service, source)
+    played = [{"userId": "u", "type": "Play", "contentId": key} for key in ("q", *pieces)]
+    played += [
+        {"userId": f"v{n % 5}", "type": "Click", "contentId": key} for n, key in enumerate(("q", *pieces)) if n % 4
+    ]
+    assert service.post(f"/{source}/interactions", json=played).status_code == 200
+    return pieces | {"q": {}}
 
 
 def name_attributes(service: Service, source: str, attributes: dict[str, Any] = ATTRIBUTES) -> None:
@@ -57,12 +93,7 @@ def test_a_list_is_the_whole_one_without_what_the_filter_does_not_hold_for(
     service: Service, extras: list[dict[str, Any]], clause: dict[str, Any], path: str, limit: int
 ) -> None:
     source = f"s{next(NUMBERS)}"
-    pieces = {f"p{n:02}": each for n, each in enumerate(extras)}
-    service.submit(source, piece("q", "x"), *[piece(key, "x", "y", extras=each) for key, each in pieces.items()])
-    name_attributes(service, source)
-    played = [{"userId": "u", "type": "Play", "contentId": key} for key in ("q", *pieces)]
-    assert service.post(f"/{source}/interactions", json=played).status_code == 200
-    pieces["q"] = {}
+    pieces = filled(service, source, extras)
     everything: list[str] = []
     # Page by page, since a list has thirty entries at most.
     while page := ids(service, f"/{source}/{path}{'&' if '?' in path else '?'}{_excluded(everything)}"):
@@ -75,6 +106,35 @@ def test_a_list_is_the_whole_one_without_what_the_filter_does_not_hold_for(
 
 def _excluded(found: list[str]) -> str:
     return "&".join(f"exclude={each}" for each in found)
+
+
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(EXTRAS, min_size=35, max_size=45), BOOSTS, st.sampled_from(LISTS), st.integers(1, 30))
+def test_a_boosted_list_is_the_whole_one_by_s_and_factors(
+    service: Service, extras: list[dict[str, Any]], boosts: list[dict[str, Any]], path: str, limit: int
+) -> None:
+    source = f"s{next(NUMBERS)}"
+    pieces = filled(service, source, extras)
+    pages = f"/{source}/{path}{'&' if '?' in path else '?'}"
+    everything: dict[str, int] = {}
+    while page := entries(service, pages + _excluded(list(everything))):
+        everything |= {piece_id: round((1 - score) * 10**12) for piece_id, score in page}
+
+    found = entries(service, f"{pages}limit={limit}", boost=boosts)
+
+    def value(piece_id: str) -> Fraction:
+        held = (Fraction(str(each["factor"])) for each in boosts if holds(_clause(each), pieces[piece_id]))
+        return everything[piece_id] * math.prod(held, start=Fraction(1))
+
+    order = sorted(everything, key=lambda piece_id: (-value(piece_id), piece_id))[:limit]
+    assert [piece_id for piece_id, _ in found] == order
+    scores = [float(max(Fraction(0), 1 - value(each) / 10**12)) for each in order]
+    # What is new ages between two requests, where the clock does not stand still.
+    assert [score for _, score in found] == pytest.approx(scores, abs=1e-4 if DAY_CLOCK.is_real else 2e-9)
+
+
+def _clause(boost: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in boost.items() if name != "factor"}
 
 
 def test_attributes_and_pieces_count_from_the_next_request_on(service: Service) -> None:
@@ -130,6 +190,51 @@ def test_the_filter_is_named_as_what_keeps_a_piece_out(service: Service) -> None
     assert [(each["code"], each["remedy"]) for each in suited["reasons"]] == [("filter", {"remove": "filter"})]
     assert ok(service.get("/s/content/q/why/p04", params=params))["rank"] == 2
     assert ok(service.get("/s/users/u/why/p04", params=params))["rank"] == 2
+
+
+def test_a_boost_is_named_among_what_moved_a_piece(service: Service) -> None:
+    languages(service)
+    name_attributes(service, "s", LANGUAGE)
+    boosts = [ENGLISH | {"factor": 0.5}, {"mustNot": [ENGLISH], "factor": 0.2}]
+    params = {"boost": json.dumps(boosts), "limit": 12, "explain": "true"}
+
+    listed = ok(service.get("/s/content/q/similar", params=params))["content"]
+    suited = ok(service.get("/s/users/u/recommendation", params=params))["content"]
+
+    first, last = {"rule": "boost", "position": 0, "factor": 0.5}, {"rule": "boost", "position": 1, "factor": 0.2}
+    assert [each["id"] for each in listed] == [*(f"p{n:02}" for n in range(0, 40, 4)), "p01", "p02"]
+    assert [each["why"]["rules"] for each in (listed[0], listed[-1])] == [[first], [last]]
+    assert [each["score"] for each in (listed[0], listed[-1])] == [0.5, 0.8]
+    assert sum(term["share"] for term in listed[-1]["why"]["terms"]) == 1
+    assert all(each["why"]["rules"][-1] in (first, last) for each in suited)
+    place = ok(service.get("/s/content/q/why/p03", params={"boost": json.dumps(boosts)}))
+    assert (place["rank"], place["score"], place["why"]["rules"]) == (13, 0.8, [last])
+    assert (
+        ok(service.get("/s/users/u/why/p39", params={"boost": json.dumps(boosts)}))["reasons"][0]["code"] == "outranked"
+    )
+
+
+@pytest.mark.parametrize(
+    "boosts",
+    (
+        ENGLISH,
+        ENGLISH | {"factor": 0},
+        ENGLISH | {"factor": 1.125},
+        ENGLISH | {"factor": 101},
+        ENGLISH | {"factor": True},
+        [ENGLISH | {"factor": "2"}],
+        [ENGLISH | {"factor": 2}] * 5,
+        ["en"],
+    ),
+)
+def test_what_is_no_boost_is_refused(service: Service, boosts: Any) -> None:
+    languages(service)
+    name_attributes(service, "s", LANGUAGE)
+
+    answer = service.get("/s/new", params={"boost": json.dumps(boosts)})
+
+    assert answer.status_code == 422
+    assert {fault["parameter"] for fault in answer.json()["errors"]} == {"boost"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Placements: what is stored of them, by whom, and the lists that they show (interface, section 9)."""
 
+import json
 from itertools import count
 from typing import Any
 from urllib.parse import urlencode
@@ -532,3 +533,19 @@ def test_what_is_shown_again_and_again_gives_way_to_what_was_never_listed(servic
     first, second, third = (ids(each.json()) for each in shown)
     assert (first, second) == ([f"p{number:02}" for number in range(30)], [f"p{number:02}" for number in range(30, 60)])
     assert third == [f"p{number:02}" for number in (*range(60, 70), *range(20))]
+
+
+def test_a_placement_boosts_as_a_request_does(service: Service) -> None:
+    service.submit("s", *[piece(f"p{year}", "x", extras={"year": year}) for year in range(2000, 2012)])
+    service.put("/s/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}})
+    for user, year in (("ann", 2003), ("bob", 2003), ("cleo", 2005)):
+        service.post(f"/s/users/{user}/interactions/RateLike/content/p{year}")
+    boosts = [{"key": "year", "gte": 2005, "factor": 3}]
+    put(service, {"kind": "popular", "boosts": boosts, "variants": [{"name": "plain", "share": 1, "boosts": None}]})
+
+    boosted = service.get(f"/s/popular?{urlencode({'boost': json.dumps(boosts)})}").json()["content"]
+
+    assert listed(service)["content"] == boosted
+    assert (ids(listed(service))[0], ids(listed(service, "?user=ann"))[0]) == ("p2005", "p2003")
+    refused = service.put("/s/placements/home", json={"kind": "new", "boosts": [{"key": "year", "gte": 1}]})
+    assert refused.json()["errors"][0]["pointer"].startswith("/boosts/0")

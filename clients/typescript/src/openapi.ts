@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces and `boost` makes some count more or less (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
          */
         get: operations["similarContent"];
         put?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * What this person may like, best first.
-         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
+         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `boost`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["recommend"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
          */
         get: operations["againContent"];
         put?: never;
@@ -537,7 +537,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
+         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -617,12 +617,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -745,7 +745,7 @@ export interface paths {
         };
         /**
          * Why a piece is among those similar to another, or why not.
-         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
+         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `boost`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in. A remedy was tried out before it is told, so it is `null` where no single change is enough. `score` and `why` are there for any two stored pieces, also where the list does not show them. Needs the scope `read`.
          */
         get: operations["whySimilar"];
         put?: never;
@@ -765,7 +765,7 @@ export interface paths {
         };
         /**
          * Why a piece is recommended to a person, or why not.
-         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
+         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `boost`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
          */
         get: operations["whyRecommended"];
         put?: never;
@@ -787,7 +787,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter` and `at`. Counts as one answer. Needs the scope `read`.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Counts as one answer. Needs the scope `read`.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -1473,7 +1473,7 @@ export interface components {
         };
         /**
          * SimilarWhy
-         * @description Why a piece is similar: shares that add up to 1 - score, those of ``rest`` and ``audience`` included.
+         * @description Why a piece is similar: shares that add up to 1 - score before boosts, ``rest`` and ``audience`` included.
          *
          *         ``audience`` is what people add who like both pieces, where at least three do.
          */
@@ -1514,18 +1514,22 @@ export interface components {
         };
         /**
          * MovingRule
-         * @description What moved a piece: `whitelist` with the place on that list, from 0, or `fill`.
+         * @description What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
+         *
+         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
          */
         MovingRule: {
             rule: string;
             /** Format: int64 */
             position?: number;
+            /** Format: double */
+            factor?: number;
         } & {
             [key: string]: unknown;
         };
         /**
          * PersonalWhy
-         * @description Why a piece is recommended: shares of parts that add up to its s, of which score is 1 - max(0, s).
+         * @description Why a piece is recommended: shares of parts that add up to its s before boosts; score is 1 - max(0, s).
          */
         PersonalWhy: {
             parts: components["schemas"]["PartShare"][];
@@ -2076,6 +2080,10 @@ export interface components {
             /** Format: int32 */
             halfLifeDays?: number;
             catalogs?: string[];
+            /** @description Conditions with a factor, as `boost=` of lists. */
+            boosts?: {
+                [key: string]: unknown;
+            }[];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
@@ -2122,6 +2130,9 @@ export interface components {
             excludeSeen?: boolean | null;
             halfLifeDays?: number | null;
             catalogs?: string[] | null;
+            boosts?: {
+                [key: string]: unknown;
+            }[] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
@@ -5286,6 +5297,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
@@ -5540,6 +5553,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -5764,6 +5779,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -7874,6 +7891,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -8103,6 +8122,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
@@ -8325,6 +8346,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -10737,6 +10760,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -10987,6 +11012,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -11250,6 +11277,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -11537,6 +11566,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
@@ -12131,6 +12162,8 @@ export interface operations {
                 catalogs?: string[];
                 /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
                 filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
                 /** @description `jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard. */
                 algo?: "jaccard" | "jaccard index" | "cosine" | "cosine similarity";
                 /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */

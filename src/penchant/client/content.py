@@ -1,6 +1,6 @@
 """Requests about a source and its pieces."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from types import NoneType
@@ -31,13 +31,14 @@ class PageOptions(TypedDict, total=False):
 class SimilarOptions(TypedDict, total=False):
     """What narrows a list of similar pieces; ``at`` is the day as of which availability counts.
 
-    ``filter`` is a condition on attributes or a group of them, as the interface has them; ``exclude`` leaves out pieces
-    with these ids.
+    ``filter`` is a condition on attributes or a group of them, as the interface has them, ``boost`` one with a factor,
+    or several; ``exclude`` leaves out pieces with these ids.
     """
 
     limit: int | None
     catalogs: Iterable[str] | None
     filter: Mapping[str, object] | str | None
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
     algo: Algorithm | None
     at: date | str | None
     exclude: Iterable[str] | None

@@ -1,6 +1,6 @@
 """Requests about people: what they did, what they like, what they may like."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from types import MappingProxyType, NoneType
 from typing import Any, TypedDict, Unpack
@@ -23,8 +23,8 @@ class PersonalOptions(TypedDict, total=False):
 
     ``take`` is the old name of ``limit``, which wins over it.
 
-    ``filter`` is a condition on attributes or a group of them, as the interface has them. ``exclude`` leaves out pieces
-    with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
+    ``filter`` is a condition on attributes or a group of them, as the interface has them, ``boost`` one with a factor,
+    or several. ``exclude`` leaves out pieces with these ids, ``diversity`` from 0 to 1 makes pieces unlike each other.
     ``min_audience_version`` waits until what other people like is known up to this version of the interactions.
     """
 
@@ -32,6 +32,7 @@ class PersonalOptions(TypedDict, total=False):
     take: int | None
     catalogs: Iterable[str] | None
     filter: Mapping[str, object] | str | None
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
     algo: Algorithm | None
     at: date | str | None
     include_seen: bool | None
@@ -44,12 +45,13 @@ class PersonalOptions(TypedDict, total=False):
 class ListOptions(TypedDict, total=False):
     """What narrows a list; ``at`` is the day as of which availability counts, ``exclude`` leaves out these pieces.
 
-    ``filter`` is as in `PersonalOptions`.
+    ``filter`` and ``boost`` are as in `PersonalOptions`.
     """
 
     limit: int | None
     catalogs: Iterable[str] | None
     filter: Mapping[str, object] | str | None
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
     at: date | str | None
     exclude: Iterable[str] | None
 

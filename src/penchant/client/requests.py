@@ -25,6 +25,8 @@ _SPECIAL = {".": "%2E", "..": "%2E%2E", "-": "%2D"}
 """What would pass for a step in a path, or for the service's own addresses, unless it is written so."""
 _HEADERS = {"min_audience_version": "x-penchant-min-audience-version"}
 """The options that a request carries in a header instead of its query."""
+_JSON = {"filter", "boost"}
+"""The parameters that are sent as JSON, unless they are texts already."""
 _NAMES = {"half_life_days": "halfLifeDays"}
 """The parameters that the interface does not spell with hyphens."""
 
@@ -183,12 +185,12 @@ def headers_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parameter(name: str, value: Any) -> list[tuple[str, str]]:
-    """Return an option as parameters: one, a mapping as JSON, or one for each value of a collection (``name[]``)."""
+    """Return an option as parameters: one, or one for each value of a collection (``name[]``)."""
     if isinstance(value, bool):
         return [(name, "true" if value else "false")]
     if isinstance(value, str | int | float):
         return [(name, str(value))]
-    if isinstance(value, Mapping):
+    if name in _JSON:
         return [(name, encode(value).decode())]
     # A single number of numpy: it has the shape of none.
     if getattr(value, "shape", None) == ():

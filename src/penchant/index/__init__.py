@@ -1,6 +1,7 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
 from penchant.index.audience import Audience, LikeShare
+from penchant.index.boosting import Booster, Find
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
 from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
 from penchant.index.compaction import Merge
@@ -38,9 +39,9 @@ from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
 from penchant.index.segment import Segment
-from penchant.index.shared_audience import SharedAudience, SharedLikes, nearest_by
+from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
-from penchant.index.standing import Availability, count_ahead, key_of, matches, offer_of
+from penchant.index.standing import Availability, key_of, matches, offer_of
 from penchant.index.strings import Strings
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
@@ -58,10 +59,12 @@ __all__ = [
     "BlendFactors",
     "BodyForm",
     "BoolArray",
+    "Booster",
     "CategoryCount",
     "CategoryTelling",
     "CountedPreferences",
     "Filter",
+    "Find",
     "FlatCategory",
     "FloatArray",
     "FoundLists",
@@ -101,11 +104,11 @@ __all__ = [
     "TermShare",
     "TermShares",
     "VocabularyFindings",
+    "best_by",
     "blended_parts",
     "build_segment",
     "build_weights",
     "categories",
-    "count_ahead",
     "figures_of_person",
     "has_attributes",
     "key_of",
@@ -114,7 +117,6 @@ __all__ = [
     "mark",
     "matches",
     "merge_segments",
-    "nearest_by",
     "newness_scan",
     "offer_of",
     "overlap_parts",

@@ -133,8 +133,8 @@ def read_pieces(text: bytes, starts: IntArray, form: BodyForm) -> tuple[PiecePai
     kernel = _engine.kernel("read", READING)
     if kernel is None:
         return None
-    # Each pair has two quotes at least.
-    most, count = text.count(b'"') // 2, len(starts) - 1
+    # A keyword takes two quotes, a letter and what is behind it at least; memory that is not written to takes none.
+    most, count = len(text) // 4, len(starts) - 1
     pairs = PiecePairs(
         terms=np.empty(most, dtype=np.uint32),
         weights=np.empty(most, dtype=np.uint16),

@@ -10,8 +10,9 @@ from penchant.index.layout import IntArray, Mask
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 
-MAX_MASKS = 16
-"""Masks kept for a segment beside the one of now, those used last: one for each channel, site or list with a filter."""
+MAX_MASKS = 32
+"""Masks kept for a segment beside the one of now, those used last: one for each channel, site or list with a filter,
+and up to 16 for a list with boosts."""
 MAX_BLACKLISTS = 4
 """Blacklists whose rows are kept for a segment: that of its source, and those before."""
 ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
@@ -97,10 +98,6 @@ class Masks:
             mask &= inside
         return mask
 
-    def matching(self, wanted: AttributeFilter) -> Mask:
-        """Return for which pieces, live or not, a filter by attributes holds; not remembered."""
-        return _matching(self._segment, wanted.clause)
-
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
         available = self._available(moment)
@@ -146,6 +143,17 @@ def _matching(segment: Segment, clause: Clause) -> Mask:
     for each in clause.must_not:
         mask &= _matching(segment, each) ^ 1
     return mask
+
+
+def holds_for(segment: Segment, row: int, clause: Clause) -> bool:
+    """Return whether a clause of a filter holds for one piece of a segment: what `_matching` says of it."""
+    if isinstance(clause, MarkCondition):
+        return any(bool((segment.marked(span) == row).any()) for span in clause.spans)
+    return (
+        all(holds_for(segment, row, each) for each in clause.must)
+        and (not clause.should or any(holds_for(segment, row, each) for each in clause.should))
+        and not any(holds_for(segment, row, each) for each in clause.must_not)
+    )
 
 
 class RowLookup:

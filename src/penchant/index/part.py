@@ -7,7 +7,7 @@ import numpy as np
 
 from penchant.attributes import AttributeFilter
 from penchant.index.layout import FloatArray, IntArray, Mask
-from penchant.index.masks import Filter, Masks, RowLookup, rows_of
+from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 
@@ -78,7 +78,7 @@ class Part:
 
     def matches(self, row: int, matching: AttributeFilter) -> bool:
         """Return whether a filter by attributes holds for a piece."""
-        return bool(self._masks.matching(matching)[row])
+        return holds_for(self.segment, row, matching.clause)
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""

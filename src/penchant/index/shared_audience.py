@@ -13,7 +13,7 @@ from penchant.index.exact import allowed_rows
 from penchant.index.layout import DISTANCE_SCALE, NOWHERE, WEIGHT_SCALE, Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.snapshot import Neighbour, Scan, Snapshot
+from penchant.index.snapshot import Scan, Snapshot
 from penchant.index.weights import AudienceWeights
 
 
@@ -79,13 +79,13 @@ class SharedAudience:
         return values[self._weights.rows_of(part.segment)]
 
 
-def nearest_by(snapshot: Snapshot, scan: Scan, shown: Filter, take: int) -> list[Neighbour]:
-    """Return the pieces that a scan finds nearest, ties by ascending id; distances below 0 count as 0."""
+def best_by(snapshot: Snapshot, scan: Scan, shown: Filter, take: int) -> list[tuple[int, str]]:
+    """Return the keys and ids of the pieces that a scan finds best, ties by ascending id."""
     best = BestPieces(take, NOWHERE)
     for part in snapshot.parts:
         choice = Choice(part.allowed(shown), part.excluded(shown), take, best.limit)
         best.add(part.named(*scan(part, choice)))
-    return [Neighbour(piece_id, max(0, key) / DISTANCE_SCALE) for key, piece_id in best.ranked()]
+    return list(best.ranked())
 
 
 def _distances(values: IntArray) -> IntArray:

@@ -83,9 +83,8 @@ class Snapshot:
     ) -> "Snapshot":
         """Return the snapshot after pieces were stored or, where ``None``, deleted.
 
-        Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments
-        whose merge would be of more than ``max_merged`` pieces stay apart. ``merge`` is for those who time it.
-        Marks of the stored pieces are of the ``attributes`` that all others have.
+        Costs one pass over the masks plus, amortised, a logarithmic number of merges for each piece. Segments whose
+        merge would be of more than ``max_merged`` pieces stay apart; all marks are of the same ``attributes``.
         """
         stored = [piece for piece in changes.values() if piece is not None]
         return self.replace(
@@ -182,7 +181,8 @@ class Snapshot:
         Raises:
             UnknownPiece: no live piece has this id.
         """
-        return self.nearest_to(self.asked(piece_id, algorithm, category_weights), shown, take)
+        found = self.nearest_to(self.asked(piece_id, algorithm, category_weights), shown, take)
+        return [Neighbour(other_id, key / DISTANCE_SCALE) for key, other_id in found]
 
     def asked(
         self, piece_id: str, algorithm: Algorithm | None, category_weights: Mapping[str, float]
@@ -197,13 +197,13 @@ class Snapshot:
             raise UnknownPiece("The source has no piece with this id.")
         return SimilarityQuery(*found, algorithm, category_weights)
 
-    def nearest_to(self, asked: "SimilarityQuery", shown: Filter, take: int) -> list[Neighbour]:
-        """Return the pieces nearest to a query, as `nearest` does."""
+    def nearest_to(self, asked: "SimilarityQuery", shown: Filter, take: int) -> list[tuple[int, str]]:
+        """Return the pieces nearest to a query, as `nearest` does, by their distances in units."""
         # Each part is searched below the limit that those before have left; mostly the first is the largest.
         nearest = BestPieces(take, FARTHEST)
         for part in self.parts:
             nearest.add(asked.nearest_in(part, shown, take, nearest.limit))
-        return [Neighbour(other_id, key / DISTANCE_SCALE) for key, other_id in nearest.ranked()]
+        return list(nearest.ranked())
 
     def document_frequencies(self, terms: Sequence[Term]) -> IntArray:
         """Return how many live pieces have each term; shape (len(terms),)."""

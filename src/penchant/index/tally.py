@@ -16,6 +16,7 @@ A person who is erased and comes back gets a new number, so that older events st
 """
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -112,12 +113,23 @@ class Tally:
 
     def record(self, user_key: bytes, piece_id: str, kind: InteractionType, occurred_at: int, version: int) -> None:
         """Count an interaction at a moment in milliseconds. To be called in the order of the feed."""
-        if occurred_at // DAY_MS < self._kept_from:
-            return
+        self.record_all([(version, user_key, piece_id, kind, occurred_at)])
+
+    def record_all(self, rows: Iterable[tuple[int, bytes, str, InteractionType, int]]) -> None:
+        """Count interactions, in the order of the feed: version, person, piece, type and moment of each.
+
+        Of a source with millions of them a first count spends its time here.
+        """
+        oldest = self._kept_from * DAY_MS
+        people, pieces = self._people, self._pieces
         numbers, moments, versions = self._events
-        numbers.append(self._person(user_key) << PERSON_SHIFT | self._piece(piece_id) << PAIR_SHIFT | kind.code)
-        moments.append(occurred_at)
-        versions.append(version)
+        for version, user_key, piece_id, kind, occurred_at in rows:
+            if occurred_at >= oldest:
+                person = people[user_key] if user_key in people else self._person(user_key)
+                piece = pieces[piece_id] if piece_id in pieces else self._piece(piece_id)
+                numbers.append(person << PERSON_SHIFT | piece << PAIR_SHIFT | kind.code)
+                moments.append(occurred_at)
+                versions.append(version)
 
     def erase(self, user_key: bytes) -> None:
         """Remove what a person has done so far; what comes later counts."""

@@ -139,7 +139,9 @@ def apply_feed(
         total += len(batch)
         if len(changes) >= APPLY_PIECES or size >= APPLY_BYTES:
             snapshot, changes, size = applied(), [], 0
-    snapshot = applied() if changes else snapshot
+    if changes:
+        # Nothing may refer to them once memory is given back.
+        snapshot, changes = applied(), []
     if not is_marked:
         snapshot = mark(snapshot, wanted, _marks(feed, attributes))
     if total >= MANY_PIECES:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from penchant.index import Likes, Tally
 from penchant.live.array_files import ArrayFiles, FileKind, PublishedFile, Stamp, stamp_of
-from penchant.storage import Erasure, InteractionsFeed, SourceHead
+from penchant.storage import Erasure, InteractionChange, InteractionsFeed, SourceHead
 
 LIKES = FileKind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=2, of_arrays=Likes.of_arrays)
 
@@ -29,12 +29,16 @@ def count_feed(tally: Tally | None, feed: InteractionsFeed, oldest_day: int) -> 
     if tally is None or feed.complete:
         tally = Tally.empty(oldest_day)
     for batch in feed.batches:
+        # In the order of the feed: an erasure takes what came before it, and nothing of what comes after.
+        changes: list[InteractionChange] = []
         for row in batch:
-            # In the order of the feed: an erasure takes what came before it, and nothing of what comes after.
             if isinstance(row, Erasure):
+                tally.record_all(changes)
+                changes = []
                 tally.erase(row.user_key)
             else:
-                tally.record(row.user_key, row.piece_id, row.type, row.occurred_at, row.version)
+                changes.append(row)
+        tally.record_all(changes)
     return tally
 
 

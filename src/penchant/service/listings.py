@@ -16,12 +16,14 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from penchant.attributes import BOOST_SCALE
 from penchant.index import (
     DISTANCE_SCALE,
     LEAST_PEOPLE,
     Audience,
     AudienceShares,
     Availability,
+    Booster,
     LikeShare,
     Scan,
     ScoreParts,
@@ -29,7 +31,6 @@ from penchant.index import (
     Strings,
     TermShares,
     blended_parts,
-    count_ahead,
     key_of,
     overlap_parts,
     scan_of,
@@ -42,7 +43,8 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
-from penchant.service.recommend import Recommender, scan_near
+from penchant.service.nearest import scan_near
+from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
     KeywordShare,
@@ -86,6 +88,7 @@ class Neighbourhood:
         self._audience = audience
         # Scans are remembered: hurdles, score and rank of a piece are asked for one after the other.
         self._keys: dict[str, int | None] = {}
+        self._booster = Booster(query.boosts, DISTANCE_SCALE)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -107,14 +110,18 @@ class Neighbourhood:
     def score(self, piece_id: str) -> float:
         """Return the distance of any piece, as the list would show it; 1 where nothing is in common."""
         key = self._key(piece_id)
-        return 1.0 if key is None else max(0, key) / DISTANCE_SCALE
+        if key is None:
+            return 1.0
+        return max(0, self._booster.key(self.view.snapshot, piece_id, key)) / DISTANCE_SCALE
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are nearer than one that could be shown."""
         shown = self._recommender.shown_near(self.view, self.query, but=self.query.piece_id)
         key = self._key(piece_id)
         # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
-        return 0 if key is None else count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
+        if key is None:
+            return 0
+        return self._booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -139,7 +146,7 @@ class Neighbourhood:
             terms=terms,
             rest=rest,
             audience=self._audience_share(piece_id),
-            rules=_raised(self.view, piece_id) if shown else [],
+            rules=[*(_raised(self.view, piece_id) if shown else []), *_boosts(self.view, piece_id, self._booster)],
         )
 
     def _audience_share(self, piece_id: str) -> float | UnsetType:
@@ -166,7 +173,8 @@ class Suggestions:
         self.audience_version = audience_version
         self._recommender = recommender
         self._gathered = gathered
-        self._others: dict[str, int] = {}
+        self._keys: dict[str, int] = {}
+        self._booster = Booster(query.boosts, 0)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -190,8 +198,8 @@ class Suggestions:
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces suit better than one that could be shown."""
-        key = -self._units(piece_id)
-        return count_ahead(self.view.snapshot, piece_id, key, self._gathered.shown, self._scan)
+        key, shown = self._key(piece_id), self._gathered.shown
+        return self._booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -256,6 +264,7 @@ class Suggestions:
             rules = _raised(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
             if piece_id in self._preferred:
                 rules.append(MovingRule(rule="diversity"))
+        rules += _boosts(self.view, piece_id, self._booster)
         return PersonalWhy(parts=_part_shares(self._parts(piece_id), self._gathered.history.stated), rules=rules)
 
     def _parts(self, piece_id: str) -> ScoreParts:
@@ -300,11 +309,24 @@ class Suggestions:
 
     def _units(self, piece_id: str) -> int:
         """Return a piece's s in its unit; one that is not listed costs a scan."""
-        units = self._listed.get(piece_id, self._others.get(piece_id))
-        if units is None:
-            key = key_of(self.view.snapshot, piece_id, self._scan)
-            units = self._others[piece_id] = 0 if key is None else -key
-        return units
+        units = self._listed.get(piece_id)
+        if units is not None:
+            return units
+        return -self._booster.key(self.view.snapshot, piece_id, self._key(piece_id))
+
+    def _key(self, piece_id: str) -> int:
+        """Return minus the s of a piece without boosts."""
+        if piece_id not in self._keys:
+            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self._scan) or 0
+        return self._keys[piece_id]
+
+
+def _boosts(view: View, piece_id: str, booster: Booster) -> list[MovingRule]:
+    """Return the boosts that count for a piece."""
+    return [
+        MovingRule(rule="boost", position=place, factor=boost.factor / BOOST_SCALE)
+        for place, boost in booster.held(view.snapshot, piece_id)
+    ]
 
 
 def _raised(view: View, piece_id: str) -> list[MovingRule]:

@@ -6,11 +6,11 @@ A placement is a set of settings in the place of the source's, and a choice of l
                                                                                        '--> if that is empty, another
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
-from penchant.attributes import AttributeFilter
+from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement, invalid_parameter
 from penchant.live.views import View
 from penchant.model import DAY_MS, IMPRESSION_DAYS, MAX_TAKE, Basis, PlacementKind
@@ -21,10 +21,12 @@ from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequ
 from penchant.service.revisits import RevisitLists
 from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
-from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_filter
+from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_boosts, read_filter
 
 _FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
 """Lists that know nothing of a person: for one, they are without what the person has hidden."""
+
+Decoded = TypeVar("Decoded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class PlacementChoice(TypedDict):
     take: int
     catalogs: frozenset[str] | None
     matching: AttributeFilter | None
+    boosts: tuple[Boost, ...]
     exclude: frozenset[str]
     min_audience_version: int
 
@@ -198,25 +201,31 @@ class PlacementLists:
         return PlacementList(near.content, audience.version)
 
     def _choice(self, view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
-        matching = None
+        matching, boosts = None, tuple[Boost, ...]()
         if rules.filter is not None:
-            self._metrics.filtered_lists.inc()
-            matching = _matching(view, rules.filter)
+            self._metrics.filtered_lists.labels("filter").inc()
+            matching = _by_attributes(view, rules.filter, "filter", read_filter)
+        if rules.boosts is not None:
+            self._metrics.filtered_lists.labels("boost").inc()
+            boosts = _by_attributes(view, rules.boosts, "boosts", read_boosts)
         return PlacementChoice(
             take=request.take,
             catalogs=rules.catalogs,
             matching=matching,
+            boosts=boosts,
             exclude=request.exclude,
             min_audience_version=request.min_audience_version,
         )
 
 
-def _matching(view: View, given: Mapping[str, Any]) -> AttributeFilter:
-    """Return a filter by the attributes that a source has now, which may be others than when it was stored."""
+def _by_attributes(
+    view: View, given: Any, name: str, read: Callable[[Any, Mapping[str, Attribute], str], Decoded]
+) -> Decoded:
+    """Return what a member says by the attributes that a source has now, maybe others than when it was stored."""
     try:
-        return read_filter(given, view.source_settings.attributes, "/filter")
+        return read(given, view.source_settings.attributes, f"/{name}")
     except InvalidInput as error:
-        detail = f"The placement's filter does not fit the attributes of the source any more: {error.detail}"
+        detail = f"The placement's {name} no longer fits the attributes of the source: {error.detail}"
         raise InvalidInput(detail, faults=error.faults) from None
 
 

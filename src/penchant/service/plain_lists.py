@@ -8,7 +8,7 @@ from penchant.index import (
     HALF_LIFE_DAYS,
     FloatArray,
     Scan,
-    nearest_by,
+    best_by,
     newness_scan,
     popularity_scan,
     shares_of,
@@ -17,7 +17,8 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, MAX_TAKE
 from penchant.service.list_inputs import moment_of, popular_at, shown_by
-from penchant.service.recommend import PersonalResult, Recommender, whitelisted_first
+from penchant.service.nearest import nearest_first
+from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, PlainRequest
 from penchant.service.shares import heavy_shares
 from penchant.wire import AnonymousResult, RecommendationResult, RecommendedPiece
@@ -96,5 +97,7 @@ class PlainLists:
 def _listed(view: View, query: PlainRequest, now: int, scan: Scan) -> AnonymousResult:
     """Return what a scan finds, whitelisted pieces among the best first; to be called in a thread."""
     shown = shown_by(view, query, moment_of(query.at, now), query.exclude)
-    nearest = whitelisted_first(view, nearest_by(view.snapshot, scan, shown, MAX_TAKE))[: query.take]
+    nearest = nearest_first(view, query, shown, lambda shown: best_by(view.snapshot, scan, shown, MAX_TAKE))[
+        : query.take
+    ]
     return AnonymousResult(id=None, content=[RecommendedPiece(id=each, score=distance) for each, distance in nearest])

@@ -9,14 +9,15 @@ from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import (
     Audience,
+    Booster,
     Filter,
+    Find,
     Neighbour,
     PersonFigures,
-    Scan,
     SimilarityQuery,
     Strings,
+    best_by,
     keyword_counts,
-    nearest_by,
     recommended,
 )
 from penchant.live.database import AsyncStorage
@@ -44,6 +45,7 @@ from penchant.service.list_inputs import (
     searched_by,
     shown_by,
 )
+from penchant.service.nearest import nearest_first, scan_near
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
@@ -148,11 +150,10 @@ class Recommender:
                 asked = SimilarityQuery.of_draft(draft, query.algorithm, weights)
             if audience is None:
                 shown = self.shown_near(view, query, but=None if draft is None else draft.id)
-                nearest = snapshot.nearest_to(asked, shown, MAX_TAKE)
-            else:
-                shown = self.shown_near(view, query, but=query.piece_id)
-                nearest = nearest_by(snapshot, scan_near(query, asked, audience), shown, MAX_TAKE)
-        return whitelisted_first(view, nearest)
+                return nearest_first(view, query, shown, lambda shown: snapshot.nearest_to(asked, shown, MAX_TAKE))
+            scan = scan_near(query, asked, audience)
+            shown = self.shown_near(view, query, but=query.piece_id)
+            return nearest_first(view, query, shown, lambda shown: best_by(snapshot, scan, shown, MAX_TAKE))
 
     def shown_near(self, view: View, query: SimilarRequest, *, but: str | None = None) -> Filter:
         """Return which pieces may be shown beside a piece, ``but`` for one."""
@@ -304,22 +305,6 @@ def _keyword_count(view: View, piece_ids: Iterable[str]) -> int:
     return int(keyword_counts(Strings.of(sorted(piece_ids)), view.snapshot).sum())
 
 
-def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> Scan:
-    """Return the measure of a request for similar content: content alone without an audience."""
-    if audience is None:
-        return asked.scan
-    shared = audience.shared_with(query.piece_id)
-    return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
-
-
-def whitelisted_first(view: View, nearest: list[Neighbour]) -> list[Neighbour]:
-    """Return pieces with those on the whitelist first, in its order."""
-    if not view.whitelist:
-        return nearest
-    by_id = {neighbour.id: neighbour for neighbour in nearest}
-    return [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
-
-
 def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[RankedPiece]]) -> list[RankedPiece]:
     """Return the list that the best pieces make: whitelisted ones that something speaks for first, varied if asked."""
     variety = ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
@@ -345,7 +330,7 @@ def suited(
 ) -> RecommendationResult:
     """Return the list of a remembered person."""
     search = searched_by(view, query, person, audience, now)
-    return result_of(query, _listed(view, query, lambda count: _found(view, search, count)))
+    return result_of(query, _listed(view, query, lambda count: _found(view, query, search, count)))
 
 
 def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> RecommendationResult:
@@ -354,21 +339,38 @@ def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> Recommen
     return RecommendationResult(id=query.user_id, content=content)
 
 
-def _found(view: View, search: BlendSearch, count: int) -> list[RankedPiece]:
+def _found(view: View, query: PersonalRequest, search: BlendSearch, count: int) -> list[RankedPiece]:
     """Return so many pieces by the blend of all parts, best first, whatever the lists say."""
-    with tracing.span("search"):
-        wanted = replace(search.wanted, take=count)
-        found = recommended(view.snapshot, search.person, search.popular, search.alike, wanted)
-    return [RankedPiece(piece_id, units) for units, piece_id in found]
+
+    def find(shown: Filter) -> list[tuple[int, str]]:
+        wanted = replace(search.wanted, shown=shown, take=count)
+        return recommended(view.snapshot, search.person, search.popular, search.alike, wanted)
+
+    return _ranked(query, search.wanted.shown, find, count)
 
 
 def _best(view: View, query: PersonalRequest, gathered: RecommendationInputs, count: int) -> list[RankedPiece]:
     """Return so many pieces, best first, whatever the lists say."""
     if gathered.blended is not None:
-        return _found(view, gathered.blended.search, count)
+        return _found(view, query, gathered.blended.search, count)
+
+    def find(shown: Filter) -> list[tuple[int, str]]:
+        return view.snapshot.overlapping(gathered.liked, shown, take=count, fill=query.fill)
+
+    return _ranked(query, gathered.shown, find, count)
+
+
+def _ranked(query: PersonalRequest, shown: Filter, find: Find, count: int) -> list[RankedPiece]:
+    """Return so many of the pieces that are found, by their s in units, under the boosts of a request."""
     with tracing.span("search"):
-        found = view.snapshot.overlapping(gathered.liked, gathered.shown, take=count, fill=query.fill)
-    return [RankedPiece(piece_id, units) for units, piece_id in found]
+        if not query.boosts:
+            return [RankedPiece(piece_id, units) for units, piece_id in find(shown)]
+
+        def by_key(shown: Filter) -> list[tuple[int, str]]:
+            return [(-units, piece_id) for units, piece_id in find(shown)]
+
+        found = Booster(query.boosts, 0).best(by_key, shown, count)
+    return [RankedPiece(piece_id, -key) for key, piece_id in found]
 
 
 def promoted_first(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:

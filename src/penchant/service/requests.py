@@ -1,13 +1,13 @@
 """Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
 
-``matching`` is a filter by attributes of the pieces that any list may show.
+``matching`` is a filter by attributes of the pieces that any list may show, ``boosts`` what counts more or less in it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from penchant.attributes import AttributeFilter
+from penchant.attributes import AttributeFilter, Boost
 from penchant.model import MAX_TAKE, Algorithm, Basis
 
 
@@ -23,6 +23,7 @@ class SimilarRequest:
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
+    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     by: Basis = Basis.CONTENT
@@ -39,6 +40,7 @@ class PlainRequest:
     take: int = MAX_TAKE
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
+    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
@@ -60,6 +62,7 @@ class PersonalRequest:
     algorithm: Algorithm | None = None
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
+    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     include_seen: bool | None = None
     fill: bool = True

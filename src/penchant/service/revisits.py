@@ -2,11 +2,12 @@
 
 import itertools
 
+from penchant.index import Booster, Filter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import DAY_MS
-from penchant.profiles import revisits
-from penchant.ranking import SCORE_DECIMALS
+from penchant.profiles import Revisit, revisits
+from penchant.ranking import SCORE_SCALE
 from penchant.service.list_inputs import moment_of, shown_by
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest
@@ -32,12 +33,20 @@ class RevisitLists:
         shown = shown_by(view, query, moment, query.exclude.union(decode_preferences(person.preferences).hidden))
         # Beside the best one, whether that may be shown or not: a filter changes no score.
         greatest = max((each.value for each in known), default=1.0)
-        scored = sorted((round(1 - each.value / greatest, SCORE_DECIMALS), each.piece_id, each) for each in known)
-        allowed = (each for each in scored if view.snapshot.shows(each[1], shown))
-        content = [
-            RevisitPiece(
-                id=piece_id, score=score, began=each.began, days=each.days, timestamp=format_timestamp(each.latest)
-            )
-            for score, piece_id, each in itertools.islice(allowed, query.take)
-        ]
+        by_id = {each.piece_id: each for each in known}
+        scored = sorted(
+            (round((1 - each.value / greatest) * SCORE_SCALE), piece_id) for piece_id, each in by_id.items()
+        )
+
+        def find(shown: Filter) -> list[tuple[int, str]]:
+            allowed = (each for each in scored if view.snapshot.shows(each[1], shown))
+            return list(itertools.islice(allowed, query.take))
+
+        found = Booster(query.boosts, SCORE_SCALE).best(find, shown, query.take)
+        content = [_revisit(by_id[piece_id], max(0, key) / SCORE_SCALE) for key, piece_id in found]
         return RevisitResult(id=query.user_id, content=content)
+
+
+def _revisit(known: Revisit, score: float) -> RevisitPiece:
+    timestamp = format_timestamp(known.latest)
+    return RevisitPiece(id=known.piece_id, score=score, began=known.began, days=known.days, timestamp=timestamp)

@@ -71,8 +71,9 @@ class SimilarAnswers:
         self.misses += 1
         body = encode(self._recommender.similar(view, request))
         size = len(body) + ENTRY_BYTES
-        if request.matching is not None:
-            size += FILTER_RATIO * len(request.matching.text)
+        filters = [boost.matching for boost in request.boosts]
+        filters += [] if request.matching is None else [request.matching]
+        size += FILTER_RATIO * sum(len(each.text) for each in filters)
         self._remember(key, _CachedAnswer(body, *view.snapshot.window(moment), nbytes=size))
         return body
 

@@ -181,7 +181,7 @@ class SourceReader:
 
         def batches() -> Iterator[Sequence[InteractionChange | Erasure]]:
             for rows in self._stream(statements.FEED, source=self.head.source_id, after=after):
-                yield [_interaction_change(row, secret) for row in rows]
+                yield _interaction_changes(rows, secret)
 
         return InteractionsFeed(head=self.head, complete=complete, batches=batches())
 
@@ -262,13 +262,15 @@ class SourceReader:
             yield from result.partitions()
 
 
-def _interaction_change(row: Sequence[Any], secret: Callable[[], bytes]) -> InteractionChange | Erasure:
-    version, user_key, piece_key, piece_id, code, occurred_at = row
-    if code == ERASURE_CODE:
-        return Erasure(version=version, user_key=reveal_key(secret(), bytes(user_key), bytes(piece_key)))
-    return InteractionChange(
-        version=version, user_key=bytes(user_key), piece_id=piece_id, type=TYPES[code], occurred_at=occurred_at
-    )
+def _interaction_changes(
+    rows: Sequence[Sequence[Any]], secret: Callable[[], bytes]
+) -> list[InteractionChange | Erasure]:
+    return [
+        Erasure(version=version, user_key=reveal_key(secret(), bytes(user_key), bytes(piece_key)))
+        if code == ERASURE_CODE
+        else InteractionChange(version, bytes(user_key), piece_id, TYPES[code], occurred_at)
+        for version, user_key, piece_key, piece_id, code, occurred_at in rows
+    ]
 
 
 def _cut(connection: Connection) -> None:

@@ -60,9 +60,8 @@ class PieceChange(NamedTuple):
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InteractionChange:
-    """An interaction in the interactions feed."""
+class InteractionChange(NamedTuple):
+    """An interaction in the interactions feed; a tuple, since millions are made for a first count."""
 
     version: int
     user_key: bytes

@@ -136,6 +136,13 @@ FILTER = Parameter(
     "are named by the source's settings.",
     schema={"type": "string", "maxLength": MAX_FILTER_BYTES},
 )
+BOOST = Parameter(
+    name="boost",
+    description="What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to "
+    '100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s '
+    "(1 - score) is multiplied.",
+    schema={"type": "string", "maxLength": MAX_FILTER_BYTES},
+)
 ALGO = Parameter(
     name="algo",
     description="`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, "
@@ -340,9 +347,9 @@ BASE_VARIANT = Parameter(
     description="The variant from which others differ; without it, the placement itself (`base`).",
     schema={"type": "string", "default": "base"},
 )
-PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, AT, EXCLUDE)
+PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE)
 """What narrows any list."""
-PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
+PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
 """What chooses a list for a person."""
-NARROWING = (CATALOGS, FILTER)
+NARROWING = (CATALOGS, FILTER, BOOST)
 """What needs the plan feature ``filters``."""

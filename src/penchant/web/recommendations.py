@@ -1,9 +1,10 @@
 """Handlers of what the service is for: similar content, recommendations, profiles."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
-from penchant.attributes import AttributeFilter
+from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput
 from penchant.index import Audience
 from penchant.live.views import View
@@ -13,7 +14,9 @@ from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.query import Values
 from penchant.web.tags import body_tag
-from penchant.wire import decode_filter, encode
+from penchant.wire import decode_boosts, decode_filter, encode
+
+Decoded = TypeVar("Decoded")
 
 
 class ListChoice(TypedDict):
@@ -22,6 +25,7 @@ class ListChoice(TypedDict):
     take: int
     catalogs: frozenset[str] | None
     matching: AttributeFilter | None
+    boosts: tuple[Boost, ...]
     at: int | None
     exclude: frozenset[str]
 
@@ -32,22 +36,26 @@ def list_choice(call: Call, values: Values, view: View) -> ListChoice:
         # The new name wins over the old one.
         take=values["limit"] or values["take"],
         catalogs=values["catalogs"],
-        matching=_filter(call, values["filter"], view),
+        matching=_by_attributes(call, "filter", values, view, decode_filter),
+        boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
         at=values["at"],
         exclude=values["exclude"],
     )
 
 
-def _filter(call: Call, text: str | None, view: View) -> AttributeFilter | None:
-    """Return a filter by the attributes that a source has now."""
+def _by_attributes(
+    call: Call, name: str, values: Values, view: View, decode: Callable[[str, Mapping[str, Attribute]], Decoded]
+) -> Decoded | None:
+    """Return what a parameter says by the attributes that a source has now."""
+    text: str | None = values[name]
     if text is None:
         return None
-    call.services.metrics.filtered_lists.inc()
+    call.services.metrics.filtered_lists.labels(name).inc()
     try:
-        return decode_filter(text, view.settings.attributes)
+        return decode(text, view.settings.attributes)
     except InvalidInput as error:
-        faults = [replace(fault, parameter="filter") for fault in error.faults]
-        raise InvalidInput(f"The parameter filter is not acceptable: {faults[0].detail}", faults=faults) from None
+        faults = [replace(fault, parameter=name) for fault in error.faults]
+        raise InvalidInput(f"The parameter {name} is not acceptable: {faults[0].detail}", faults=faults) from None
 
 
 def similar_query(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:

@@ -56,7 +56,7 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
-from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
 from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
@@ -179,6 +179,7 @@ __all__ = [
     "check_filters",
     "components",
     "decode_asked",
+    "decode_boosts",
     "decode_draft",
     "decode_filter",
     "decode_ids",
@@ -217,6 +218,7 @@ __all__ = [
     "parse_timestamp",
     "placement_problem",
     "preferences_answer",
+    "read_boosts",
     "read_filter",
     "read_placement",
     "sign_user",

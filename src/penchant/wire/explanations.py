@@ -36,14 +36,18 @@ class PieceShare(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class MovingRule(Record, frozen=True, kw_only=True, rename="camel"):
-    """What moved a piece: `whitelist` with the place on that list, from 0, or `fill`."""
+    """What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
+
+    A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
+    """
 
     rule: str
     position: int | UnsetType = UNSET
+    factor: float | UnsetType = UNSET
 
 
 class SimilarWhy(Record, frozen=True, kw_only=True, rename="camel"):
-    """Why a piece is similar: shares that add up to 1 - score, those of ``rest`` and ``audience`` included.
+    """Why a piece is similar: shares that add up to 1 - score before boosts, ``rest`` and ``audience`` included.
 
     ``audience`` is what people add who like both pieces, where at least three do.
     """
@@ -65,7 +69,7 @@ class PartShare(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PersonalWhy(Record, frozen=True, kw_only=True, rename="camel"):
-    """Why a piece is recommended: shares of parts that add up to its s, of which score is 1 - max(0, s)."""
+    """Why a piece is recommended: shares of parts that add up to its s before boosts; score is 1 - max(0, s)."""
 
     parts: list[PartShare]
     rules: list[MovingRule]

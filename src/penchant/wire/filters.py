@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from penchant.attributes import (
+    BOOST_SCALE,
     Attribute,
     AttributeFilter,
+    Boost,
     Clause,
     ClauseGroup,
     MarkCondition,
@@ -23,14 +25,17 @@ from penchant.attributes import (
 from penchant.errors import InvalidSyntax
 from penchant.wire.attributes import typed_value
 from penchant.wire.encoding import encode
-from penchant.wire.syntax import Faults, decode, fail_at, kind_of
+from penchant.wire.syntax import Faults, decode, fail_at, hundredths_of, kind_of
 
 MAX_FILTER_BYTES = 8_192
 """Bytes of a filter as JSON: what fits an address, and makes its mask in milliseconds."""
 MAX_CONDITIONS = 100
 MAX_FILTER_DEPTH = 8
 MAX_FILTER_VALUES = 1_000
-"""Conditions of a filter, groups within groups, and values of all its conditions together."""
+"""Conditions of a filter, groups within groups, and values of all its conditions; all boosts have as many together."""
+MAX_BOOSTS = 4
+"""Boosts of a list: they cut pieces into up to 2^4 classes, each of which is searched."""
+MAX_FACTOR = 100
 _GROUPS = {"must": "must", "should": "should", "mustNot": "must_not"}
 _BOUNDS = ("gt", "gte", "lt", "lte")
 _OPERATORS = ("any", "all", *_BOUNDS, "exists")
@@ -43,13 +48,26 @@ def decode_filter(text: str, attributes: Mapping[str, Attribute]) -> AttributeFi
         InvalidSyntax: not JSON.
         InvalidInput: no acceptable filter; every fault has its pointer.
     """
+    return read_filter(_decoded(text, "filter"), attributes)
+
+
+def decode_boosts(text: str, attributes: Mapping[str, Attribute]) -> tuple[Boost, ...]:
+    """Return boosts that are given as text, one or an array; raises as `decode_filter`."""
+    return read_boosts(_decoded(text, "boost"), attributes)
+
+
+def _decoded(text: str, name: str) -> Any:
     body = text.encode()
-    if len(body) > MAX_FILTER_BYTES:
-        fail_at("", f"Found {len(body)} bytes; a filter of up to {MAX_FILTER_BYTES} is accepted.")
+    _check_size(body, "")
     try:
-        return read_filter(decode(body), attributes)
+        return decode(body)
     except InvalidSyntax as error:
-        raise InvalidSyntax(error.detail.replace("The body", "The filter", 1)) from None
+        raise InvalidSyntax(error.detail.replace("The body", f"The {name}", 1)) from None
+
+
+def _check_size(body: bytes, where: str) -> None:
+    if len(body) > MAX_FILTER_BYTES:
+        fail_at(where, f"Found {len(body)} bytes; up to {MAX_FILTER_BYTES} are accepted.")
 
 
 def read_filter(value: Any, attributes: Mapping[str, Attribute], where: str = "") -> AttributeFilter:
@@ -59,12 +77,26 @@ def read_filter(value: Any, attributes: Mapping[str, Attribute], where: str = ""
         InvalidInput: no acceptable filter; every fault has its pointer.
     """
     text = encode(value)
-    if len(text) > MAX_FILTER_BYTES:
-        fail_at(where, f"Found {len(text)} bytes; a filter of up to {MAX_FILTER_BYTES} is accepted.")
+    _check_size(text, where)
     reader = _FilterReader(attributes)
     clause = reader.clause(value, where, 1)
     reader.faults.raise_any()
     return AttributeFilter(text.decode(), clause)
+
+
+def read_boosts(value: Any, attributes: Mapping[str, Attribute], where: str = "") -> tuple[Boost, ...]:
+    """Return the boosts of a decoded value, clauses that have a ``factor``; raises as `read_filter`."""
+    _check_size(encode(value), where)
+    entries = value if isinstance(value, list) else [value]
+    if len(entries) > MAX_BOOSTS:
+        fail_at(where, f"Found {len(entries)} boosts; up to {MAX_BOOSTS} are accepted.")
+    reader = _FilterReader(attributes)
+    boosts = [
+        reader.boost(each, f"{where}/{place}" if isinstance(value, list) else where)
+        for place, each in enumerate(entries)
+    ]
+    reader.faults.raise_any()
+    return tuple(boosts)
 
 
 class _FilterReader:
@@ -76,6 +108,21 @@ class _FilterReader:
         self._numbers = {attribute: number for number, attribute in enumerate(numbered(attributes.values()))}
         self._conditions = 0
         self._values = 0
+
+    def boost(self, value: Any, where: str) -> Boost:
+        if not isinstance(value, dict):
+            self.faults.add(where, f"Found {kind_of(value)}; a clause with a factor is accepted.")
+            return Boost(AttributeFilter("", ClauseGroup()), BOOST_SCALE)
+        rest = {name: member for name, member in value.items() if name != "factor"}
+        matching = AttributeFilter(encode(rest).decode(), self.clause(rest, where, 1))
+        factor = value.get("factor")
+        is_number = isinstance(factor, int | float) and not isinstance(factor, bool)
+        hundredths = hundredths_of(factor) if factor is not None and is_number else None
+        if hundredths is not None and 1 <= hundredths <= MAX_FACTOR * BOOST_SCALE:
+            return Boost(matching, hundredths)
+        detail = f"A number from 0.01 to {MAX_FACTOR} with at most two decimals is accepted."
+        self.faults.add(f"{where}/factor", detail)
+        return Boost(matching, BOOST_SCALE)
 
     def clause(self, value: Any, where: str, depth: int) -> Clause:
         if not isinstance(value, dict):

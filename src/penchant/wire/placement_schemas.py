@@ -57,6 +57,11 @@ def _members(settings: Mapping[str, Any]) -> dict[str, Any]:
         "excludeSeen": {"type": "boolean"},
         "halfLifeDays": {"type": "integer", "minimum": 0, "maximum": MAX_DAYS},
         "catalogs": {"type": "array", "items": _CATALOG, "minItems": 1, "maxItems": MAX_CATALOGS},
+        "boosts": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "Conditions with a factor, as `boost=` of lists.",
+        },
         "filter": {"type": "object", "description": "Conditions on the attributes of pieces, as `filter=` of lists."},
         "whitelist": ids,
         "blacklist": ids,

@@ -5,7 +5,7 @@ that are left out are as the source has them. A variant has the members of its p
 itself; one that it gives as ``null`` is as the source has it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from penchant.attributes import Attribute
 from penchant.errors import InvalidInput
 from penchant.model import Basis, Blend, PlacementKind, SourceSettings
 from penchant.wire.encoding import encode
-from penchant.wire.filters import read_filter
+from penchant.wire.filters import read_boosts, read_filter
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import check_ids
 from penchant.wire.settings import MAX_DAYS, read_settings
@@ -45,6 +45,7 @@ _USES: Mapping[str, frozenset[PlacementKind]] = {
     "halfLifeDays": frozenset({PlacementKind.POPULAR, PlacementKind.NEW}),
     "catalogs": _ALL,
     "filter": _ALL,
+    "boosts": _ALL,
     "whitelist": _ALL - {PlacementKind.AGAIN},
     "blacklist": _ALL,
     "fallback": _ALL,
@@ -66,9 +67,9 @@ _PLACEMENT_MEMBERS = (*_MEMBERS, "experiment", "variants")
 class ListRules:
     """What a list is made by; ``None`` leaves it to the source.
 
-    ``filter`` is as it was given: what it means depends on the attributes that the source has when a list is made.
-    ``blacklisted`` is the blacklist as a set: the same object for as long as it is in force, so that its rows are
-    looked up once.
+    ``filter`` and ``boosts`` are as they were given: what they mean depends on the attributes that the source has when
+    a list is made. ``blacklisted`` is the blacklist as a set: the same object for as long as it is in force, so that
+    its rows are looked up once.
     """
 
     kind: PlacementKind
@@ -82,6 +83,7 @@ class ListRules:
     half_life_days: int | None = None
     catalogs: frozenset[str] | None = None
     filter: Mapping[str, Any] | None = None
+    boosts: Sequence[Any] | None = None
     whitelist: tuple[str, ...] | None = None
     blacklist: tuple[str, ...] | None = None
     blacklisted: frozenset[str] | None = None
@@ -159,19 +161,19 @@ def read_placement(value: Any, where: str = "") -> PlacementSpec:
 
 
 def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], where: str = "") -> None:
-    """Raise `InvalidInput` where a filter does not fit the attributes of a source, with a pointer for each fault."""
+    """Raise `InvalidInput` where filters and boosts do not fit the attributes of a source, each with its pointer."""
     faults = Faults()
-    filters = {f"{where}/filter": spec.members.get("filter")}
-    for number, entry in enumerate(spec.members.get("variants", ())):
-        filters[f"{where}/variants/{number}/filter"] = entry.get("filter")
-    for at, value in filters.items():
-        if value is None:
-            continue
-        try:
-            read_filter(value, attributes, at)
-        except InvalidInput as error:
-            for fault in error.faults:
-                faults.add(fault.pointer or at, fault.detail)
+    entries = {where: spec.members}
+    entries |= {f"{where}/variants/{place}": each for place, each in enumerate(spec.members.get("variants", ()))}
+    for at, members in entries.items():
+        for name, read in (("filter", read_filter), ("boosts", read_boosts)):
+            if members.get(name) is None:
+                continue
+            try:
+                read(members[name], attributes, f"{at}/{name}")
+            except InvalidInput as error:
+                for fault in error.faults:
+                    faults.add(fault.pointer or f"{at}/{name}", fault.detail)
     faults.raise_any()
 
 
@@ -209,6 +211,7 @@ class _PlacementReader:
             "halfLifeDays": self.half_life,
             "catalogs": self.catalogs,
             "filter": self.filter,
+            "boosts": self.boosts,
             "whitelist": self.ids,
             "blacklist": self.ids,
             "fallback": self.kind,
@@ -335,6 +338,12 @@ class _PlacementReader:
             return value
         self.faults.add(where, f"Found {kind_of(value)}; a filter is accepted.")
         return {}
+
+    def boosts(self, value: Any, where: str) -> Sequence[Any]:
+        if isinstance(value, list):
+            return value
+        self.faults.add(where, f"Found {kind_of(value)}; an array of boosts is accepted.")
+        return ()
 
     def ids(self, value: Any, where: str) -> tuple[str, ...]:
         if not isinstance(value, list) or len(value) > MAX_OWN_IDS:

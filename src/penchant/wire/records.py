@@ -232,6 +232,7 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     half_life_days: int | UnsetType | None = UNSET
     catalogs: Sequence[str] | UnsetType | None = UNSET
     filter: Mapping[str, Any] | UnsetType | None = UNSET
+    boosts: Sequence[Mapping[str, Any]] | UnsetType | None = UNSET
     whitelist: Sequence[str] | UnsetType | None = UNSET
     blacklist: Sequence[str] | UnsetType | None = UNSET
     fallback: str | UnsetType | None = UNSET

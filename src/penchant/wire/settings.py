@@ -1,7 +1,6 @@
 """Settings of a source as JSON: all members are optional, and those left out are at their defaults."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from penchant.model import (
@@ -14,7 +13,7 @@ from penchant.model import (
 )
 from penchant.wire.attributes import read_attributes
 from penchant.wire.encoding import encode
-from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, hundredths_of, kind_of, pointer
 from penchant.wire.text import name_problem
 
 Number = int | float
@@ -131,8 +130,7 @@ class _Reader:
 
     def weight(self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int) -> Number:
         found = self.number(value, name, where, least=least, most=most, default=1)
-        # By the shortest text that gives this double: the double of 0.29 itself has some fifty decimals.
-        if Decimal(str(found)) != round(Decimal(str(found)), 2):
+        if hundredths_of(found) is None:
             self.faults.add(where + pointer(name), f"Found {found}; at most two decimals are accepted.")
         return found
 

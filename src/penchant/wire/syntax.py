@@ -14,6 +14,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import msgspec
@@ -84,6 +85,13 @@ def fail_at(pointer: str, detail: str) -> NoReturn:
 def pointer(*parts: object) -> str:
     """Return the JSON pointer of these members and positions (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def hundredths_of(number: float) -> int | None:
+    """Return a number in hundredths; ``None`` for one with more than two decimals."""
+    # By the shortest text that gives this double: the double of 0.29 itself has some fifty decimals.
+    hundredths = Decimal(str(number)) * 100
+    return int(hundredths) if hundredths == int(hundredths) else None
 
 
 def kind_of(value: object) -> str:

@@ -7,6 +7,7 @@ from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
 from penchant.web.parameters import (
     ALGO,
     AT,
+    BOOST,
     BY,
     CATALOGS,
     DELETED,
@@ -130,7 +131,7 @@ CONTENT = (
         has_etag=True,
         tag="recommendations",
         scope=Scope.READ,
-        parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, ALGO, BY, AT, EXCLUDE, EXPLAIN, MIN_VERSION),
+        parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, BY, AT, EXCLUDE, EXPLAIN, MIN_VERSION),
         counted=True,
         answer="RecommendationResult",
         errors=("unknown-piece", "too-few-pieces", "quota-exceeded"),

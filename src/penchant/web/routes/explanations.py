@@ -7,6 +7,7 @@ from penchant.web.operations import BODY_ERRORS, Operation
 from penchant.web.parameters import (
     ALGO,
     AT,
+    BOOST,
     BY,
     CATALOGS,
     EXCLUDE,
@@ -18,7 +19,7 @@ from penchant.web.parameters import (
     PERSONAL,
 )
 
-_NEAR = (LIMIT, OLD_TAKE, CATALOGS, FILTER, ALGO, AT, EXCLUDE)
+_NEAR = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, EXCLUDE)
 
 EXPLANATIONS = (
     Operation(
