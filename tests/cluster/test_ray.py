@@ -128,5 +128,10 @@ def test_without_the_head_what_is_under_way_is_done_and_nothing_begun(
     folder = folder_with(tmp_path / f"files-{time}", takes_s=0.3)
 
     assert done_while(nodes, folder, lambda: nodes.kill(0)) == TEXT
-    with pytest.raises(Refused, match="cannot be used"):
+    with pytest.raises(Refused, match="cannot be reached"):
         list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))
+
+
+def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="cannot be reached"):
+        ray_crew(PLAN, folder_with(tmp_path / "files"), "127.0.0.2:9")

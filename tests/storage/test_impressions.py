@@ -60,11 +60,11 @@ def clicking(account: int, *pieces: str, at: int = NOW_MS, shown_in: ListIdentit
 def counted(storage: Storage, account: int) -> dict[int, int]:
     """Return how many are counted of each kind."""
     of = head(storage, account)
-    rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).rows
+    rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table
     found: dict[int, int] = {}
-    for row in rows:
-        assert row.positions.sum() == row.groups.sum()
-        found[row.key.kind] = found.get(row.key.kind, 0) + int(row.positions.sum())
+    assert rows.positions.sum() == rows.groups.sum()
+    for kind, positions in zip(rows.kinds.tolist(), rows.positions, strict=True):
+        found[kind] = found.get(kind, 0) + int(positions.sum())
     return found
 
 
@@ -109,7 +109,7 @@ def test_days_are_those_on_which_pieces_were_shown(storage: Storage, account: in
 
     def kinds(day: int) -> set[int]:
         rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (day, day))
-        return {row.key.kind for row in rows.rows}
+        return set(rows.table.kinds.tolist())
 
     assert kinds(yesterday // DAY_MS) == kinds(NOW_MS // DAY_MS) == {SHOWN, LISTS, 1, SUCCEEDED}
     assert kinds(NOW_MS // DAY_MS - 2) == set()

@@ -32,11 +32,11 @@ def counted(service: Service, placement: str = "home") -> dict[int, dict[int, in
         head = storage.sources.read_head(account, "s")
         assert head is not None
         assert head.source_id == source_id(account, "s")
-        rows = storage.impressions.read_counts(head.source_id, head.incarnation, placement, (0, 100_000)).rows
+        rows = storage.impressions.read_counts(head.source_id, head.incarnation, placement, (0, 100_000)).table
     found: dict[int, dict[int, int]] = {}
-    for row in rows:
-        of_kind = found.setdefault(row.key.kind, {})
-        for position, count in enumerate(row.positions.tolist()):
+    for kind, positions in zip(rows.kinds.tolist(), rows.positions.tolist(), strict=True):
+        of_kind = found.setdefault(kind, {})
+        for position, count in enumerate(positions):
             if count:
                 of_kind[position] = of_kind.get(position, 0) + count
     return found

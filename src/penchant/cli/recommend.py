@@ -18,7 +18,7 @@ from penchant.cli.list_files import writer_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.cli.progress import Move, progress_bar
 from penchant.cluster import Crew, WorkFolder, WorkPlan, process_crew
-from penchant.cluster.ray_driver import ray_crew, require_ray
+from penchant.cluster.ray_driver import ray_crew, require_cluster
 from penchant.cluster.work_folder import Manifest, StoredPlan
 from penchant.errors import InvalidInput, UnknownSource
 from penchant.importing import Files, InputFile
@@ -82,7 +82,7 @@ def recommend(
     settings = read_settings(settings_file, data=data, database=database)
     write = writer_of(out)
     if settings.cluster is not None and workers is None:
-        require_ray()  # before minutes of reading
+        require_cluster(settings.cluster)  # before minutes of reading
     users = None if users_file is None else read_users(users_file)
     request = {
         "release": __version__,

@@ -5,6 +5,7 @@ starts another one, and gives the ranges out again. A task whose worker or node 
 travel once to each node, into its shared memory, and to no disk.
 """
 
+import socket
 import time
 import uuid
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ MOST_RETRIES = 10
 AHEAD = 2
 """Tasks handed out for each CPU of the cluster: one under way, one waiting."""
 WAIT_S = 0.2
+REACHED_S = 5.0
 STALLED_S = 10.0
 """After so long with nothing done all that is under way is begun once more, by others; then after twice as long.
 
@@ -40,16 +42,22 @@ def ray_crew(plan: WorkPlan, folder: Path, address: str) -> Crew:
     """Return a crew of the workers of a cluster.
 
     Raises:
-        Refused: Ray is not installed.
+        Refused: as `require_cluster`.
     """
-    require_ray()
+    require_cluster(address)
     return Crew(1, _drive, plan, folder, address)
 
 
-def require_ray() -> None:
-    """Raise `Refused` where Ray is not installed; Ray is not imported."""
+def require_cluster(address: str) -> None:
+    """Raise `Refused` where Ray is not installed, or nobody listens at an address; Ray is not imported."""
     if find_spec("ray") is None:
         raise Refused("A cluster needs Ray: pip install 'penchant[ray]', or leave the setting `cluster` out.")
+    host, _, port = address.rpartition(":")
+    try:
+        # Ray itself goes on trying for minutes.
+        socket.create_connection((host, int(port)), timeout=REACHED_S).close()
+    except OSError as error:
+        raise Refused(f"The cluster at {address} cannot be reached ({error}). What is done is kept.") from None
 
 
 def _drive(connection: "Connection[Any, Any]", plan: WorkPlan, folder: Path, address: str) -> None:
@@ -58,10 +66,14 @@ def _drive(connection: "Connection[Any, Any]", plan: WorkPlan, folder: Path, add
     import ray  # noqa: PLC0415  # an extra
 
     try:
+        require_cluster(address)
         ray.init(address=address, logging_level="error", log_to_driver=False)
         cpus = _cpus(ray)
         # Once for all tasks: what is put is in the shared memory of this node, and copied to others when asked for.
         contents = [ray.put(np.fromfile(folder / name, dtype=np.uint8)) for name in plan.files]
+    except Refused as error:
+        connection.send(RangeFailure(error.detail))
+        return
     except Exception as error:  # noqa: BLE001  # Ray has many, and the child has nobody else to tell
         connection.send(RangeFailure(f"The cluster at {address} cannot be used: {error}"))
         return

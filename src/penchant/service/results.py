@@ -16,7 +16,7 @@ from penchant.model import DAY_MS, InteractionType
 from penchant.service.placements import PlacementInForce, read_row
 from penchant.service.tallies import VariantTally, tallies_of
 from penchant.storage import SourceHead, Storage
-from penchant.storage.placement_counts import GROUPS
+from penchant.storage.placement_counts import GROUPS, CountsTable
 from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 
 DIGITS = 9
@@ -67,11 +67,14 @@ class Results:
         if not 0 <= last - first < MAX_DAYS:
             raise invalid_parameter("from", f"Found {last - first + 1} days; 1 to {MAX_DAYS} are accepted.")
         counts = storage.impressions.read_counts(head.source_id, head.incarnation, request.placement, (first, last))
-        tallies = tallies_of(counts.rows, request.type, {BASE, *(each.name for each in placement.spec.variants)})
+        tallies = tallies_of(counts.table, request.type, _names(placement))
         base = request.base or BASE
         if base not in tallies:
             raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
-        stopped = worse_variants(storage, head, placement, int(self._clock() * 1000))
+        if (first, last) == (began, today):
+            stopped = _worse(placement, counts.table)
+        else:
+            stopped = worse_variants(storage, head, placement, today)
         # The people of a stopped variant see the base: their shares are others from then on.
         shares = {} if stopped else _shares(placement)
         comparison = _Comparison(tallies, tallies[base], shares, began)
@@ -142,18 +145,22 @@ class _Comparison:
         return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
 
 
-def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, now: int) -> frozenset[str]:
+def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, today: int) -> frozenset[str]:
     """Return the variants of a placement that are certainly worse than its base, by all since that version was stored.
 
-    ``now`` is in milliseconds since 1970 UTC.
+    ``today`` is the present UTC day, counted from 1970.
     """
     row = storage.placements.read(head.source_id, placement.name, placement.version)
     if row is None or not placement.spec.variants:
         return frozenset()
-    days = (row.recorded_at // DAY_MS, now // DAY_MS)
+    days = (row.recorded_at // DAY_MS, today)
     counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
-    tallies = tallies_of(counts.rows, None, {BASE, *(each.name for each in placement.spec.variants)})
-    comparison = _Comparison(tallies, tallies[BASE], {}, days[0])
+    return _worse(placement, counts.table)
+
+
+def _worse(placement: PlacementInForce, table: CountsTable) -> frozenset[str]:
+    tallies = tallies_of(table, None, _names(placement))
+    comparison = _Comparison(tallies, tallies[BASE], {}, 0)
     found = {name: comparison.difference(each) for name, each in tallies.items()}
     return frozenset(name for name, difference in found.items() if verdict(difference) == "worse")
 
@@ -165,6 +172,10 @@ def verdict(difference: BoundedRate | None) -> str:
     if difference.upper < 0:
         return "worse"
     return "better" if difference.lower > 0 else "undecided"
+
+
+def _names(placement: PlacementInForce) -> set[str]:
+    return {BASE, *(each.name for each in placement.spec.variants)}
 
 
 def _shares(placement: PlacementInForce) -> dict[str, float]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from penchant.errors import PenchantError
 from penchant.live.database import AsyncStorage
+from penchant.model import DAY_MS
 from penchant.service.placements import PlacementInForce
 from penchant.service.results import worse_variants
 from penchant.storage import SourceHead
@@ -61,7 +62,7 @@ class VariantGuard:
             self._stopped.popitem(last=False)
 
     async def _look(self, head: SourceHead, placement: PlacementInForce, key: _Key) -> None:
-        today = int(self._clock() * 1000)
+        today = int(self._clock() * 1000) // DAY_MS
         try:
             found = await self._database.in_thread(worse_variants, self._database.storage, head, placement, today)
         except PenchantError:

@@ -70,8 +70,9 @@ class ImpressionLedger:
     def load_people(self, wanted: Mapping[bytes, Collection[str]], since: int) -> None:
         """Read where these people were shown these pieces, as far as it counts at a moment or later."""
         for portion in _portions(wanted):
-            shown = or_(*(self._shown_to(person, wanted[person]) for person in portion))
-            self._load(select(impressions).where(self._own(), impressions.c.counts_until >= since, shown))
+            # The source within each alternative: only so SQLite looks each of them up by the index of people.
+            shown = or_(*(and_(self._own(), self._shown_to(person, wanted[person])) for person in portion))
+            self._load(select(impressions).where(shown, impressions.c.counts_until >= since))
 
     def show(self, identity: ListIdentity, piece_id: str, position: int, *, shown_at: int, counts_until: int) -> bool:
         """Note a piece of a list as shown; return ``False`` where it is known, or the list has too many already."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, delete, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, select
 
 from penchant.model import DAY_MS, IMPRESSION_DAYS
 from penchant.storage.schema import impressions, placement_counts, placement_pieces, sources
@@ -31,11 +31,17 @@ def purge_impressions(connection: Connection, source: int, *, now: int, chunk: i
     present = row.incarnation + 1 if row.deleted else row.incarnation
     removed = 0
     for table, is_old in ages.items():
-        gone = and_(
-            table.c.source_id == source,
-            or_(table.c.incarnation < present, and_(table.c.incarnation == row.incarnation, is_old)),
-        )
-        columns = table.primary_key.columns
-        keys = select(*columns).where(gone).limit(chunk)
-        removed += connection.execute(delete(table).where(tuple_(*columns).in_(keys))).rowcount
+        own = table.c.source_id == source
+        # Two look-ups, each along the key: with both conditions in one, all rows of the source would be read.
+        for is_gone in (table.c.incarnation < present, and_(table.c.incarnation == row.incarnation, is_old)):
+            removed += _remove(connection, table, and_(own, is_gone), chunk)
     return removed
+
+
+def _remove(connection: Connection, table: Table, is_gone: ColumnElement[bool], chunk: int) -> int:
+    """Remove up to ``chunk`` rows key by key: for a list of keys SQLite would look through the whole source."""
+    columns = table.primary_key.columns
+    keys = [row._asdict() for row in connection.execute(select(*columns).where(is_gone).limit(chunk))]
+    if keys:
+        connection.execute(delete(table).where(*(column == bindparam(column.name) for column in columns)), keys)
+    return len(keys)

@@ -87,9 +87,13 @@ def forget_impressions(connection: Connection, row: Any, user_id: str) -> bool:
     if not secret:
         return False
     person = list_person(secret, user_key(row.source_id, user_id))
-    # Those of earlier incarnations as well, which housekeeping has not removed yet.
     own = (impressions.c.source_id == row.source_id) & (impressions.c.person == person)
-    is_there = connection.execute(delete(impressions).where(own)).rowcount > 0
+    # Those of earlier incarnations as well, which housekeeping has not removed yet. Apart: each is a range of an index.
+    removed = [
+        connection.execute(delete(impressions).where(own, is_of)).rowcount
+        for is_of in (impressions.c.incarnation == row.incarnation, impressions.c.incarnation < row.incarnation)
+    ]
+    is_there = any(removed)
     if is_there:
         _tick(connection, row.source_id)
     return is_there

@@ -1,14 +1,15 @@
 """Impressions as they are stored: what a person was shown, and what placements showed and what came of it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, Select, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
-from penchant.storage.placement_counts import CountsRow, read_counts
+from penchant.storage.placement_counts import CountsTable, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant.storage.transactions import Transactions
@@ -24,7 +25,7 @@ class PlacementCounts:
     A piece counts there whose days, from the first to the last on which it was shown, meet the days that are counted.
     """
 
-    rows: Sequence[CountsRow]
+    table: CountsTable
     pieces: Mapping[str, int]
 
 
@@ -43,9 +44,8 @@ class ImpressionStore:
                 impressions.c.source_id == source_id,
                 impressions.c.person == person,
                 impressions.c.incarnation == incarnation,
-                impressions.c.list_key >= oldest,
             )
-            rows = connection.execute(statement.order_by(impressions.c.list_key.desc(), impressions.c.position)).all()
+            rows = _since(connection, statement, oldest)
         return [
             StoredImpression(
                 placement=row.placement,
@@ -70,21 +70,20 @@ class ImpressionStore:
         oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
         with self._transactions.read() as connection:
             person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
-            statement = select(impressions.c.piece_id, impressions.c.led_to).where(
+            statement = select(impressions).where(
                 impressions.c.source_id == source_id,
                 impressions.c.person == person,
                 impressions.c.incarnation == incarnation,
                 impressions.c.placement == placement,
-                impressions.c.list_key >= oldest,
             )
-            rows = connection.execute(statement.order_by(impressions.c.list_key.desc()).limit(limit)).all()
+            rows = _since(connection, statement, oldest)[:limit]
         counts: Counter[str] = Counter()
         taken: set[str] = set()
-        for piece_id, led_to in rows:
-            if led_to:
-                taken.add(piece_id)
-            elif piece_id not in taken:
-                counts[piece_id] += 1
+        for row in rows:
+            if row.led_to:
+                taken.add(row.piece_id)
+            elif row.piece_id not in taken:
+                counts[row.piece_id] += 1
         return counts
 
     def read_counts(self, source_id: int, incarnation: int, placement: str, days: tuple[int, int]) -> PlacementCounts:
@@ -96,6 +95,17 @@ class ImpressionStore:
             own, placement_pieces.c.last_day >= first, placement_pieces.c.first_day <= last
         )
         with self._transactions.read() as connection:
-            rows = read_counts(connection, source_id, incarnation, placement, days)
+            table = read_counts(connection, source_id, incarnation, placement, days)
             pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
-        return PlacementCounts(rows=rows, pieces={row[0]: row[1] for row in pieces})
+        return PlacementCounts(table=table, pieces={row[0]: row[1] for row in pieces})
+
+
+def _since(connection: Connection, statement: Select[Any], oldest: bytes) -> list[Any]:
+    """Return a person's impressions of lists from a key on, those of the newest list first, in the order of the list.
+
+    Chosen and sorted here: by the keys of lists SQLite would read what everybody was shown, and not this person alone.
+    """
+    rows = [row for row in connection.execute(statement) if bytes(row.list_key) >= oldest]
+    rows.sort(key=lambda row: row.position)
+    rows.sort(key=lambda row: bytes(row.list_key), reverse=True)
+    return rows

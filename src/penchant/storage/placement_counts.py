@@ -9,8 +9,9 @@ All writers of a source hold its counter's lock, so that a row may be read, adde
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,12 +46,25 @@ class CountKey(NamedTuple):
     kind: int
 
 
-class CountsRow(NamedTuple):
-    """Counts of a placement, a day, a variant and a kind: by position in the list, and by group of people."""
+@dataclass(frozen=True, slots=True, eq=False)
+class CountsTable:
+    """Counts of a placement: a row for each variant, day and kind, by position in the list and by group of people."""
 
-    key: CountKey
+    variants: npt.NDArray[np.str_]
+    days: Numbers
+    kinds: Numbers
     positions: Numbers
     groups: Numbers
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> "CountsTable":
+        """Return some of the rows."""
+        return CountsTable(
+            self.variants[rows], self.days[rows], self.kinds[rows], self.positions[rows], self.groups[rows]
+        )
+
+    def between(self, first: int, last: int) -> "CountsTable":
+        """Return the rows from one day to another, both included."""
+        return self.only((self.days >= first) & (self.days <= last))
 
 
 def group_of(person: bytes) -> int | None:
@@ -99,17 +113,27 @@ class CountAdditions:
 
 def read_counts(
     connection: Connection, source: int, incarnation: int, placement: str, days: tuple[int, int]
-) -> list[CountsRow]:
+) -> CountsTable:
     """Return the counts of a placement from one day to another, both included, ascending by day."""
     first, last = days
-    statement = select(*_COLUMNS).where(
-        placement_counts.c.source_id == source,
-        placement_counts.c.incarnation == incarnation,
-        placement_counts.c.placement == placement,
-        placement_counts.c.day >= first,
-        placement_counts.c.day <= last,
+    counts = placement_counts.c
+    statement = select(counts.variant, counts.day, counts.kind, counts.numbers).where(
+        counts.source_id == source,
+        counts.incarnation == incarnation,
+        counts.placement == placement,
+        counts.day >= first,
+        counts.day <= last,
     )
-    return [_to_row(row) for row in connection.execute(statement.order_by(placement_counts.c.day))]
+    rows = connection.execute(statement.order_by(counts.day)).all()
+    # All rows in one array: of a year there are thousands.
+    numbers = np.frombuffer(b"".join([row[3] for row in rows]), _DTYPE).reshape(-1, _FIELDS).astype(np.int64)
+    return CountsTable(
+        variants=np.array([row[0] for row in rows], dtype=np.str_),
+        days=np.array([row[1] for row in rows], dtype=np.int64),
+        kinds=np.array([row[2] for row in rows], dtype=np.int64),
+        positions=numbers[:, :POSITIONS],
+        groups=numbers[:, POSITIONS:],
+    )
 
 
 _KEY_COLUMNS = (
@@ -127,14 +151,4 @@ def _stored(connection: Connection, source: int, incarnation: int, keys: Sequenc
         placement_counts.c.incarnation == incarnation,
         tuple_(*_KEY_COLUMNS).in_(keys),
     )
-    return {CountKey(*row[:4]): _numbers(row[4]) for row in connection.execute(statement)}
-
-
-def _numbers(stored: Any) -> Numbers:
-    return np.frombuffer(bytes(stored), _DTYPE).astype(np.int64)
-
-
-def _to_row(row: Iterable[Any]) -> CountsRow:
-    *key, stored = row
-    numbers = _numbers(stored)
-    return CountsRow(CountKey(*key), numbers[:POSITIONS], numbers[POSITIONS:])
+    return {CountKey(*row[:4]): np.frombuffer(row[4], _DTYPE).astype(np.int64) for row in connection.execute(statement)}

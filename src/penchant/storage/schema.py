@@ -252,6 +252,7 @@ row; ``led_to`` has the bit of the code of each type of interaction that was."""
 Index(
     "impressions_of_person",
     impressions.c.source_id,
+    impressions.c.incarnation,
     impressions.c.person,
     impressions.c.piece_key,
     impressions.c.list_key,
