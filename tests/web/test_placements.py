@@ -470,6 +470,8 @@ def test_a_preview_can_show_one_variant_to_everybody_and_begin_from_nothing(sour
         ({"name": 1, "placement": None}, ["/name", "/placement"]),
         ({"placement": {"kind": "new", "diversity": 3}}, ["/placement/diversity", "/placement/diversity"]),
         ({"variant": "c"}, ["/variant"]),
+        ({"variant": {}}, ["/variant"]),
+        ({"users": 0}, ["/users"]),
         ({"users": ["a", ""], "content": 1, "take": 0}, ["/users/1", "/content", "/take"]),
         ({"placement": {"kind": "new", "filter": {"key": "year", "gt": 1}}}, ["/placement/filter/key"]),
     ),

@@ -44,7 +44,7 @@ def decode_placement_preview(body: bytes) -> PlacementWish:
     problem = placement_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a name is accepted."
     if problem:
         faults.add("/name", problem)
-    users = value.get("users") or []
+    users = [] if value.get("users") is None else value["users"]
     if not isinstance(users, list):
         faults.add("/users", f"Found {kind_of(users)}; an array of ids is accepted.")
         users = []
@@ -53,7 +53,7 @@ def decode_placement_preview(body: bytes) -> PlacementWish:
     check_ids(users, "/users", faults, unique=False)
     content_id, take = read_optional_id(value, "content", "", faults), read_take(value, "", faults)
     spec, variant = _draft(value.get("placement"), faults), value.get("variant")
-    if variant is not None and spec is not None and variant not in {BASE, *(each.name for each in spec.variants)}:
+    if variant is not None and spec is not None and variant not in (BASE, *(each.name for each in spec.variants)):
         faults.add("/variant", f"Found no variant of the draft; accepted are their names and '{BASE}'.")
     faults.raise_any()
     assert spec is not None  # noqa: S101  # it has no fault
