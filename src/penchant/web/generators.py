@@ -41,7 +41,10 @@ def _convert(value: Any) -> Any:
         # Values are no schemas: a sample may have a member of any name.
         name: item if name in {"example", "default", "enum"} else _convert(item)
         for name, item in value.items()
-        if name not in _UNKNOWN and not (name in NDJSON_TYPES and JSON in value)
+        if name not in _UNKNOWN
+        and not (name in NDJSON_TYPES and JSON in value)
+        # What may be null is so without a default; beside a reference 3.0 takes null for no value of its type.
+        and not (name == "default" and item is None)
     }
     if "const" in converted:
         # The only value, as the only choice: 3.0 has no word for constants.

@@ -158,15 +158,15 @@ SAMPLES: Mapping[str, Any] = {
         "stopped": [],
         "variants": [
             {
-                "variant": "base",
+                "variant": "mixed",
                 "lists": 12,
                 "shown": 120,
                 "anonymous": 20,
                 "successes": 9,
                 "interactions": {"Play": 9, "Watch": 2},
                 "rate": {"value": 0.08, "lower": 0.0, "upper": 0.3},
-                "difference": None,
-                "verdict": "base",
+                "difference": {"value": 0.01, "lower": -0.2, "upper": 0.22},
+                "verdict": "undecided",
                 "pieces": 40,
                 "coverage": 0.2,
                 "share": {"value": 0.52, "lower": 0.2, "upper": 0.84, "expected": 0.5, "off": False},
