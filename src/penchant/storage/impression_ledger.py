@@ -60,7 +60,8 @@ class ImpressionLedger:
 
     def is_empty(self) -> bool:
         """Return whether nothing is stored that could be attributed to."""
-        return self._connection.execute(select(impressions.c.source_id).where(self._own()).limit(1)).first() is None
+        own = {"source": self._source, "incarnation": self._incarnation}
+        return self._connection.execute(_ANY, own).first() is None
 
     def load_lists(self, keys: Collection[bytes]) -> None:
         """Read what was shown of these lists."""
@@ -231,6 +232,12 @@ class ImpressionLedger:
         ]
 
 
+# Made once: every commit of interactions runs it.
+_ANY = (
+    select(impressions.c.source_id)
+    .where(impressions.c.source_id == bindparam("source"), impressions.c.incarnation == bindparam("incarnation"))
+    .limit(1)
+)
 _UPDATE = update(impressions).where(
     impressions.c.source_id == bindparam("of_source"),
     impressions.c.incarnation == bindparam("of_incarnation"),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
@@ -37,15 +37,7 @@ class ImpressionStore:
 
     def list_of_person(self, source_id: int, incarnation: int, user_id: str, since: int) -> list[StoredImpression]:
         """Return what a person was shown in lists that were made since a moment, newest list first."""
-        oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
-        with self._transactions.read() as connection:
-            person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
-            statement = select(impressions).where(
-                impressions.c.source_id == source_id,
-                impressions.c.person == person,
-                impressions.c.incarnation == incarnation,
-            )
-            rows = _since(connection, statement, oldest)
+        rows = self._rows_of_person(source_id, incarnation, user_id, since)
         return [
             StoredImpression(
                 placement=row.placement,
@@ -67,19 +59,10 @@ class ImpressionStore:
         By the latest ``limit`` pieces in lists that were made since a moment. A piece that led to something is counted
         anew from the next list on.
         """
-        oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
-        with self._transactions.read() as connection:
-            person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
-            statement = select(impressions).where(
-                impressions.c.source_id == source_id,
-                impressions.c.person == person,
-                impressions.c.incarnation == incarnation,
-                impressions.c.placement == placement,
-            )
-            rows = _since(connection, statement, oldest)[:limit]
+        rows = self._rows_of_person(source_id, incarnation, user_id, since, impressions.c.placement == placement)
         counts: Counter[str] = Counter()
         taken: set[str] = set()
-        for row in rows:
+        for row in rows[:limit]:
             if row.led_to:
                 taken.add(row.piece_id)
             elif row.piece_id not in taken:
@@ -99,13 +82,23 @@ class ImpressionStore:
             pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
         return PlacementCounts(table=table, pieces={row[0]: row[1] for row in pieces})
 
+    def _rows_of_person(
+        self, source_id: int, incarnation: int, user_id: str, since: int, *conditions: ColumnElement[bool]
+    ) -> list[Any]:
+        """Return a person's impressions of lists since a moment, of the newest list first, in the order of the list.
 
-def _since(connection: Connection, statement: Select[Any], oldest: bytes) -> list[Any]:
-    """Return a person's impressions of lists from a key on, those of the newest list first, in the order of the list.
-
-    Chosen and sorted here: by the keys of lists SQLite would read what everybody was shown, and not this person alone.
-    """
-    rows = [row for row in connection.execute(statement) if bytes(row.list_key) >= oldest]
-    rows.sort(key=lambda row: row.position)
-    rows.sort(key=lambda row: bytes(row.list_key), reverse=True)
-    return rows
+        Chosen and sorted here: by keys of lists SQLite would read what everybody was shown, and not this person alone.
+        """
+        oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
+        with self._transactions.read() as connection:
+            person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
+            statement = select(impressions).where(
+                impressions.c.source_id == source_id,
+                impressions.c.person == person,
+                impressions.c.incarnation == incarnation,
+                *conditions,
+            )
+            rows = [row for row in connection.execute(statement) if bytes(row.list_key) >= oldest]
+        rows.sort(key=lambda row: row.position)
+        rows.sort(key=lambda row: bytes(row.list_key), reverse=True)
+        return rows

@@ -47,9 +47,7 @@ def _read(raw: msgspec.Raw, where: str, now: int, read_list: ReadList, faults: F
     if not isinstance(value, dict):
         faults.add(where, f"Found {kind_of(value)}; an object with listId and content is accepted.")
         return []
-    for name in value:
-        if name not in _MEMBERS:
-            faults.add(where + pointer(name), f"Found an unknown member; accepted are {', '.join(_MEMBERS)}.")
+    faults.only(value, _MEMBERS, where)
     identity = _read_list(value, where, read_list, faults)
     seen = _read_content(value.get("content"), f"{where}/content", faults)
     given_at = _read_moment(value.get("timestamp"), f"{where}/timestamp", now, faults)

@@ -7,7 +7,7 @@ from typing import Any
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_TAKE
 from penchant.wire.lists import check_ids
-from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, kind_of
 from penchant.wire.text import id_problem
 
 MAX_LISTS = 20
@@ -46,7 +46,7 @@ def decode_page(body: bytes) -> PageWish:
     """
     value = decode_object(body)
     faults = Faults()
-    _only(value, _MEMBERS, "", faults)
+    faults.only(value, _MEMBERS, "")
     entries = value.get("lists")
     if not isinstance(entries, list):
         faults.add("/lists", f"Found {kind_of(entries)}; an array of requests for lists is accepted.")
@@ -69,18 +69,12 @@ def _row(entry: Any, where: str, faults: Faults) -> PageRow:
     if not isinstance(entry, dict):
         faults.add(where, f"Found {kind_of(entry)}; an object is accepted.")
         entry = {"placement": ""}
-    _only(entry, _LIST_MEMBERS, where, faults)
+    faults.only(entry, _LIST_MEMBERS, where)
     placement = entry.get("placement")
     if not isinstance(placement, str):
         faults.add(f"{where}/placement", f"Found {kind_of(placement)}; the name of a placement is accepted.")
     content_id = read_optional_id(entry, "content", where, faults)
     return PageRow(placement=str(placement), content_id=content_id, take=read_take(entry, where, faults))
-
-
-def _only(value: Mapping[str, Any], names: tuple[str, ...], where: str, faults: Faults) -> None:
-    for name in value:
-        if name not in names:
-            faults.add(where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}.")
 
 
 def read_optional_id(value: Mapping[str, Any], name: str, where: str, faults: Faults) -> str | None:

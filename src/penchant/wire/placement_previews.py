@@ -7,7 +7,7 @@ from penchant.wire.lists import check_ids
 from penchant.wire.pages import read_optional_id, read_take
 from penchant.wire.placements import BASE, PlacementSpec, placement_problem, read_placement
 from penchant.wire.previews import MAX_PREVIEWED
-from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, kind_of
 
 _MEMBERS = ("name", "placement", "users", "content", "variant", "take")
 
@@ -37,9 +37,7 @@ def decode_placement_preview(body: bytes) -> PlacementWish:
     """
     value = decode_object(body)
     faults = Faults()
-    for member in value:
-        if member not in _MEMBERS:
-            faults.add(pointer(member), f"Found an unknown member; accepted are {', '.join(_MEMBERS)}.")
+    faults.only(value, _MEMBERS, "")
     name = value.get("name")
     problem = placement_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a name is accepted."
     if problem:

@@ -17,7 +17,7 @@ from penchant.wire.filters import read_boosts, read_filter
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import check_ids
 from penchant.wire.settings import MAX_DAYS, read_settings
-from penchant.wire.syntax import Faults, decode_object, fail_at, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, fail_at, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
 
 BASE = "base"
@@ -184,7 +184,7 @@ class _PlacementReader:
         self.faults = Faults()
 
     def placement(self, value: Mapping[str, Any], where: str) -> PlacementSpec:
-        self.only(value, _PLACEMENT_MEMBERS, where)
+        self.faults.only(value, _PLACEMENT_MEMBERS, where)
         given = self.rules(value, where)
         if value.get("kind") is None:
             self.faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
@@ -195,11 +195,6 @@ class _PlacementReader:
         members = {name: value[name] for name in _PLACEMENT_MEMBERS if value.get(name) is not None}
         experiment = self.experiment(value.get("experiment"), where)
         return PlacementSpec(members=members, rules=rules, experiment=experiment, variants=variants)
-
-    def only(self, value: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
-        for name in value:
-            if name not in names:
-                self.faults.add(where + pointer(name), f"Found an unknown member; accepted are {', '.join(names)}.")
 
     def rules(self, value: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return the members of a list that are given, by their fields; those with a fault are left out."""
@@ -259,7 +254,7 @@ class _PlacementReader:
         return tuple(variants)
 
     def variant(self, entry: Mapping[str, Any], base: ListRules, where: str) -> Variant:
-        self.only(entry, _VARIANT_MEMBERS, where)
+        self.faults.only(entry, _VARIANT_MEMBERS, where)
         # What is null is no longer as the placement has it.
         absent = {name for name in _MEMBERS if name in entry and entry[name] is None}
         if "kind" in absent:
