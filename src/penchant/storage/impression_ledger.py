@@ -17,6 +17,7 @@ from penchant.model import InteractionType, ListIdentity
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import piece_key
+from penchant.storage.list_keys import made_at_of
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED, CountAdditions, CountKey, day_of, group_of
 from penchant.storage.schema import impressions
 
@@ -113,7 +114,7 @@ class ImpressionLedger:
         counting = (
             each
             for each in self._of_person.get((person, piece_id), ())
-            if _made_at(each) <= occurred_at <= each.counts_until
+            if made_at_of(each.list_key) <= occurred_at <= each.counts_until
         )
         last = max(counting, key=lambda each: each.list_key, default=None)
         if last is not None:
@@ -244,11 +245,6 @@ _UPDATE = update(impressions).where(
     impressions.c.list_key == bindparam("of_list"),
     impressions.c.piece_key == bindparam("of_piece"),
 )
-
-
-def _made_at(impression: Impression) -> int:
-    """Return the moment of an impression's list, with which its key begins, in milliseconds."""
-    return int.from_bytes(impression.list_key[:5], "big") * 1000
 
 
 def _kinds(led_to: int) -> list[int]:

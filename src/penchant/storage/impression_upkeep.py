@@ -5,12 +5,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, select
 
 from penchant.model import DAY_MS, IMPRESSION_DAYS
+from penchant.storage.list_keys import first_key
 from penchant.storage.schema import impressions, placement_counts, placement_pieces, sources
 
 COUNT_DAYS = 800
 """How long counts are kept: two years to compare, and some time to do it."""
-_MOMENT_BYTES = 5
-"""The bytes with which the key of a list begins: its moment in seconds (`penchant.wire.list_ids`)."""
 
 
 def purge_impressions(connection: Connection, source: int, *, now: int, chunk: int, retention_days: int) -> int:
@@ -20,10 +19,10 @@ def purge_impressions(connection: Connection, source: int, *, now: int, chunk: i
     """
     head = select(sources.c.incarnation, sources.c.deleted).where(sources.c.source_id == source)
     row = connection.execute(head).one()
-    oldest = now // 1000 - min(retention_days, IMPRESSION_DAYS) * DAY_MS // 1000
+    oldest = first_key(now - min(retention_days, IMPRESSION_DAYS) * DAY_MS)
     first_day = now // DAY_MS - COUNT_DAYS
     ages: dict[Table, Any] = {
-        impressions: impressions.c.list_key < oldest.to_bytes(_MOMENT_BYTES, "big"),
+        impressions: impressions.c.list_key < oldest,
         placement_counts: placement_counts.c.day < first_day,
         placement_pieces: placement_pieces.c.last_day < first_day,
     }

@@ -9,13 +9,11 @@ from sqlalchemy import ColumnElement, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
+from penchant.storage.list_keys import first_key, made_at_of
 from penchant.storage.placement_counts import CountsTable, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant.storage.transactions import Transactions
-
-_MOMENT_BYTES = 5
-"""The bytes with which the key of a list begins: its moment in seconds (`penchant.wire.list_ids`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +42,7 @@ class ImpressionStore:
                 variant=row.variant,
                 piece_id=row.piece_id,
                 position=row.position,
-                made_at=int.from_bytes(row.list_key[:_MOMENT_BYTES], "big") * 1000,
+                made_at=made_at_of(row.list_key),
                 shown_at=row.shown_at,
                 led_to=tuple(kind for kind in InteractionType if row.led_to & 1 << kind.code),
             )
@@ -89,7 +87,7 @@ class ImpressionStore:
 
         Chosen and sorted here: by keys of lists SQLite would read what everybody was shown, and not this person alone.
         """
-        oldest = (max(0, since) // 1000).to_bytes(_MOMENT_BYTES, "big")
+        oldest = first_key(since)
         with self._transactions.read() as connection:
             person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
             statement = select(impressions).where(
