@@ -14770,7 +14770,7 @@ export interface operations {
                      *       "stopped": [],
                      *       "variants": [
                      *         {
-                     *           "variant": "base",
+                     *           "variant": "mixed",
                      *           "lists": 12,
                      *           "shown": 120,
                      *           "anonymous": 20,
@@ -14784,8 +14784,12 @@ export interface operations {
                      *             "lower": 0,
                      *             "upper": 0.3
                      *           },
-                     *           "difference": null,
-                     *           "verdict": "base",
+                     *           "difference": {
+                     *             "value": 0.01,
+                     *             "lower": -0.2,
+                     *             "upper": 0.22
+                     *           },
+                     *           "verdict": "undecided",
                      *           "pieces": 40,
                      *           "coverage": 0.2,
                      *           "share": {
