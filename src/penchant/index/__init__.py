@@ -38,6 +38,7 @@ from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
+from penchant.index.prospects import PeopleTastes, PieceAppeal
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
@@ -82,8 +83,10 @@ __all__ = [
     "PeopleEvents",
     "PeopleLists",
     "PeopleTable",
+    "PeopleTastes",
     "PersonFigures",
     "PersonVector",
+    "PieceAppeal",
     "PieceColumns",
     "PieceCounts",
     "PlacedTaste",
