@@ -38,7 +38,7 @@ _LAST_CODE_POINT = "\U0010ffff"
 _MARKS = "\"'([{.,:;!?-–—«»„“”‘’"  # noqa: RUF001  # what stands around words
 
 
-class Place(enum.IntEnum):
+class HitPlace(enum.IntEnum):
     """Where a piece has what was looked for, the best place first."""
 
     WHOLE_ID = 0
@@ -51,10 +51,10 @@ class Place(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class SearchHit:
+class PieceHit:
     """A piece that was found: where, its id and label, and the text that it was found by."""
 
-    place: Place
+    place: HitPlace
     id: str
     label: str | None = field(compare=False, default=None)
     text: str = field(compare=False, default="")
@@ -68,7 +68,7 @@ class SearchResult:
     ``None`` where all were.
     """
 
-    hits: Sequence[SearchHit]
+    hits: Sequence[PieceHit]
     found: int
     terms: Sequence[TermCount]
     looked_at: int
@@ -94,7 +94,7 @@ class SourceSearch:
         deadline = self._monotonic() + LOOK_S
         wanted = _Words.of(text)
         terms, hits = ([], []) if after is not None else await self._database.in_thread(self._ordered, view, text)
-        found: dict[str, SearchHit] = {}
+        found: dict[str, PieceHit] = {}
         _keep_best(found, hits)
         looked_at, more = 0, True
         # Turn by turn, so that other reads get the thread in between.
@@ -123,7 +123,7 @@ class SourceSearch:
         is_known = bool(own.interactions or own.preferences)
         return [beginning] * is_known + [each for each in found if each != beginning]
 
-    def _ordered(self, view: View, text: str) -> tuple[list[TermCount], list[SearchHit]]:
+    def _ordered(self, view: View, text: str) -> tuple[list[TermCount], list[PieceHit]]:
         """Return keywords that begin so, and pieces by what has an order: ids, keywords and attributes."""
         name = (view.head.account_id, view.head.name)
         hits = []
@@ -132,17 +132,17 @@ class SourceSearch:
                 # Ids are sorted: the first that begins otherwise ends them.
                 if not row.id.startswith(text):
                     break
-                place = Place.WHOLE_ID if row.id == text else Place.ID
-                hits.append(SearchHit(place, row.id, decode_stored_label(row.body)))
+                place = HitPlace.WHOLE_ID if row.id == text else HitPlace.ID
+                hits.append(PieceHit(place, row.id, decode_stored_label(row.body)))
         terms = terms_beginning(view.snapshot, spellings(text), limit=MAX_TERMS)
         indexed = _indexed(view, text, terms)
         bodies = self._database.storage.pieces.read_some(*name, list(indexed))
         for piece_id, body in bodies.items():
             place, where = indexed[piece_id]
-            hits.append(SearchHit(place, piece_id, decode_stored_label(body), where))
+            hits.append(PieceHit(place, piece_id, decode_stored_label(body), where))
         return terms, hits
 
-    def _look(self, view: View, wanted: "_Words", after: str | None) -> tuple[list[str], list[SearchHit]]:
+    def _look(self, view: View, wanted: "_Words", after: str | None) -> tuple[list[str], list[PieceHit]]:
         """Return the ids of the next pieces past an id, and those of them that have the words."""
         name = (view.head.account_id, view.head.name)
         ids, hits = [], []
@@ -160,14 +160,14 @@ def spellings(text: str) -> frozenset[str]:
     return frozenset({text, text.lower(), text.upper(), text.capitalize(), text.title()})
 
 
-def _keep_best(found: dict[str, SearchHit], hits: Iterable[SearchHit]) -> None:
+def _keep_best(found: dict[str, PieceHit], hits: Iterable[PieceHit]) -> None:
     for hit in hits:
         found[hit.id] = min(hit, found.get(hit.id, hit))
 
 
-def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tuple[Place, str]]:
+def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tuple[HitPlace, str]]:
     """Return some pieces that have one of the terms, or a value of an attribute that begins so, and which."""
-    found: dict[str, tuple[Place, str]] = {}
+    found: dict[str, tuple[HitPlace, str]] = {}
     for number, attribute in enumerate(numbered(view.settings.attributes.values())):
         if attribute.type not in {AttributeType.KEYWORD, AttributeType.KEYWORDS}:
             continue
@@ -175,10 +175,10 @@ def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tup
             first = mark_of(number, spelling)
             span = MarkSpan(first, first + _LAST_CODE_POINT)
             marked = pieces_marked(view.snapshot, span, limit=OF_TERM)
-            found |= dict.fromkeys(marked, (Place.TEXT, attribute.pointer))
+            found |= dict.fromkeys(marked, (HitPlace.TEXT, attribute.pointer))
     for each in terms:
         having = pieces_having(view.snapshot, each.term, after=None, limit=OF_TERM)
-        found |= dict.fromkeys(having, (Place.KEYWORD, f"{each.term.category}: {each.term.keyword}"))
+        found |= dict.fromkeys(having, (HitPlace.KEYWORD, f"{each.term.category}: {each.term.keyword}"))
     return found
 
 
@@ -194,7 +194,7 @@ class _Words:
         plain = text.casefold().split()
         return cls(plain, [encode(word).decode()[1:-1] for word in plain])
 
-    def hit(self, piece: EncodedPiece) -> SearchHit | None:
+    def hit(self, piece: EncodedPiece) -> PieceHit | None:
         """Return a piece as a hit, by the best place that has all words, or all places together."""
         body = piece.body.decode().casefold()
         # Most pieces lack a word altogether: these are not decoded.
@@ -205,14 +205,17 @@ class _Words:
         if self._are_in(label):
             words = [word.strip(_MARKS) for word in label.split()]
             begin = all(any(word.startswith(each) for word in words) for each in self.plain)
-            return SearchHit(Place.TITLE_WORDS if begin else Place.TITLE, piece.id, texts.label)
+            return PieceHit(HitPlace.TITLE_WORDS if begin else HitPlace.TITLE, piece.id, texts.label)
         terms = [f"{term.category}: {term.keyword}" for term in texts.terms]
-        for place, written in ((Place.KEYWORD, terms), (Place.TEXT, [f"{key}: {text}" for key, text in texts.extras])):
+        for place, written in (
+            (HitPlace.KEYWORD, terms),
+            (HitPlace.TEXT, [f"{key}: {text}" for key, text in texts.extras]),
+        ):
             for text in written:
                 if self._are_in(text.casefold()):
-                    return SearchHit(place, piece.id, texts.label, text)
+                    return PieceHit(place, piece.id, texts.label, text)
         everything = "\n".join([piece.id, label, *terms, *(text for _, text in texts.extras)]).casefold()
-        return SearchHit(Place.SEVERAL, piece.id, texts.label) if self._are_in(everything) else None
+        return PieceHit(HitPlace.SEVERAL, piece.id, texts.label) if self._are_in(everything) else None
 
     def _are_in(self, text: str) -> bool:
         return all(word in text for word in self.plain)

@@ -2,19 +2,19 @@
 
 from penchant.errors import invalid_parameter
 from penchant.model import Feature
-from penchant.service.searching import NEWEST_PEOPLE, Place
+from penchant.service.searching import NEWEST_PEOPLE, HitPlace
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import PageAnswer, Visit
 from penchant.wire import id_problem
 
 PLACES = {
-    Place.WHOLE_ID: "the id",
-    Place.ID: "beginning of the id",
-    Place.TITLE_WORDS: "label",
-    Place.TITLE: "label",
-    Place.KEYWORD: "keyword",
-    Place.TEXT: "text",
-    Place.SEVERAL: "several places",
+    HitPlace.WHOLE_ID: "the id",
+    HitPlace.ID: "beginning of the id",
+    HitPlace.TITLE_WORDS: "label",
+    HitPlace.TITLE: "label",
+    HitPlace.KEYWORD: "keyword",
+    HitPlace.TEXT: "text",
+    HitPlace.SEVERAL: "several places",
 }
 """Where a piece has what was looked for, in words."""
 
