@@ -25,6 +25,7 @@ PAGES: Pages = {
     "pieces": ("pieces", {"source": "works"}),
     "pieces-label": ("pieces", {"source": "works", "by": "label", "q": "the"}),
     "pieces-keyword": ("pieces", {"source": "works", "by": "keyword", "q": "w"}),
+    "search": ("search", {"source": "works", "q": "k"}),
     "piece": ("piece", {"source": "works", "id": "blade-runner"}),
     "piece-hostile": ("piece", {"source": "works", "id": "hostile"}),
     "user": ("user", {"source": "works", "id": "kim"}),
@@ -131,6 +132,20 @@ def test_a_piece_is_found_and_shows_its_neighbours(opening: Opening) -> None:
     page.get_by_role("button", name="Ask").click()
     page.get_by_text("It is not in the list.").wait_for()
     assert "outranked" in page.locator("#why + form + .card").inner_text()
+
+
+def test_anything_is_found_by_keyboard_from_any_page(opening: Opening) -> None:
+    window = opening(java_script_enabled=False)
+    page = window.open("health", source="works")
+
+    window.tab_to("Find pieces and people")
+    page.keyboard.type("artificial")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="Found: artificial").wait_for()
+    window.tab_to("Blade Runner")
+    page.keyboard.press("Enter")
+
+    page.get_by_role("heading", level=1, name="Blade Runner").wait_for()
 
 
 def test_a_draft_is_tried_and_a_person_is_explained(opening: Opening) -> None:
