@@ -49,6 +49,7 @@ from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
+from penchant.service.searching import SourceSearch
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.service.variant_guard import VariantGuard
@@ -194,6 +195,7 @@ def wire(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
+        search=SourceSearch(database, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,

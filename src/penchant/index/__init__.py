@@ -2,7 +2,7 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.boosting import Booster, Find
-from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
+from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
 from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
 from penchant.index.compaction import Merge
 from penchant.index.engine import makes_weights, read_pieces
@@ -125,6 +125,7 @@ __all__ = [
     "overlap_parts",
     "people_table",
     "pieces_having",
+    "pieces_marked",
     "popularity_scan",
     "read_pieces",
     "recommended",

@@ -29,6 +29,7 @@ from penchant.service.prospects import Prospects
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
+from penchant.service.searching import SourceSearch
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
@@ -65,6 +66,7 @@ class Services:
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser
+    search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
     list_ids: ListIds
