@@ -577,7 +577,7 @@ export interface paths {
         };
         /**
          * Which people would like this piece most, for a newsletter or a push.
-         * @description Which people would like this piece most, for a newsletter or a push. Needs the scope `personal`. Needs the plan feature `personalized`.
+         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the very one that the piece has in that person's own list of recommendations at this moment, under the source's settings and the person's preferences (scoring.md); people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is in whose own list the piece could not be: who knows it already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Needs the plan feature `personalized`.
          */
         get: operations["contentAudience"];
         put?: never;
