@@ -10,10 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
+import msgspec
+from msgspec import UNSET
+
 from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement, invalid_parameter
 from penchant.live.views import View
 from penchant.model import DAY_MS, IMPRESSION_DAYS, MAX_TAKE, Basis, PlacementKind
+from penchant.service.explanations import Explanations
 from penchant.service.placements import PlacementInForce, Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.recommend import Recommender
@@ -21,7 +25,18 @@ from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequ
 from penchant.service.revisits import RevisitLists
 from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
-from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_boosts, read_filter
+from penchant.wire import (
+    BASE,
+    ExplainedPiece,
+    ListRules,
+    PlacedPiece,
+    PlacedWhy,
+    PlacementResult,
+    RecommendedPiece,
+    StatedLikings,
+    read_boosts,
+    read_filter,
+)
 
 _FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
 """Lists that know nothing of a person: for one, they are without what the person has hidden."""
@@ -31,7 +46,10 @@ Decoded = TypeVar("Decoded")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementRequest:
-    """A request for the list of a placement, for a person, beside a piece, for both or for nobody."""
+    """A request for the list of a placement, for a person, beside a piece, for both or for nobody.
+
+    ``explain`` adds reasons to its entries.
+    """
 
     placement: str
     user_id: str | None = None
@@ -39,6 +57,7 @@ class PlacementRequest:
     take: int = MAX_TAKE
     exclude: frozenset[str] = frozenset()
     min_audience_version: int = 0
+    explain: bool = False
 
 
 class PlacementChoice(TypedDict):
@@ -55,8 +74,17 @@ class PlacementChoice(TypedDict):
 class PlacementList(NamedTuple):
     """A list, and the version of the interactions that it knows; ``None`` where it does not go by them."""
 
-    content: Sequence[RecommendedPiece]
+    content: Sequence[PlacedPiece]
     audience_version: int | None = None
+
+
+class ListMakers(NamedTuple):
+    """What makes the lists that placements show."""
+
+    recommender: Recommender
+    explanations: Explanations
+    plain_lists: PlainLists
+    revisits: RevisitLists
 
 
 class PlacementAnswer(NamedTuple):
@@ -72,16 +100,15 @@ class PlacementLists:
     def __init__(
         self,
         placements: Placements,
-        recommender: Recommender,
-        plain_lists: PlainLists,
-        revisits: RevisitLists,
+        makers: ListMakers,
         guard: VariantGuard,
         metrics: Metrics,
     ) -> None:
         self._placements = placements
-        self._recommender = recommender
-        self._plain_lists = plain_lists
-        self._revisits = revisits
+        self._recommender = makers.recommender
+        self._explanations = makers.explanations
+        self._plain_lists = makers.plain_lists
+        self._revisits = makers.revisits
         self._guard = guard
         self._metrics = metrics
 
@@ -143,7 +170,8 @@ class PlacementLists:
             kind=kind,
             user_id=request.user_id,
             content_id=request.content_id,
-            content=[RecommendedPiece(id=each.id, score=each.score) for each in found.content],
+            category_weights=dict(shown.settings.category_weights) if request.explain else UNSET,
+            content=[*found.content],
         )
         return PlacementAnswer(result, found.audience_version)
 
@@ -158,21 +186,22 @@ class PlacementLists:
                 if request.content_id is None:
                     raise invalid_parameter("content", "The placement lists what is similar to a piece; say which one.")
                 by = rules.algorithm or Basis.CONTENT
-                return await self._similar(view, SimilarRequest(piece_id=request.content_id, by=by, **choice))
+                query = SimilarRequest(piece_id=request.content_id, by=by, **choice)
+                return await self._similar(view, query, explain=request.explain)
             case PlacementKind.RECOMMENDATIONS:
                 return await self._recommended(view, rules, request, choice)
             case PlacementKind.POPULAR:
-                plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
+                plain = PlainRequest(half_life_days=rules.half_life_days, explain=request.explain, **choice)
                 popular = await self._plain_lists.popular(view, plain)
-                return PlacementList(popular.result.content, popular.audience_version)
+                return PlacementList(_placed(popular.result.content), popular.audience_version)
             case PlacementKind.NEW:
-                plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
-                return PlacementList((await self._plain_lists.newest(view, plain)).content)
+                plain = PlainRequest(half_life_days=rules.half_life_days, explain=request.explain, **choice)
+                return PlacementList(_placed((await self._plain_lists.newest(view, plain)).content))
             case PlacementKind.AGAIN:
                 if request.user_id is None:
                     return PlacementList(())
-                again = await self._revisits.again(view, PersonalRequest(user_id=request.user_id, **choice))
-                return PlacementList([RecommendedPiece(id=each.id, score=each.score) for each in again.content])
+                person = PersonalRequest(user_id=request.user_id, **choice)
+                return PlacementList(await self._revisits.placed(view, person, explain=request.explain))
 
     async def _recommended(
         self, view: View, rules: ListRules, request: PlacementRequest, choice: PlacementChoice
@@ -183,8 +212,9 @@ class PlacementLists:
         query = PersonalRequest(user_id=user_id or "", diversity=rules.diversity or 0.0, sinking=sinking, **choice)
         # Nothing is known of nobody.
         likings = StatedLikings() if user_id is None else None
-        found = await self._recommender.recommend(view, query, likings)
-        return PlacementList(found.result.content, found.audience_version)
+        makes = self._explanations.recommend if request.explain else self._recommender.recommend
+        found = await makes(view, query, likings)
+        return PlacementList(_placed(found.result.content), found.audience_version)
 
     async def _sinking(self, view: View, placement: str, user_id: str, rotation: float) -> dict[str, float]:
         """Return by which factor each piece sinks for a person who was shown it in lists of a placement."""
@@ -193,12 +223,15 @@ class PlacementLists:
         counts = await self._placements.passed_over(view.head, placement, user_id, since)
         return {piece_id: (1 - rotation) ** count for piece_id, count in counts.items()}
 
-    async def _similar(self, view: View, query: SimilarRequest) -> PlacementList:
+    async def _similar(self, view: View, query: SimilarRequest, *, explain: bool) -> PlacementList:
         audience = await self._recommender.audience_near(view, query)
+        version = None if audience is None else audience.version
+        if explain:
+            return PlacementList(_placed((await self._explanations.similar(view, query, audience)).content), version)
         if audience is None:
-            return PlacementList(self._recommender.similar(view, query).content)
+            return PlacementList(_placed(self._recommender.similar(view, query).content))
         near = await self._recommender.similar_by(view, query, audience)
-        return PlacementList(near.content, audience.version)
+        return PlacementList(_placed(near.content), version)
 
     def _choice(self, view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
         matching, boosts = None, tuple[Boost, ...]()
@@ -216,6 +249,17 @@ class PlacementLists:
             exclude=request.exclude,
             min_audience_version=request.min_audience_version,
         )
+
+
+def _placed(content: Sequence[RecommendedPiece | ExplainedPiece]) -> list[PlacedPiece]:
+    """Return the entries of any list as those of a placement, with the reasons that they have."""
+    return [each if isinstance(each, PlacedPiece) else _placed_piece(each) for each in content]
+
+
+def _placed_piece(piece: RecommendedPiece | ExplainedPiece) -> PlacedPiece:
+    if not isinstance(piece, ExplainedPiece):
+        return PlacedPiece(id=piece.id, score=piece.score)
+    return PlacedPiece(id=piece.id, score=piece.score, why=PlacedWhy(**msgspec.structs.asdict(piece.why)))
 
 
 def _by_attributes(

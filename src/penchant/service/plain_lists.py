@@ -4,24 +4,30 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import UNSET
+
 from penchant.index import (
+    DISTANCE_SCALE,
     HALF_LIFE_DAYS,
+    Booster,
     FloatArray,
     Scan,
     best_by,
+    key_of,
     newness_scan,
     popularity_scan,
     shares_of,
 )
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS, MAX_TAKE
+from penchant.model import DAY_MS, MAX_TAKE, PlacementKind
 from penchant.service.list_inputs import moment_of, popular_at, shown_by
+from penchant.service.listings import boost_rules, raised_rules
 from penchant.service.nearest import nearest_first
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, PlainRequest
 from penchant.service.shares import heavy_shares
-from penchant.wire import AnonymousResult, RecommendationResult, RecommendedPiece
+from penchant.wire import AnonymousResult, PartShare, PlacedPiece, PlacedWhy, RecommendationResult
 
 DEFAULT_NEWNESS_DAYS = 30
 """The half-life of what is new where the source's settings turn that off."""
@@ -60,7 +66,7 @@ class PlainLists:
                 shares: Sequence[FloatArray] = popular_at(view, now, audience).shares
             else:
                 shares, _median = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
-            return _listed(view, query, now, popularity_scan(parts, shares))
+            return _listed(view, query, now, popularity_scan(parts, shares), PlacementKind.POPULAR)
 
         return PersonalResult(await self._database.in_thread(find), audience.version)
 
@@ -69,7 +75,7 @@ class PlainLists:
         now = self._recommender.now(view)
         days = query.half_life_days or view.settings.new_piece_half_life_days or DEFAULT_NEWNESS_DAYS
         scan = newness_scan(moment_of(query.at, now), days)
-        return await self._database.in_thread(_listed, view, query, now, scan)
+        return await self._database.in_thread(_listed, view, query, now, scan, PlacementKind.NEW)
 
     async def for_people(
         self, view: View, query: PersonalRequest, user_ids: Sequence[str]
@@ -94,10 +100,24 @@ class PlainLists:
         return PersonalResult(results, min((each.audience_version for each in found), default=0))
 
 
-def _listed(view: View, query: PlainRequest, now: int, scan: Scan) -> AnonymousResult:
+def _listed(view: View, query: PlainRequest, now: int, scan: Scan, kind: PlacementKind) -> AnonymousResult:
     """Return what a scan finds, whitelisted pieces among the best first; to be called in a thread."""
     shown = shown_by(view, query, moment_of(query.at, now), query.exclude)
     nearest = nearest_first(view, query, shown, lambda shown: best_by(view.snapshot, scan, shown, MAX_TAKE))[
         : query.take
     ]
-    return AnonymousResult(id=None, content=[RecommendedPiece(id=each, score=distance) for each, distance in nearest])
+    booster = Booster(query.boosts, DISTANCE_SCALE)
+
+    def why(piece_id: str) -> PlacedWhy:
+        # A piece that is listed has been found by the scan.
+        key = key_of(view.snapshot, piece_id, scan) or 0
+        part = PartShare(part=kind.value, share=(DISTANCE_SCALE - key) / DISTANCE_SCALE)
+        return PlacedWhy(parts=[part], rules=[*raised_rules(view, piece_id), *boost_rules(view, piece_id, booster)])
+
+    return AnonymousResult(
+        id=None,
+        content=[
+            PlacedPiece(id=each, score=distance, why=why(each) if query.explain else UNSET)
+            for each, distance in nearest
+        ],
+    )
