@@ -36,6 +36,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
@@ -124,6 +125,7 @@ async def open_services(
         if compiling is not None:
             compiling.close()
         services.health.close()
+        services.maps.close()
         await services.access.close()
         services.database.close()
         election.close()
@@ -168,6 +170,7 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    health = CatalogueHealth(metrics, clock=clock)
     return Services(
         current=current,
         metrics=metrics,
@@ -193,7 +196,8 @@ def wire(
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         search=SourceSearch(database, clock=clock),
-        health=CatalogueHealth(metrics, clock=clock),
+        health=health,
+        maps=CatalogueMaps(views, health, metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
