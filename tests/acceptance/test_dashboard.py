@@ -36,6 +36,7 @@ PAGES: Pages = {
     "lists": ("lists", {"source": "works"}),
     "placements": ("placements", {"source": "works"}),
     "placement": ("placement", {"source": "works"}),
+    "results": ("results", {"source": "works", "name": "row"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
     "map": ("map", {"source": "works", "category": "theme"}),
@@ -58,8 +59,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     for kind, piece_id in (("RateLike", "jane-eyre"), ("RateDislike", "dune"), ("Watch", "hostile")):
         answer = started.client.post(f"/works/users/kim/interactions/{kind}/content/{piece_id}")
         assert answer.status_code == 200
+    show_row(started)
     yield started
     assert started.stop() == 0
+
+
+def show_row(server: Server) -> None:
+    """Show the lists of a placement with a variant to some people, who click on the first piece of every other list."""
+    variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
+    assert server.client.put("/works/placements/row", json={"kind": "popular", "variants": variants}).status_code == 200
+    shown, clicked = [], []
+    for number in range(80):
+        answer = server.client.get(f"/works/placements/row/list?user=visitor{number}&take=3")
+        ids = [each["id"] for each in answer.json()["content"]]
+        list_id = answer.headers["x-penchant-list"]
+        shown.append({"listId": list_id, "content": ids})
+        clicked.append({"userId": f"visitor{number}", "type": "Click", "contentId": ids[0], "listId": list_id})
+    assert server.client.post("/works/impressions", json=shown).status_code == 202
+    assert server.client.post("/works/interactions", json=clicked[::2]).status_code == 200
 
 
 @pytest.fixture(scope="module")
