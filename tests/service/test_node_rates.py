@@ -13,10 +13,11 @@ import pytest
 from acceptance.servers import Server, command, free_port
 from databases import new_database
 from penchant.errors import InvalidSettings
-from penchant.service.node_rates import PAUSE_S, PREFIX, NodeRates
+from penchant.service.node_rates import PAUSE_S, PREFIX, WINDOW_S, NodeRates
 from penchant.telemetry import Metrics
 
 RATE = 10
+MOST_TRIES = 5
 
 
 class Redis:
@@ -72,7 +73,13 @@ def counts(rates: list[NodeRates], times: int) -> list[int | None]:
 
 
 def test_nodes_count_together(redis: Redis) -> None:
-    found = counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10)
+    for _ in range(MOST_TRIES):
+        began = time.monotonic()
+        found = counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10)
+        if time.monotonic() - began < WINDOW_S:
+            break
+        # A busy machine took longer than the window, which begins anew after another one.
+        time.sleep(WINDOW_S)
 
     assert found == list(range(1, 21))
 

@@ -71,10 +71,10 @@ class PeopleLists:
         self._blending = wanted.blending
         self._arrays = ListArrays(
             pairs=_pairs(people),
-            terms=_terms(segment, settings),
+            terms=terms_by_piece(segment, settings),
             weights=weights.matrix,
             stand_ins=_stand_ins(weights),
-            blends=_blends(people, wanted.blending),
+            blends=blends_of(np.diff(people.starts), wanted.blending),
             figures=ListFigures(
                 roots=roots,
                 shares=np.divide(1.0, divisors, out=np.zeros_like(roots), where=divisors > 0),
@@ -91,7 +91,7 @@ class PeopleLists:
         """Return the lists of other people of the same segment; both work in the same room, one after the other."""
         other = copy.copy(self)
         other._arrays = self._arrays._replace(  # noqa: SLF001  # the same class
-            pairs=_pairs(people), blends=_blends(people, self._blending)
+            pairs=_pairs(people), blends=blends_of(np.diff(people.starts), self._blending)
         )
         return other
 
@@ -112,7 +112,8 @@ def _pairs(people: PeopleTable) -> PersonPairs:
     return PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen)
 
 
-def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
+def terms_by_piece(segment: Segment, settings: SourceSettings) -> PieceTerms:
+    """Return the terms of a segment's pieces as kernels of many people take them."""
     factors = [float(settings.category_weights.get(name, 1)) for name in segment.category_names]
     return PieceTerms(
         starts=segment.starts,
@@ -124,8 +125,9 @@ def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
     )
 
 
-def _blends(people: PeopleTable, blending: Callable[[int], BlendFactors]) -> PersonBlends:
-    met, places = np.unique(np.diff(people.starts), return_inverse=True)
+def blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
+    """Return the factors of people who have met so many pieces each."""
+    met, places = np.unique(met, return_inverse=True)
     factors = [blending(each) for each in met.tolist()] or [blending(0)]
     table: NDArray[Any] = np.asarray([(each.content, each.total) for each in factors], dtype=np.float64)
     contents, totals = np.ascontiguousarray(table[places].T)
