@@ -6,6 +6,7 @@ from penchant.index.browsing import CategoryCount, TermCount, categories, pieces
 from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
 from penchant.index.compaction import Merge
 from penchant.index.engine import makes_weights, read_pieces
+from penchant.index.event_pages import EventPages
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
@@ -64,6 +65,7 @@ __all__ = [
     "CategoryCount",
     "CategoryTelling",
     "CountedPreferences",
+    "EventPages",
     "Filter",
     "Find",
     "FlatCategory",
