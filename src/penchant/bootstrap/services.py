@@ -126,8 +126,7 @@ async def open_services(
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
-        services.health.close()
-        services.maps.close()
+        _leave_catalogues(services)
         await services.access.close()
         services.database.close()
         election.close()
@@ -253,6 +252,12 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+def _leave_catalogues(services: Services) -> None:
+    """End the threads that look at whole catalogues."""
+    services.health.close()
+    services.maps.close()
 
 
 async def _keep_house(services: Services, election: Election) -> None:
