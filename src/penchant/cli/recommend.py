@@ -13,7 +13,7 @@ import msgspec
 from rich.console import Console
 
 from penchant import __version__
-from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap import cluster_token_file, data_folder, index_folder, kernel_folder, storage_of
 from penchant.cli.list_files import writer_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.cli.progress import Move, progress_bar
@@ -164,7 +164,8 @@ def _view(storage: Storage, settings: NodeSettings, account: str, source: str) -
 def _crew(settings: NodeSettings, plan: WorkPlan, folder: Path, workers: int | None) -> Crew:
     """Return who does the work: the cluster of the settings, unless there is none or processes are asked for."""
     if settings.cluster is not None and workers is None:
-        return ray_crew(plan, folder, settings.cluster)
+        token_file = cluster_token_file(settings)
+        return ray_crew(plan, folder, settings.cluster, token_file if token_file.exists() else None)
     return process_crew(plan, folder, workers or os.cpu_count() or 1)
 
 
