@@ -69,10 +69,10 @@ class PeopleLists:
         self._segment = segment
         self._arrays = ListArrays(
             pairs=PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen),
-            terms=_terms(segment, settings),
+            terms=terms_by_piece(segment, settings),
             weights=weights.matrix,
             stand_ins=_stand_ins(weights),
-            blends=_blends(people, wanted.blending),
+            blends=blends_of(np.diff(people.starts), wanted.blending),
             figures=ListFigures(
                 roots=roots,
                 shares=np.divide(1.0, divisors, out=np.zeros_like(roots), where=divisors > 0),
@@ -98,7 +98,8 @@ class PeopleLists:
         return FoundLists(ids, -keys)
 
 
-def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
+def terms_by_piece(segment: Segment, settings: SourceSettings) -> PieceTerms:
+    """Return the terms of a segment's pieces as kernels of many people take them."""
     factors = [float(settings.category_weights.get(name, 1)) for name in segment.category_names]
     return PieceTerms(
         starts=segment.starts,
@@ -110,8 +111,9 @@ def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
     )
 
 
-def _blends(people: PeopleTable, blending: Callable[[int], BlendFactors]) -> PersonBlends:
-    met, places = np.unique(np.diff(people.starts), return_inverse=True)
+def blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
+    """Return the factors of people who have met so many pieces each."""
+    met, places = np.unique(met, return_inverse=True)
     factors = [blending(each) for each in met.tolist()] or [blending(0)]
     table: NDArray[Any] = np.asarray([(each.content, each.total) for each in factors], dtype=np.float64)
     contents, totals = np.ascontiguousarray(table[places].T)

@@ -9,7 +9,7 @@ context    the rest, as JSON: settings, lists, the moment, and the versions that
 
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ class BulkInputs:
 
 
 @dataclass(slots=True, eq=False)
-class _Columns:
+class PeopleColumns:
     """The interactions of a source as columns, people and pieces numbered as they come; and what people have said."""
 
     head: SourceHead
@@ -127,6 +127,19 @@ class _Columns:
     pieces: dict[str, int]
     numbers: "array[int]"
     said: dict[str, bytes]
+
+    @property
+    def count(self) -> int:
+        """How many interactions there are."""
+        return len(self.numbers) // 5
+
+    def ids(self, until: int | None = None) -> list[str]:
+        """Return the people who did something, up to a moment if one is given, or have preferences, ascending."""
+        if until is None:
+            return sorted(self.people.keys() | self.said)
+        numbers, _, _, moments, _ = self.table
+        early = set(np.unique(numbers[moments <= until]).tolist())
+        return sorted({name for name, number in self.people.items() if number in early} | self.said.keys())
 
     @property
     def table(self) -> IntArray:
@@ -145,13 +158,13 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
         OSError: a file cannot be written.
     """
     now, users = request.now, request.users
-    columns = _read(storage, view, oldest_kept(view, now))
+    columns = read_columns(storage, view, oldest_kept(view, now))
     head = view.head._replace(interactions_version=columns.head.interactions_version)
     today = now // DAY_MS
     segment = view.snapshot.merged()
     snapshot = Snapshot.of_segment(segment)
-    ids = sorted(columns.people.keys() | columns.said) if users is None else list(users)
-    events = _events(columns, segment.ids, ids)
+    ids = columns.ids() if users is None else list(users)
+    events = events_of(columns, segment.ids, ids)
     table = people_table(Strings.of(ids), events, segment, view.settings, today)
     tally = _tally(columns, head.source_id, today - view.settings.retention_days)
     counts = tally.popularity(view.settings, today)
@@ -208,23 +221,33 @@ def read_inputs(files: Files) -> BulkInputs:
     )
 
 
-def _read(storage: Storage, view: View, oldest: int) -> _Columns:
-    """Return the interactions that count, from a moment on, and preferences."""
+def read_columns(
+    storage: Storage, view: View, oldest: int, check: Callable[[PeopleColumns], None] = lambda _columns: None
+) -> PeopleColumns:
+    """Return the interactions that count, from a moment on, and preferences.
+
+    ``check`` sees what is read by now, again and again, and raises what ends it.
+
+    Raises:
+        UnknownSource: the source was deleted meanwhile.
+    """
     with storage.sources.open_export(view.head.account_id, view.head.name) as export:
         if not view.is_of(export.head):
             raise UnknownSource("The source was made again meanwhile.")
-        found = _Columns(export.head, {}, {}, array("q"), {})
+        found = PeopleColumns(export.head, {}, {}, array("q"), {})
         for batch in export.interactions(oldest):
             for each in batch:
                 person = found.people.setdefault(each.user_id, len(found.people))
                 piece = found.pieces.setdefault(each.piece_id, len(found.pieces))
                 found.numbers.extend((person, piece, each.type.code, each.occurred_at, each.version))
+            check(found)
         for stored in export.preferences:
             found.said.update(stored)
+            check(found)
     return found
 
 
-def _events(columns: _Columns, catalogue: Strings, ids: Sequence[str]) -> PeopleEvents:
+def events_of(columns: PeopleColumns, catalogue: Strings, ids: Sequence[str]) -> PeopleEvents:
     """Return the interactions of these people, numbered in their order."""
     table = columns.table
     numbers = np.full(len(columns.people), -1, dtype=np.int64)
@@ -244,7 +267,7 @@ def _events(columns: _Columns, catalogue: Strings, ids: Sequence[str]) -> People
     return events.take(people >= 0)
 
 
-def _tally(columns: _Columns, source: int, oldest_day: int) -> Tally:
+def _tally(columns: PeopleColumns, source: int, oldest_day: int) -> Tally:
     """Return the tally of all interactions: what the feed would give, one by one."""
     table = columns.table
     events = LatestEvents(table[0] << PERSON_SHIFT | table[1] << PAIR_SHIFT | table[2], table[3], table[4])
