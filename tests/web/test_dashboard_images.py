@@ -63,14 +63,14 @@ def test_a_policy_names_the_allowed_hosts_alone() -> None:
 
 def test_a_hostile_catalogue_gets_nothing_loaded_and_nothing_run(service: Service) -> None:
     quoted = 'https://img.example/"onerror="alert(1)'
-    given = {"good": GOOD[0], "quoted": quoted, "number": 7, "list": [GOOD[0]], **dict(enumerate(BAD))}
-    pieces = [piece(f"p{name}", "x", extras={"poster": address}) for name, address in given.items()]
+    given = [GOOD[0], quoted, 7, [GOOD[0]], *BAD]
+    pieces = [piece(f"p{number}", "x", extras={"poster": address}) for number, address in enumerate(given)]
     service.submit("s", *pieces, piece("none", "x"))
     assert service.put("/s/settings", json={"imageAttribute": "/poster"}).status_code == 200
     service.put("/s/placements/row", json={"kind": "new"})
     visitor = Visitor(service, service.key)
 
-    pages = [visitor.get("piece", source="s", id=f"p{name}") for name in given]
+    pages = [visitor.get("piece", source="s", id=f"p{number}") for number in range(len(given))]
     pages.append(visitor.get("front", source="s", placement=["row", "row", "row"]))
 
     images = [each for page in pages for each in re.findall(r"<img[^>]*>", page.text)]
