@@ -5,6 +5,7 @@ from functools import partial
 from penchant.web.dashboard import (
     administration,
     browsing,
+    front,
     health,
     lists,
     mapping,
@@ -40,6 +41,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "placements", placements.placements),
         *_pair(site, "placement", placements.placement, partial(placements.change_placement, site=site)),
+        *_pair(site, "front", front.front),
         *_pair(site, "results", results.results),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health),
