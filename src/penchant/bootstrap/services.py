@@ -44,6 +44,7 @@ from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
+from penchant.service.prospects import Prospects
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
@@ -108,6 +109,7 @@ async def open_services(
         services.views.run(),
         services.measuring.run(),
         services.people_cache.run(),
+        services.prospects.run(),
         _keep_house(services, election),
         limit_connections(settings, metrics),
     )
@@ -186,6 +188,7 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
+        prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(

@@ -25,6 +25,7 @@ from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
+from penchant.service.prospects import Prospects
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
@@ -57,6 +58,7 @@ class Services:
     explanations: Explanations
     previews: Previews
     plain_lists: PlainLists
+    prospects: Prospects
     revisits: RevisitLists
     placements: Placements
     placement_lists: PlacementLists
