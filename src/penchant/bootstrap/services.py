@@ -36,6 +36,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
@@ -44,6 +45,7 @@ from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
+from penchant.service.prospects import Prospects
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
@@ -108,6 +110,7 @@ async def open_services(
         services.views.run(),
         services.measuring.run(),
         services.people_cache.run(),
+        services.prospects.run(),
         _keep_house(services, election),
         limit_connections(settings, metrics),
     )
@@ -123,7 +126,7 @@ async def open_services(
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
-        services.health.close()
+        _leave_catalogues(services)
         await services.access.close()
         services.database.close()
         election.close()
@@ -168,6 +171,7 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    health = CatalogueHealth(metrics, clock=clock)
     return Services(
         current=current,
         metrics=metrics,
@@ -186,6 +190,7 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
+        prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
@@ -193,7 +198,8 @@ def wire(
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         search=SourceSearch(database, clock=clock),
-        health=CatalogueHealth(metrics, clock=clock),
+        health=health,
+        maps=CatalogueMaps(views, health, metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
@@ -246,6 +252,12 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+def _leave_catalogues(services: Services) -> None:
+    """End the threads that look at whole catalogues."""
+    services.health.close()
+    services.maps.close()
 
 
 async def _keep_house(services: Services, election: Election) -> None:

@@ -72,12 +72,26 @@ class LatestEvents(NamedTuple):
 
 def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
     """Return the latest event of each number, ascending by number; of one moment the later recorded."""
-    columns = LatestEvents(*(np.concatenate(each) for each in zip(*several, strict=True)))
-    # The last key decides first: by number, then moment, then the order of recording.
-    order = np.lexsort((columns.versions, columns.moments, columns.numbers))
+    columns = several[0] if len(several) == 1 else side_by_side(several)
+    order = np.argsort(columns.numbers)
     numbers = columns.numbers[order]
-    is_last = np.append(numbers[1:] != numbers[:-1], True) if len(numbers) else np.zeros(0, dtype=np.bool_)
-    return columns.take(order[is_last])
+    begins = np.append(True, numbers[1:] != numbers[:-1])
+    if begins.all():
+        return columns.take(order)
+    # By runs of a number, not by a sort of three columns: that takes as long as all else together.
+    starts = np.flatnonzero(begins)
+    runs = np.cumsum(begins) - 1
+    moments = columns.moments[order]
+    is_latest = moments == np.maximum.reduceat(moments, starts)[runs]
+    versions = np.where(is_latest, columns.versions[order], NEVER)
+    last = np.flatnonzero(versions == np.maximum.reduceat(versions, starts)[runs])
+    # What was counted twice is there twice.
+    return columns.take(order[last[np.append(True, runs[last][1:] != runs[last][:-1])]])
+
+
+def side_by_side(several: Sequence[LatestEvents]) -> LatestEvents:
+    """Return several events as one, in this order."""
+    return LatestEvents(*(np.concatenate(each) for each in zip(*several, strict=True)))
 
 
 class PairFacts(NamedTuple):
@@ -250,7 +264,8 @@ def build_likes(words: Words, ids: Sequence[bytes], events: LatestEvents, *, kep
     people, person_order = _ranked(events.people, np.lexsort((words[:, 1], words[:, 0])))
     pieces, piece_order = _ranked(events.pieces, np.asarray(sorted(range(len(ids)), key=ids.__getitem__), np.int64))
     numbers = people << PERSON_SHIFT | pieces << PAIR_SHIFT | events.codes
-    order = np.argsort(numbers)
+    # Often they ascend already, and each is there once.
+    order = slice(None) if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers)
     days = events.moments // DAY_MS
     return Likes(
         heads=words[person_order, 0],

@@ -18,6 +18,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
@@ -25,6 +26,7 @@ from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
+from penchant.service.prospects import Prospects
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
@@ -57,6 +59,7 @@ class Services:
     explanations: Explanations
     previews: Previews
     plain_lists: PlainLists
+    prospects: Prospects
     revisits: RevisitLists
     placements: Placements
     placement_lists: PlacementLists
@@ -67,6 +70,7 @@ class Services:
     search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
+    maps: CatalogueMaps
     list_ids: ListIds
     impressions: Impressions
     results: Results
