@@ -17,7 +17,7 @@ from penchant.service.courses import VariantCourse, courses_of
 from penchant.service.placements import PlacementInForce, read_row
 from penchant.service.tallies import VariantTally, tallies_of
 from penchant.storage import SourceHead, Storage
-from penchant.storage.placement_counts import GROUPS, CountsTable
+from penchant.storage.placement_counts import GROUPS
 from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 
 DIGITS = 9
@@ -91,8 +91,11 @@ class Results:
         base = request.base or BASE
         if base not in tallies:
             raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
-        if (first, last) == (began, today):
-            stopped = _worse(placement, counts.table)
+        if (first, last) == (began, today) and request.type is None:
+            stopped = _worse(tallies)
+        elif first <= began and today <= last:
+            # What was read holds all since that version was stored: of a year it takes longest to read.
+            stopped = _worse(tallies_of(counts.table.between(began, today), None, _names(placement)))
         else:
             stopped = worse_variants(storage, head, placement, today)
         # The people of a stopped variant see the base: their shares are others from then on.
@@ -181,11 +184,10 @@ def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInFor
         return frozenset()
     days = (row.recorded_at // DAY_MS, today)
     counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
-    return _worse(placement, counts.table)
+    return _worse(tallies_of(counts.table, None, _names(placement)))
 
 
-def _worse(placement: PlacementInForce, table: CountsTable) -> frozenset[str]:
-    tallies = tallies_of(table, None, _names(placement))
+def _worse(tallies: Mapping[str, VariantTally]) -> frozenset[str]:
     comparison = _Comparison(tallies, tallies[BASE], {}, 0)
     found = {name: comparison.difference(each) for name, each in tallies.items()}
     return frozenset(name for name, difference in found.items() if verdict(difference) == "worse")

@@ -124,8 +124,9 @@ def read_counts(
         counts.day >= first,
         counts.day <= last,
     )
-    rows = connection.execute(statement.order_by(counts.day)).all()
-    # All rows in one array: of a year there are thousands.
+    found = connection.execute(statement.order_by(counts.day))
+    # All rows in one array, as the driver gives them: of a year there are thousands.
+    rows = [] if found.cursor is None else found.cursor.fetchall()
     numbers = np.frombuffer(b"".join([row[3] for row in rows]), _DTYPE).reshape(-1, _FIELDS).astype(np.int64)
     return CountsTable(
         variants=np.array([row[0] for row in rows], dtype=np.str_),
