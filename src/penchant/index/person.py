@@ -81,21 +81,21 @@ class InteractionArrays:
         """How much memory the arrays take."""
         return self.pieces.nbytes + 4 * self.numbers.nbytes
 
-    def adding(self, interaction: StoredInteraction, most: int) -> "InteractionArrays":
+    def adding(
+        self, version: int, piece_id: str, kind: InteractionType, occurred_at: int, most: int
+    ) -> "InteractionArrays":
         """Return the arrays with one interaction more, so many at most; the same ones where they have it."""
-        if (self.versions == interaction.version).any():
+        if (self.versions == version).any():
             return self
-        encoded, numbers, pieces = interaction.piece_id.encode(), self.numbers, self.pieces
+        encoded, numbers, pieces = piece_id.encode(), self.numbers, self.pieces
         place = pieces.position_of(encoded)
         if place == len(pieces) or pieces.encoded(place) != encoded:
             ids = pieces.all_encoded()
             ids.insert(place, encoded)
             pieces, numbers = Strings.of_encoded(ids), numbers + (numbers >= place)
         # After all that are later; of its moment those with a greater version are.
-        later = (self.moments > interaction.occurred_at) | (
-            (self.moments == interaction.occurred_at) & (self.versions > interaction.version)
-        )
-        row = (place, interaction.type.code, interaction.occurred_at, interaction.version)
+        later = (self.moments > occurred_at) | ((self.moments == occurred_at) & (self.versions > version))
+        row = (place, kind.code, occurred_at, version)
         columns = (numbers, self.codes, self.moments, self.versions)
         at = int(np.count_nonzero(later))
         grown = [np.insert(column, at, value)[:most] for column, value in zip(columns, row, strict=True)]

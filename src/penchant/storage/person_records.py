@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from penchant.model import StoredInteraction
+from penchant.storage.records import InteractionChange
 
 
 class StoredPerson(NamedTuple):
@@ -19,6 +20,6 @@ class RecordedChanges(NamedTuple):
     ``is_whole`` a version is missing: what had it is gone, and whose it was nothing tells.
     """
 
-    interactions: list[StoredInteraction]
+    interactions: list[InteractionChange]
     stated: list[bytes]
     is_whole: bool
