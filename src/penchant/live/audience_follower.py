@@ -242,8 +242,10 @@ def _remembered(cached: CachedSource, counts: PieceCounts | None, state: SourceW
     """Return the audience of these counts and weights: the same one for as long as they stay."""
     # The same object, because it remembers popularity for the parts of a snapshot.
     last = cached.audience
-    if last is None or last.counts is not counts or last.version != state.version or cached.weighed is not state.made:
+    if last is None or last.version != state.version or cached.weighed is not state.made:
         weights = _NOBODY if state.made is None else state.made.weights
         last = cached.audience = Audience(counts, weights, state.version)
         cached.weighed = state.made
+    elif last.counts is not counts:
+        last = cached.audience = last.recounted(counts)
     return last
