@@ -5,7 +5,7 @@ the median follows from those that are kept in order.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.part import Part
 from penchant.index.popularity import Popularity, counted_shares, greatest_of
 
-Array = TypeVar("Array", bound=NDArray[Any])
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 MOST_CHANGED = 100
 """Of more pieces whose count has changed all are measured anew, in about the same time."""
@@ -85,7 +85,7 @@ class PopularityMeter:
         return [share[live & (count > 0)] for share, count, live in zip(shares, people, lives, strict=True)]
 
 
-def _taken(arrays: Sequence[Array], rows: Sequence[IntArray]) -> list[Array]:
+def _taken(arrays: Sequence[NDArray[Scalar]], rows: Sequence[IntArray]) -> list[NDArray[Scalar]]:
     """Return of each array the rows that are named for it."""
     return [array[own] for array, own in zip(arrays, rows, strict=True)]
 
