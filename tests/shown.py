@@ -46,3 +46,20 @@ def stored_list_id(
 def report(service: Service, *lists: dict[str, Any], source: str = "s", **options: Any) -> Any:
     """Report what was seen of lists and return the answer."""
     return service.post(f"/{source}/impressions", json=list(lists), **options)
+
+
+def show(service: Service, people: int, *, clicks: dict[str, int]) -> None:
+    """Show each variant one list of four pieces to many people, some of whom click on the first."""
+    seen, clicked = [], []
+    with closing(storage_of(service.settings)) as storage:
+        account = storage.accounts.ensure(service.account)
+        for name, most in clicks.items():
+            for number in range(people):
+                user = f"{name}{number}"
+                shown = stored_list_id(storage, account, variant=name, user=user)
+                seen.append({"listId": shown, "content": ["a", "b", "c", "d"]})
+                if number < most:
+                    clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})
+    for begin in range(0, len(seen), 1_000):
+        assert report(service, *seen[begin : begin + 1_000]).status_code == 202
+    assert service.post("/s/interactions", json=clicked).status_code == 200

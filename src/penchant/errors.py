@@ -196,6 +196,12 @@ class PreviewTooLarge(PenchantError):
     code = "preview-too-large"
 
 
+class TooManyPeople(PenchantError):
+    """The source has more people, or more that they did, than one list of people looks at."""
+
+    code = "too-many-people"
+
+
 class RequestTimeout(PenchantError):
     """The client stopped sending before its request was complete."""
 

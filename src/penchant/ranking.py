@@ -34,7 +34,12 @@ class RankedPiece:
     @property
     def score(self) -> float:
         """What is shown: 1 - s within 0 and 1, so that lower is better."""
-        return (SCORE_SCALE - min(SCORE_SCALE, max(0, self.units))) / SCORE_SCALE
+        return score_of(self.units)
+
+
+def score_of(units: int) -> float:
+    """Return what is shown of s in units of 1e-9."""
+    return (SCORE_SCALE - min(SCORE_SCALE, max(0, units))) / SCORE_SCALE
 
 
 def sunk(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:

@@ -25,6 +25,7 @@ PAGES: Pages = {
     "pieces": ("pieces", {"source": "works"}),
     "pieces-label": ("pieces", {"source": "works", "by": "label", "q": "the"}),
     "pieces-keyword": ("pieces", {"source": "works", "by": "keyword", "q": "w"}),
+    "search": ("search", {"source": "works", "q": "k"}),
     "piece": ("piece", {"source": "works", "id": "blade-runner"}),
     "piece-hostile": ("piece", {"source": "works", "id": "hostile"}),
     "user": ("user", {"source": "works", "id": "kim"}),
@@ -35,6 +36,7 @@ PAGES: Pages = {
     "lists": ("lists", {"source": "works"}),
     "placements": ("placements", {"source": "works"}),
     "placement": ("placement", {"source": "works"}),
+    "results": ("results", {"source": "works", "name": "row"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),
@@ -55,8 +57,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     for kind, piece_id in (("RateLike", "jane-eyre"), ("RateDislike", "dune"), ("Watch", "hostile")):
         answer = started.client.post(f"/works/users/kim/interactions/{kind}/content/{piece_id}")
         assert answer.status_code == 200
+    show_row(started)
     yield started
     assert started.stop() == 0
+
+
+def show_row(server: Server) -> None:
+    """Show the lists of a placement with a variant to some people, who click on the first piece of every other list."""
+    variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
+    assert server.client.put("/works/placements/row", json={"kind": "popular", "variants": variants}).status_code == 200
+    shown, clicked = [], []
+    for number in range(80):
+        answer = server.client.get(f"/works/placements/row/list?user=visitor{number}&take=3")
+        ids = [each["id"] for each in answer.json()["content"]]
+        list_id = answer.headers["x-penchant-list"]
+        shown.append({"listId": list_id, "content": ids})
+        clicked.append({"userId": f"visitor{number}", "type": "Click", "contentId": ids[0], "listId": list_id})
+    assert server.client.post("/works/impressions", json=shown).status_code == 202
+    assert server.client.post("/works/interactions", json=clicked[::2]).status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +132,20 @@ def test_a_piece_is_found_and_shows_its_neighbours(opening: Opening) -> None:
     page.get_by_role("button", name="Ask").click()
     page.get_by_text("It is not in the list.").wait_for()
     assert "outranked" in page.locator("#why + form + .card").inner_text()
+
+
+def test_anything_is_found_by_keyboard_from_any_page(opening: Opening) -> None:
+    window = opening(java_script_enabled=False)
+    page = window.open("health", source="works")
+
+    window.tab_to("Find pieces and people")
+    page.keyboard.type("artificial")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="Found: artificial").wait_for()
+    window.tab_to("Blade Runner")
+    page.keyboard.press("Enter")
+
+    page.get_by_role("heading", level=1, name="Blade Runner").wait_for()
 
 
 def test_a_draft_is_tried_and_a_person_is_explained(opening: Opening) -> None:

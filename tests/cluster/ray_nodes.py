@@ -6,28 +6,14 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-HEALTH = {
-    "RAY_health_check_initial_delay_ms": "1000",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_timeout_ms": "1000",
-    "RAY_health_check_failure_threshold": "3",
-}
-"""A node that is gone is noticed after two seconds."""
+from penchant.cluster.ray_node import HEALTH, NODE_PORTS, STARTED, NodeSpec
+
 PATIENCE_S = 90.0
-PORTS = (
-    "node-manager",
-    "object-manager",
-    "dashboard-agent-listen",
-    "dashboard-agent-grpc",
-    "runtime-env-agent",
-    "metrics-export",
-)
-WORKER_PORTS = 30
+MEMORY_BYTES = 100_000_000
 TESTS = Path(__file__).parent.parent
 
 
@@ -37,7 +23,7 @@ class RayNodes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._nodes: list[subprocess.Popen[bytes]] = []
-        self.port = _free_ports(1)
+        self.port = free_ports(1)
         self.environment = HEALTH | {
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -54,30 +40,24 @@ class RayNodes:
     def start(self, cpus: int) -> int:
         """Start one more node, the head first; return its number."""
         number = len(self._nodes)
-        first = _free_ports(len(PORTS) + WORKER_PORTS)
-        ports = [f"--{name}-port={first + place}" for place, name in enumerate(PORTS)]
-        ports += [
-            f"--min-worker-port={first + len(PORTS)}",
-            f"--max-worker-port={first + len(PORTS) + WORKER_PORTS - 1}",
-        ]
-        where = [f"--port={self.port}", "--head", "--include-dashboard=false", f"--temp-dir={self._folder}"]
-        where = where if number == 0 else [f"--address={self.address}"]
+        spec = NodeSpec(
+            first_port=free_ports(NODE_PORTS),
+            host=f"127.0.0.{2 + number}",
+            cpus=cpus,
+            memory_bytes=MEMORY_BYTES,
+            port=self.port,
+            address=self.address if number else None,
+            folder=None if number else str(self._folder),
+        )
         log = (self._folder.parent / f"ray-{number}.log").open("wb")
         with log:
             node = subprocess.Popen(
-                [
-                    *(str(Path(sys.executable).parent / "ray"), "start", "--block", "--disable-usage-stats"),
-                    *(f"--node-ip-address=127.0.0.{2 + number}", f"--num-cpus={cpus}"),
-                    *("--object-store-memory=100000000", *where, *ports),
-                ],
-                env=os.environ | self.environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+                spec.words(), env=os.environ | self.environment, stdout=log, stderr=subprocess.STDOUT
             )
         self._nodes.append(node)
         deadline = time.monotonic() + PATIENCE_S
         # It says so once it has joined; two that join at once were seen to get into each other's way.
-        while b"Ray runtime started" not in (said := Path(log.name).read_bytes()):
+        while STARTED not in (said := Path(log.name).read_bytes()):
             assert node.poll() is None, said.decode()
             assert time.monotonic() < deadline, said.decode()
             time.sleep(0.1)
@@ -110,7 +90,7 @@ def descendants(process: int) -> Iterator[int]:
                 yield child
 
 
-def _free_ports(count: int) -> int:
+def free_ports(count: int) -> int:
     """Return the first of so many ports in a row that nobody listens on."""
     while True:
         first = 20_000 + secrets.randbelow(10_000)

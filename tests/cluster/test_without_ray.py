@@ -5,9 +5,12 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import pytest
+
 import penchant
 
-IMPORTED = "import sys, penchant.__main__, penchant.bootstrap, penchant.cli.recommend; print('ray' in sys.modules)"
+MODULES = "penchant.__main__, penchant.bootstrap, penchant.cli.cluster, penchant.cli.recommend"
+IMPORTED = f"import sys, {MODULES}; print('ray' in sys.modules)"
 
 
 def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -25,11 +28,18 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_command_says_what_to_install(tmp_path: Path) -> None:
-    words = ("recommend", "--data", str(tmp_path / "data"), "--source", "s", "--out", str(tmp_path / "lists.ndjson"))
+@pytest.mark.parametrize(
+    "words",
+    (
+        ("recommend", "--source", "s", "--out", "lists.ndjson"),
+        ("cluster", "start", "--host", "127.0.0.2"),
+        ("cluster", "join", "127.0.0.2:6379"),
+    ),
+)
+def test_a_command_says_what_to_install(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "packages").mkdir()
 
-    ran = without_ray(tmp_path / "packages", "-m", "penchant", *words)
+    ran = without_ray(tmp_path / "packages", "-m", "penchant", *words, "--data", str(tmp_path / "data"))
 
     assert (ran.returncode, ran.stderr.strip()) == (
         1,

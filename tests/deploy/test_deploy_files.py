@@ -143,7 +143,7 @@ def test_hadolint_accepts_the_containerfile() -> None:
 
 def test_the_containerfile_builds_from_what_is_there() -> None:
     """Instructions are known; what is copied exists and is sent; every install is locked; stages are named."""
-    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE"}
+    known = {"FROM", "ARG", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE"}
     known |= {"STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
     assert {name for name, _ in instructions()} <= known
     assert words_of("FROM") == ["python:3.13-slim AS build", "python:3.13-slim"]
@@ -179,7 +179,7 @@ def test_the_container_runs_as_a_user_of_its_own_and_tells_its_health() -> None:
 def test_images_are_named_without_the_host_of_a_registry(file: Path) -> None:
     images = re.findall(r"^\s*(?:FROM|image:)\s+(\S+)", file.read_text(), re.MULTILINE)
 
-    assert bool(images) == (file.name in {"Containerfile", "compose.yaml"})
+    assert bool(images) == (file.name in {"Containerfile", "compose.yaml", "cluster.yaml", "kuberay.yaml"})
     assert all(re.fullmatch(r"[a-z]+(:[a-z0-9.-]+)?", image) for image in images)
 
 

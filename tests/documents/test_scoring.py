@@ -45,7 +45,7 @@ def answers() -> Iterator[tuple[str, Mapping[str, Any], list[dict[str, Any]]]]:
     for request, answer in pairwise(blocks):
         if request.text.startswith("PUT /recipes/settings"):
             settings = body(request)
-        elif request.language == "http" and answer.language == "json" and '"score"' in answer.text:
+        elif request.language == "http" and answer.language == "json" and '"content": [{"id"' in answer.text:
             yield request.text.split()[1], settings, json.loads(answer.text)["content"]
 
 
@@ -143,3 +143,17 @@ def test_numbers_in_the_text_follow_from_the_definitions(worked: Worked) -> None
         f"a = {worked.audience['ribollita']:.5f}",
     ):
         assert number in text, number
+
+
+def test_the_printed_person_has_the_score_of_the_own_list() -> None:
+    blocks = blocks_of(PAGE)
+    places = [place for place, block in enumerate(blocks) if "/audience" in block.text.partition("\n")[0]]
+    lists = [
+        json.loads(answer.text)["content"]
+        for request, answer in pairwise(blocks[: places[0]])
+        if request.text.strip() == "GET /recipes/users/ana/recommendation"
+    ]
+
+    (person, _others) = json.loads(blocks[places[0] + 1].text)["people"]
+
+    assert {"id": "carrot-cake", "score": person["score"]} in lists[-1]

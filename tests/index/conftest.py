@@ -6,7 +6,7 @@ import pytest
 
 from kernel_cache import KERNELS
 from penchant.index import engine
-from penchant.index.kernel_samples import KINDS, WIDE_KINDS, Kind
+from penchant.index.kernel_samples import SERVED, Kind
 from penchant.live.compiling import load_kernels
 
 Kernels = Mapping[Kind, Mapping[str, engine.Kernel]]
@@ -14,7 +14,7 @@ Kernels = Mapping[Kind, Mapping[str, engine.Kernel]]
 
 @pytest.fixture(scope="module")
 def kernels() -> Iterator[Kernels]:
-    loaded = {kind: load_kernels(KERNELS, kind) for kind in (*KINDS, *WIDE_KINDS)}
+    loaded = {kind: load_kernels(KERNELS, kind) for kind in SERVED}
     engine.use(loaded)
     yield loaded
     engine.use({})

@@ -10,75 +10,28 @@ from hypothesis import strategies as st
 
 from kernel_cache import KERNELS
 from penchant.index import (
-    AudienceWeights,
     BlendFactors,
     Filter,
     ListSpec,
     ManyListsSpec,
-    PeopleEvents,
     PeopleLists,
-    PeopleTable,
     PersonFigures,
     Popularity,
-    Snapshot,
-    Strings,
-    build_weights,
     engine,
-    people_table,
     recommended,
 )
 from penchant.index.audience import Audience
-from penchant.index.building import build_segment
-from penchant.index.grades import like_matrix
 from penchant.index.kernel_samples import LISTS
 from penchant.live.compiling import load_kernels
-from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import DAY_MS, SourceSettings
+from people_tables import TODAY, made, table_of, weights_of
 from strategies import examples
-
-TODAY, CODES = 20_000, [kind.code for kind in InteractionType]
 
 
 @pytest.fixture(scope="module")
 def list_kernels(kernels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """All kernels, with those of lists."""
     return {**kernels, **{kind: load_kernels(KERNELS, kind) for kind in LISTS}}
-
-
-def made(n: int, random: np.random.Generator, greatest: int) -> Snapshot:
-    pieces = [
-        IndexedPiece(
-            id=f"{place:06}",
-            weights={
-                Term("ab"[term % 2], f"{term:02}"): int(random.integers(1, greatest + 1))
-                for term in random.choice(40, random.integers(0, 9), replace=False).tolist()
-            },
-            available_from=int(random.choice([0, 30_000 * DAY_MS], p=[0.9, 0.1])),
-        )
-        for place in range(n)
-    ]
-    return Snapshot.of_segment(build_segment(pieces))
-
-
-def table_of(snapshot: Snapshot, random: np.random.Generator, chosen: SourceSettings) -> PeopleTable:
-    """Return twelve people, from one who did nothing to one who did much, also with pieces that do not exist."""
-    count = 40 * 12
-    people = (random.random(count) ** 3 * 11).astype(np.int64)
-    events = PeopleEvents(
-        people=people,
-        rows=random.integers(-1, snapshot.piece_count, count),
-        codes=random.choice(CODES, count),
-        moments=(TODAY - random.integers(0, 300, count)) * DAY_MS,
-        versions=np.arange(count),
-    )
-    ids = Strings.of([f"u{number:02}" for number in range(12)])
-    return people_table(ids, events, snapshot.parts[0].segment, chosen, TODAY)
-
-
-def weights_of(table: PeopleTable, snapshot: Snapshot, chosen: SourceSettings) -> AudienceWeights:
-    people = np.repeat(np.arange(len(table)), np.diff(table.starts))
-    liked = table.grades > 0
-    likes = like_matrix(people[liked], table.rows[liked].astype(np.int64), table.grades[liked], snapshot.piece_count)
-    return build_weights(likes, snapshot.parts[0].segment, chosen.category_weights)
 
 
 SETTINGS = st.builds(

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction
-from penchant.storage import Command, DeletePieces, DeleteSource, EraseUser, RecordInteractions, Storage, SubmitPieces
+from penchant.storage import (
+    Command,
+    DeletePieces,
+    DeleteSource,
+    EraseUser,
+    RecordInteractions,
+    ReplacePreferences,
+    Storage,
+    SubmitPieces,
+)
 
 DAY = 20_000
 
@@ -83,3 +92,32 @@ def test_interactions_of_a_deleted_source_are_not_counted(storage: Storage) -> N
     account_with(storage, "a")
 
     assert days(storage, account) == []
+
+
+def people(storage: Storage, account: int, beginning: str, *, since: int = DAY, newest: int = 100) -> list[str]:
+    head = storage.sources.read_head(account, "s")
+    assert head is not None
+    return storage.people.list_beginning(head.source_id, beginning, since=since * DAY_MS, newest=newest, limit=3)
+
+
+def test_people_are_found_by_the_beginning_of_their_ids(storage: Storage) -> None:
+    account = account_with(storage, "a")
+    for user in ("kim", "ki%", "ki_", "kim", "ki😀", "Kim", "k"):
+        done(storage, watching(account, user, DAY))
+    done(storage, watching(account, "kit", DAY - 1))
+    done(storage, ReplacePreferences(account_id=account, source="s", actor="", user_id="kiss", preferences=b"{}"))
+
+    assert people(storage, account, "ki") == ["ki%", "ki_", "kim"]
+    assert people(storage, account, "kim") == ["kim"]
+    assert people(storage, account, "ki%") == ["ki%"]
+    assert people(storage, account, "kis") == ["kiss"]
+    assert people(storage, account, "ki😀") == ["ki😀"]
+    assert people(storage, account, "kit") == []
+    assert people(storage, account, "k", newest=1) == ["kiss"]
+    assert people(storage, account, "k", newest=2) == ["k", "kiss"]
+    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, EraseUser(account_id=account, source="s", user_id="kiss"))
+    assert people(storage, account, "kim") + people(storage, account, "kis") == []
+    done(storage, DeleteSource(account_id=account, source="s"))
+    account_with(storage, "a")
+    assert people(storage, account, "k") == []

@@ -43,6 +43,28 @@ def test_a_preview_stores_nothing_and_shows_each_person(visitor: Visitor, filled
     assert dict(fields_of(answer.text, f"{HOME}/placement"))["draft"] == draft
 
 
+def test_a_variant_is_added_to_the_draft_and_stored_with_it(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/home", json={"kind": "recommendations", "variants": [{"name": "a", "share": 0.1}]})
+    page = visitor.get("placement", source="s", name="home")
+    wish = {"variant-name": "mixed", "variant-share": "12.5", "variant-audience": "2", "variant-diversity": "0.4"}
+
+    refused = visitor.fill(page, f"{HOME}/placement", do="add", **wish | {"variant-share": "many"})
+    added = visitor.fill(page, f"{HOME}/placement", do="add", **wish)
+
+    assert (refused.status_code, "/variants/1/share" in text_of(refused.text)) == (422, True)
+    assert dict(fields_of(refused.text, f"{HOME}/placement"))["variant-name"] == "mixed"
+    assert filled.get("/s/placements/home").json()["variants"] == [{"name": "a", "share": 0.1}]
+    fields = dict(fields_of(added.text, f"{HOME}/placement"))
+    assert (fields["variant"], fields["variant-name"]) == ("mixed", "")
+    previewed = visitor.fill(added, f"{HOME}/placement", do="preview", users="kim")
+    assert "List of kim, variant mixed" in words(previewed, "preview")
+    assert visitor.fill(previewed, f"{HOME}/placement", do="save").status_code == 303
+    assert filled.get("/s/placements/home").json()["variants"] == [
+        {"name": "a", "share": 0.1},
+        {"name": "mixed", "share": 0.125, "blend": {"audience": 2}, "diversity": 0.4},
+    ]
+
+
 def test_a_placement_that_cannot_be_is_shown_with_its_faults(visitor: Visitor, filled: Service) -> None:
     page = visitor.get("placement", source="s")
 

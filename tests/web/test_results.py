@@ -12,7 +12,7 @@ from penchant.model import DAY_MS, ListIdentity, NewImpression
 from penchant.service.list_ids import ListIds
 from penchant.storage import RecordImpressions
 from serving import Service
-from shown import list_id, report, stored_list_id
+from shown import list_id, report, show
 
 VARIANTS = [{"name": "b", "share": 0.5, "kind": "new"}]
 
@@ -32,23 +32,6 @@ def results(service: Service, query: str = "") -> Any:
 
 def variant(found: Any, name: str) -> Any:
     return next(each for each in found["variants"] if each["variant"] == name)
-
-
-def show(service: Service, people: int, *, clicks: dict[str, int]) -> None:
-    """Show each variant one list of four pieces to many people, some of whom click on the first."""
-    seen, clicked = [], []
-    with closing(storage_of(service.settings)) as storage:
-        account = storage.accounts.ensure(service.account)
-        for name, most in clicks.items():
-            for number in range(people):
-                user = f"{name}{number}"
-                shown = stored_list_id(storage, account, variant=name, user=user)
-                seen.append({"listId": shown, "content": ["a", "b", "c", "d"]})
-                if number < most:
-                    clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})
-    for begin in range(0, len(seen), 1_000):
-        assert report(service, *seen[begin : begin + 1_000]).status_code == 202
-    assert service.post("/s/interactions", json=clicked).status_code == 200
 
 
 def test_of_a_placement_that_showed_nothing_nothing_is_told(shop: Service) -> None:

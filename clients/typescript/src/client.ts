@@ -86,6 +86,10 @@ export class Client {
     return this.#service.json("GET", path(source, "new"), { query });
   }
 
+  contentAudience(source: string, id: string, query?: Query<"contentAudience">): Promise<Answer<"contentAudience">> {
+    return this.#service.json("GET", path(source, "content", id, "audience"), { query });
+  }
+
   recommendToEach(source: string, userIds: readonly string[], query?: Query<"recommendToEach">): Promise<Answer<"recommendToEach">> {
     const body = JSON.stringify(userIds);
     return this.#service.json("POST", path(source, "recommendations"), { query, body, repeatable: true });

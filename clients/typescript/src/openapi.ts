@@ -568,6 +568,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/content/{contentID}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which people would like this piece most, for a newsletter or a push.
+         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the very one that the piece has in that person's own list of recommendations at this moment, under the source's settings and the person's preferences (scoring.md); people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is in whose own list the piece could not be: who knows it already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Needs the plan feature `personalized`.
+         */
+        get: operations["contentAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/recommendations": {
         parameters: {
             query?: never;
@@ -1149,6 +1169,27 @@ export interface components {
         AnonymousResult: {
             id: null;
             content: components["schemas"]["RecommendedPiece"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ProspectList
+         * @description The people whom the piece with this id would suit best.
+         */
+        ProspectList: {
+            id: string;
+            people: components["schemas"]["ProspectScore"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ProspectScore
+         * @description A person whom a piece may suit: the lower the score, the better.
+         */
+        ProspectScore: {
+            id: string;
+            /** Format: double */
+            score: number;
         } & {
             [key: string]: unknown;
         };
@@ -8314,6 +8355,233 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    contentAudience: {
+        parameters: {
+            query?: {
+                /** @description How many people to return, 1 to 10,000 (more counts as 10,000). Wins over `take`. Default 100. */
+                limit?: number;
+                /**
+                 * @deprecated
+                 * @description The old name of `limit`, which wins over it.
+                 */
+                take?: number;
+                /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
+                at?: string;
+                /** @description Whether pieces that the person already knows may be recommended. */
+                "include-seen"?: boolean;
+                /** @description `false` leaves out pieces that nothing speaks for. */
+                fill?: boolean;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "alien",
+                     *       "people": [
+                     *         {
+                     *           "id": "kim",
+                     *           "score": 0.25
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProspectList"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-people`: Too many people */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

@@ -3,6 +3,7 @@
 from penchant.bootstrap.folders import (
     METRICS_FOLDER,
     METRICS_LOCK,
+    cluster_token_file,
     data_folder,
     index_folder,
     kernel_folder,
@@ -17,6 +18,7 @@ __all__ = (
     "HOUSEKEEPING_LOCK",
     "METRICS_FOLDER",
     "METRICS_LOCK",
+    "cluster_token_file",
     "data_folder",
     "index_folder",
     "kernel_folder",

@@ -21,6 +21,7 @@ METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
+CLUSTER_TOKEN = "cluster-token"  # noqa: S105  # the name of its file
 
 
 def storage_of(settings: NodeSettings, metrics: Metrics | None = None) -> Storage:
@@ -66,6 +67,11 @@ def index_folder(settings: NodeSettings) -> Path:
 def kernel_folder(settings: NodeSettings) -> Path:
     """Return where compiled kernels are kept."""
     return Path(settings.kernel_folder or Path(settings.data) / KERNEL_FOLDER)
+
+
+def cluster_token_file(settings: NodeSettings) -> Path:
+    """Return where the token of a cluster is kept."""
+    return Path(settings.cluster_token_file or Path(settings.data) / CLUSTER_TOKEN)
 
 
 @contextlib.contextmanager

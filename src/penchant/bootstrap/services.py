@@ -44,10 +44,12 @@ from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
+from penchant.service.prospects import Prospects
 from penchant.service.rates import SharedRates
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
+from penchant.service.searching import SourceSearch
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.service.variant_guard import VariantGuard
@@ -107,6 +109,7 @@ async def open_services(
         services.views.run(),
         services.measuring.run(),
         services.people_cache.run(),
+        services.prospects.run(),
         _keep_house(services, election),
         limit_connections(settings, metrics),
     )
@@ -185,12 +188,14 @@ def wire(
         similar_answers=similar_answers,
         explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
+        prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
+        search=SourceSearch(database, clock=clock),
         health=CatalogueHealth(metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,

@@ -18,13 +18,18 @@ COMMAND_LINE = "command-line"
 
 def database_options(function: Command) -> Command:
     """Add ``--data``, ``--database`` and ``--settings`` to a command."""
+    option = click.option("--database", help="Address of a PostgreSQL database (postgresql://…).")
+    return folder_options(option(function))
+
+
+def folder_options(function: Command) -> Command:
+    """Add ``--data`` and ``--settings`` to a command."""
     function = click.option(
         "--settings",
         "settings_file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="Settings file (default: penchant.toml where there is one).",
     )(function)
-    function = click.option("--database", help="Address of a PostgreSQL database (postgresql://…).")(function)
     return click.option("--data", help="Folder of the data; made if missing.", metavar="DIR")(function)
 
 

@@ -158,6 +158,12 @@ class PlacementChanged(NotAcceptable):
     own_code = "placement-changed"
 
 
+class TooManyPeople(NotAcceptable):
+    """The source has more people, or more that they did, than one list of people looks at."""
+
+    own_code = "too-many-people"
+
+
 class PreviewTooLarge(NotAcceptable):
     """What a preview asks for would take too long to find out."""
 

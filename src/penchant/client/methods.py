@@ -163,6 +163,7 @@ class Methods:
     again_content = RequestMethod(people.again_content)
     popular_content = RequestMethod(plain_lists.popular_content)
     new_content = RequestMethod(plain_lists.new_content)
+    content_audience = RequestMethod(plain_lists.content_audience)
     recommend_to_each = FlowMethod(plain_lists.recommend_to_each)
 
     why_similar = RequestMethod(explanations.why_similar)

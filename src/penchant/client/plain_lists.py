@@ -1,11 +1,13 @@
 """Requests for lists that are about no person, and for those of many people."""
 
 from collections.abc import Iterable
-from typing import Unpack
+from datetime import date
+from typing import TypedDict, Unpack
 
 from penchant.client.batches import batches
 from penchant.client.people import ListOptions, PersonalOptions
 from penchant.client.requests import Flow, Request, asking, reading, several
+from penchant.wire.answers import ProspectList
 from penchant.wire.explained import AnonymousPieces, PersonalPieces
 
 MAX_PEOPLE = 1_000
@@ -35,6 +37,25 @@ def popular_content(source: str, **options: Unpack[PopularOptions]) -> Request[A
 def new_content(source: str, **options: Unpack[PlainOptions]) -> Request[AnonymousPieces]:
     """Read what became available last, the newest first."""
     return reading("/{source}/new", AnonymousPieces, {"source": source}, options)
+
+
+class AudienceOptions(TypedDict, total=False):
+    """How many people, of those at the end of a day; with those who know the piece, without those whom nothing suits.
+
+    ``min_audience_version`` waits until what people like is known up to this version.
+    """
+
+    limit: int | None
+    at: date | str | None
+    include_seen: bool | None
+    fill: bool | None
+    min_audience_version: int | None
+
+
+def content_audience(source: str, content_id: str, **options: Unpack[AudienceOptions]) -> Request[ProspectList]:
+    """Read which people would like a piece most, best first."""
+    places = {"source": source, "contentID": content_id}
+    return reading("/{source}/content/{contentID}/audience", ProspectList, places, options)
 
 
 def recommend_to_each(

@@ -3,7 +3,7 @@
     WorkPlan --ranges--> Crew --parts, in any order--> WorkFolder --> one output
 
 A range is done by a pure function of the plan's files and of where the range begins and ends. So it does not matter who
-does it, nor how often: the output is the same bytes.
+does it, nor how often: the output is the same bytes. `ray_node` runs this machine's node of a Ray cluster.
 """
 
 from penchant.cluster.crew import Crew, process_crew

@@ -9,7 +9,6 @@ import socket
 import time
 import uuid
 from collections.abc import Mapping
-from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from penchant import __version__
 from penchant.cluster.crew import Crew, PartDone, RangeFailure, Ready
 from penchant.cluster.plan import Work, WorkPlan
+from penchant.cluster.ray_node import require_ray
 from penchant.errors import Refused
 from penchant.settings import set_cluster_environment
 
@@ -38,20 +38,19 @@ _prepared: dict[str, Work] = {}
 """What a worker has made of the files of the plan that it works on."""
 
 
-def ray_crew(plan: WorkPlan, folder: Path, address: str) -> Crew:
-    """Return a crew of the workers of a cluster.
+def ray_crew(plan: WorkPlan, folder: Path, address: str, token_file: Path | None = None) -> Crew:
+    """Return a crew of the workers of a cluster; its token is that of a file, as `cluster_environment` says.
 
     Raises:
         Refused: as `require_cluster`.
     """
     require_cluster(address)
-    return Crew(1, _drive, plan, folder, address)
+    return Crew(1, _drive, plan, folder, address, token_file)
 
 
 def require_cluster(address: str) -> None:
     """Raise `Refused` where Ray is not installed, or nobody listens at an address; Ray is not imported."""
-    if find_spec("ray") is None:
-        raise Refused("A cluster needs Ray: pip install 'penchant[ray]', or leave the setting `cluster` out.")
+    require_ray()
     host, _, port = address.rpartition(":")
     try:
         # Ray itself goes on trying for minutes.
@@ -60,9 +59,11 @@ def require_cluster(address: str) -> None:
         raise Refused(f"The cluster at {address} cannot be reached ({error}). What is done is kept.") from None
 
 
-def _drive(connection: "Connection[Any, Any]", plan: WorkPlan, folder: Path, address: str) -> None:
+def _drive(
+    connection: "Connection[Any, Any]", plan: WorkPlan, folder: Path, address: str, token_file: Path | None
+) -> None:
     """Have a cluster do ranges until nobody asks for more."""
-    set_cluster_environment()
+    set_cluster_environment(token_file)
     import ray  # noqa: PLC0415  # an extra
 
     try:

@@ -2,10 +2,11 @@
 
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.boosting import Booster, Find
-from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, terms_beginning
+from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
 from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
 from penchant.index.compaction import Merge
 from penchant.index.engine import makes_weights, read_pieces
+from penchant.index.event_pages import EventPages
 from penchant.index.explaining import (
     LEAST_PEOPLE,
     AudienceShares,
@@ -38,6 +39,7 @@ from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
+from penchant.index.prospects import PeopleTastes, PieceAppeal
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
@@ -63,6 +65,7 @@ __all__ = [
     "CategoryCount",
     "CategoryTelling",
     "CountedPreferences",
+    "EventPages",
     "Filter",
     "Find",
     "FlatCategory",
@@ -82,8 +85,10 @@ __all__ = [
     "PeopleEvents",
     "PeopleLists",
     "PeopleTable",
+    "PeopleTastes",
     "PersonFigures",
     "PersonVector",
+    "PieceAppeal",
     "PieceColumns",
     "PieceCounts",
     "PlacedTaste",
@@ -122,6 +127,7 @@ __all__ = [
     "overlap_parts",
     "people_table",
     "pieces_having",
+    "pieces_marked",
     "popularity_scan",
     "read_pieces",
     "recommended",

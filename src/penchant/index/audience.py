@@ -12,9 +12,11 @@ import numpy as np
 from penchant.index import engine
 from penchant.index.figures import SourceFigures
 from penchant.index.layout import DIRECT_SCALE, SHARE_SCALE, FloatArray, IntArray
+from penchant.index.like_columns import LikeColumns
 from penchant.index.part import Part
 from penchant.index.popularity import Credits, PieceCounts, Popularity
 from penchant.index.popularity_meter import PopularityMeter
+from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience
 from penchant.index.strings import Strings
 from penchant.index.weights import AudienceWeights
@@ -105,6 +107,10 @@ class Audience:
     def shared_with(self, piece_id: str) -> SharedAudience:
         """Return what likes of one piece say of all others."""
         return SharedAudience(self._weights, piece_id)
+
+    def likes_for(self, piece_id: str, catalogue: Segment) -> LikeColumns:
+        """Return what a like of each piece of a catalogue says for one piece."""
+        return LikeColumns(self._weights, piece_id, catalogue)
 
     def apart(self) -> "Audience":
         """Return a copy with a memory of its own, for single questions: they displace nothing remembered for lists."""

@@ -1,4 +1,4 @@
-"""Browsing: keywords by their beginning, pieces by a keyword, and categories, a page at a time.
+"""Browsing: keywords by their beginning, pieces by a keyword or mark, and categories, a page at a time.
 
 Every answer costs a few binary searches a category and segment, and one pass over the keywords that begin so.
 """
@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from penchant.attributes import MarkSpan
 from penchant.index.building import SEPARATOR, term_key, term_of
+from penchant.index.layout import Numbers
 from penchant.index.part import Part
 from penchant.index.snapshot import Snapshot
 from penchant.model import Term
@@ -64,16 +66,30 @@ def _most_frequent(part: Part, beginning: str, limit: int) -> Iterator[Term]:
 
 def pieces_having(snapshot: Snapshot, term: Term, *, after: str | None, limit: int) -> list[str]:
     """Return the ids of live pieces with a term, ascending, past ``after``."""
-    runs = (_having(part, term, after) for part in snapshot.parts)
+    runs = (_live_ids(part, _having(part, term), after) for part in snapshot.parts)
     return list(islice(heapq.merge(*runs), limit))
 
 
-def _having(part: Part, term: Term, after: str | None) -> Iterator[str]:
+def pieces_marked(snapshot: Snapshot, span: MarkSpan, *, limit: int) -> list[str]:
+    """Return the ids of live pieces with a mark of a span, those of the first marks, ascending."""
+    found: set[str] = set()
+    for part in snapshot.parts:
+        # A piece may have several marks of the span, and comes once for each.
+        found.update(islice(_live_ids(part, part.segment.marked(span), None), limit))
+    return sorted(found)[:limit]
+
+
+def _having(part: Part, term: Term) -> Numbers:
     segment = part.segment
     number = segment.terms.find(term_key(term))
     if number is None:
-        return
-    places = segment.posting_pieces[segment.posting_starts[number] : segment.posting_starts[number + 1]]
+        return segment.posting_pieces[:0]
+    return segment.posting_pieces[segment.posting_starts[number] : segment.posting_starts[number + 1]]
+
+
+def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:
+    """Yield the ids of the live pieces at some places, which ascend where only those past an id are wanted."""
+    segment = part.segment
     if after is not None:
         first = np.uint32(segment.ids.position(after))  # of the places' type, or all would be copied
         places = places[np.searchsorted(places, first) :]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from penchant.index import exact, ridge_exact
 from penchant.index.arrays import over_ranges
 from penchant.index.best import Hits, in_order
-from penchant.index.kernel_samples import FINDING, READING, RIDGE, UNWEIGHTED, Kind
+from penchant.index.kernel_samples import FINDING, READING, RIDGE, TASTES, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
     BodyForm,
@@ -38,6 +38,7 @@ from penchant.index.layout import (
     SparseRows,
     StandIns,
     Taste,
+    TasteRoom,
     TermTable,
     WeightMatrix,
 )
@@ -315,3 +316,21 @@ def lists(arrays: ListArrays, begin: int, end: int, take: int) -> tuple[IntArray
     kernel(begin, *arrays, keys, rows, inexact)
     order = np.lexsort((rows, keys))
     return np.take_along_axis(keys, order, 1), np.take_along_axis(rows, order, 1), inexact > 0
+
+
+def tastes(
+    pairs: PersonPairs, terms: PieceTerms, amounts: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray] | None:
+    """Return the dot products of people's tastes with a piece, their norms, and whose have to be found in another way.
+
+    ``amounts`` are the roots of the piece's weights by term. ``None`` where the kernel is not ready.
+    """
+    kernel = _engine.kernel("tastes", TASTES)
+    if kernel is None:
+        return None
+    count, (highs, lows, scores) = len(pairs.starts) - 1, np.zeros((3, len(amounts)))
+    bits = np.zeros(len(amounts) // 32 + 1, dtype=np.uint32)
+    room = TasteRoom(highs, lows, scores, np.zeros(len(amounts), dtype=np.int64), bits)
+    dots, norms, inexact = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.uint8)
+    kernel(0, pairs, terms, amounts, room, dots, norms, inexact)
+    return dots, norms, inexact > 0

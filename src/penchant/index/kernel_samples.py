@@ -26,6 +26,7 @@ from penchant.index.layout import (
     SparseRows,
     StandIns,
     Taste,
+    TasteRoom,
     TermTable,
     WeightMatrix,
 )
@@ -39,6 +40,10 @@ KINDS: tuple[Kind, ...] = (FINDING, READING, RIDGE, ("B", "B"), ("h", "B"), ("i"
 """The kinds that most catalogues need."""
 WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
+TASTES: Kind = ("tastes", "")
+"""How well one piece suits many people."""
+SERVED: tuple[Kind, ...] = (*KINDS, *WIDE_KINDS, TASTES)
+"""The kinds that a service has, those first that most requests need."""
 LISTS: tuple[Kind, ...] = (("lists", "B"), ("lists", "H"))
 """The kinds for lists of many people, of weights of 8 and of 16 bits: compiled where such work is done alone."""
 UNWEIGHTED = np.zeros(0, dtype=np.uint8)
@@ -48,12 +53,9 @@ Sample = tuple[Any, ...]
 def samples_of(kind: Kind) -> dict[str, Sample]:
     """Return the samples of a kind's kernels by their names."""
     numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
-    if kind == FINDING:
-        return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
-    if kind == READING:
-        return _reading_samples()
-    if kind == RIDGE:
-        return _ridge_samples()
+    of_one_type = {FINDING: _finding_samples, READING: _reading_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
+    if kind in of_one_type:
+        return of_one_type[kind]()
     if kind in LISTS:
         return {"lists": _lists_sample(np.zeros(0, dtype=np.dtype(kind[1])))}
     sums_type, weights_type = (np.dtype(name) for name in kind)
@@ -78,6 +80,12 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
 
 
 _NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1)
+
+
+def _finding_samples() -> dict[str, Sample]:
+    """Return the samples of the kernel that finds strings."""
+    numbers = np.zeros(1, dtype=np.int64)
+    return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
 
 
 def _ridge_samples() -> dict[str, Sample]:
@@ -111,6 +119,16 @@ def _reading_samples() -> dict[str, Sample]:
         "read": (text, starts, BodyForm(*[text] * 7), table, pairs, 1, starts),
         "transpose": (starts, numbers, weights, starts, numbers, weights),
     }
+
+
+def _taste_samples() -> dict[str, Sample]:
+    """Return the samples of the kernel of many people's tastes, which takes all weights as 16 bits."""
+    starts, numbers, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
+    bytes_, weights = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint16)
+    pairs = PersonPairs(starts, numbers, none, bytes_, bytes_)
+    terms = PieceTerms(starts, numbers, weights, none, none, none)
+    room = TasteRoom(none, none, none, starts, numbers)
+    return {"tastes": (0, pairs, terms, none, room, none, none, bytes_)}
 
 
 def _lists_sample(weights: Any) -> Sample:

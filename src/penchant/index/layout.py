@@ -256,6 +256,16 @@ class ListRoom(NamedTuple):
     cursors: IntArray
 
 
+class TasteRoom(NamedTuple):
+    """Room to work in, by term (v,), of zeros before and after; the members of `ListRoom` that make a taste."""
+
+    highs: FloatArray
+    lows: FloatArray
+    scores: FloatArray
+    numbers: IntArray
+    bits: Numbers
+
+
 class Choice(NamedTuple):
     """Which pieces may be returned, and how many: those with a key below ``limit``; ``excluded`` ascends."""
 

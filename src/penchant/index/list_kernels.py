@@ -147,7 +147,7 @@ def _passing(_context: Any, row: Any, room: Any, content: Any, audience: Any, po
 
 
 @inlined
-def _two_sum(one, other):
+def two_sum(one, other):
     """Return a sum, rounded, and what the rounding lost, exactly (Knuth)."""
     total = one + other
     part = total - one
@@ -155,7 +155,7 @@ def _two_sum(one, other):
 
 
 @inlined
-def _add_terms(p, pairs, terms, room):
+def add_terms(p, pairs, terms, room):
     """Add up the values of a person's pieces by term; return whether two doubles do not hold a sum."""
     is_inexact = False
     for e in range(pairs.starts[p], pairs.starts[p + 1]):
@@ -165,17 +165,17 @@ def _add_terms(p, pairs, terms, room):
         for j in range(terms.starts[row], terms.starts[row + 1]):
             term = terms.terms[j]
             room.bits[term >> np.uint32(5)] |= np.uint32(1) << (term & np.uint32(31))
-            high, lost = _two_sum(room.highs[term], value * terms.table[terms.weights[j]])
+            high, lost = two_sum(room.highs[term], value * terms.table[terms.weights[j]])
             room.highs[term] = high
             if lost != 0.0:
-                low, rest = _two_sum(room.lows[term], lost)
+                low, rest = two_sum(room.lows[term], lost)
                 room.lows[term] = low
                 is_inexact |= rest != 0.0
     return is_inexact
 
 
 @inlined
-def _gather_scores(terms, room):
+def gather_scores(terms, room):
     """Move the sums of all terms met to ``numbers``, ascending, and ``scores``; return how many, and the greatest."""
     count, greatest = 0, 0.0
     for word in range(len(room.bits)):
@@ -195,22 +195,29 @@ def _gather_scores(terms, room):
 
 
 @inlined
+def whole_score(score, greatest):
+    """Return a score as an integer from -1000 to 1000, half away from zero, where the greatest is 1000."""
+    scaled = score / greatest * TOP
+    size = abs(scaled)
+    whole = np.floor(size)
+    if size - whole >= HALF:
+        whole += 1.0
+    return np.copysign(whole, scaled)
+
+
+@inlined
 def _make_taste(lane, count, greatest, terms, room):
     """Make a lane of ``taste`` of the scores; return its norm, and whether two doubles do not hold that."""
     high, low, is_inexact = 0.0, 0.0, False
     for i in range(count):
-        scaled = room.scores[i] / greatest * TOP
-        size = abs(scaled)
-        whole = np.floor(size)
-        if size - whole >= HALF:
-            whole += 1.0
+        whole = whole_score(room.scores[i], greatest)
         if whole == 0.0:
             continue
         term = room.numbers[i]
-        rare = terms.rarities[term] * np.copysign(whole, scaled)
+        rare = terms.rarities[term] * whole
         room.taste[term * LANES + lane] = rare * terms.factors[term]
-        high, lost = _two_sum(high, rare * rare)
-        low, rest = _two_sum(low, lost)
+        high, lost = two_sum(high, rare * rare)
+        low, rest = two_sum(low, lost)
         is_inexact |= rest != 0.0
     return np.sqrt(high + low), is_inexact
 
@@ -231,8 +238,8 @@ def _add_likes(p, lane, pairs, weights, room):
 @inlined
 def _begin(p, lane, pairs, terms, weights, blends, figures, room):
     """Make a lane that of a person; return whether the list has to be made in another way."""
-    is_inexact = _add_terms(p, pairs, terms, room)
-    count, greatest = _gather_scores(terms, room)
+    is_inexact = add_terms(p, pairs, terms, room)
+    count, greatest = gather_scores(terms, room)
     norm = 0.0
     if greatest > 0.0:
         norm, is_rough = _make_taste(lane, count, greatest, terms, room)

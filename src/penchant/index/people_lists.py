@@ -1,5 +1,6 @@
 """People lists: the lists of many people at once, by a compiled kernel, where all may show the same pieces."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -67,12 +68,13 @@ class PeopleLists:
         roots, mean = root_norms(segment, settings.category_weights), snapshot.mean_norm(settings.category_weights)
         divisors = roots + mean / 2
         self._segment = segment
+        self._blending = wanted.blending
         self._arrays = ListArrays(
-            pairs=PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen),
-            terms=_terms(segment, settings),
+            pairs=_pairs(people),
+            terms=terms_by_piece(segment, settings),
             weights=weights.matrix,
             stand_ins=_stand_ins(weights),
-            blends=_blends(people, wanted.blending),
+            blends=blends_of(np.diff(people.starts), wanted.blending),
             figures=ListFigures(
                 roots=roots,
                 shares=np.divide(1.0, divisors, out=np.zeros_like(roots), where=divisors > 0),
@@ -84,6 +86,14 @@ class PeopleLists:
             ),
             room=_room(len(segment), len(segment.terms)),
         )
+
+    def among(self, people: PeopleTable) -> "PeopleLists":
+        """Return the lists of other people of the same segment; both work in the same room, one after the other."""
+        other = copy.copy(self)
+        other._arrays = self._arrays._replace(  # noqa: SLF001  # the same class
+            pairs=_pairs(people), blends=blends_of(np.diff(people.starts), self._blending)
+        )
+        return other
 
     def find(self, begin: int, end: int, take: int) -> FoundLists | None:
         """Return the lists of people from one number up to another, or ``None`` where the kernel is not ready."""
@@ -98,7 +108,12 @@ class PeopleLists:
         return FoundLists(ids, -keys)
 
 
-def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
+def _pairs(people: PeopleTable) -> PersonPairs:
+    return PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen)
+
+
+def terms_by_piece(segment: Segment, settings: SourceSettings) -> PieceTerms:
+    """Return the terms of a segment's pieces as kernels of many people take them."""
     factors = [float(settings.category_weights.get(name, 1)) for name in segment.category_names]
     return PieceTerms(
         starts=segment.starts,
@@ -110,8 +125,9 @@ def _terms(segment: Segment, settings: SourceSettings) -> PieceTerms:
     )
 
 
-def _blends(people: PeopleTable, blending: Callable[[int], BlendFactors]) -> PersonBlends:
-    met, places = np.unique(np.diff(people.starts), return_inverse=True)
+def blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
+    """Return the factors of people who have met so many pieces each."""
+    met, places = np.unique(met, return_inverse=True)
     factors = [blending(each) for each in met.tolist()] or [blending(0)]
     table: NDArray[Any] = np.asarray([(each.content, each.total) for each in factors], dtype=np.float64)
     contents, totals = np.ascontiguousarray(table[places].T)

@@ -22,7 +22,7 @@ import msgspec
 
 import penchant.index
 from penchant.index import engine
-from penchant.index.kernel_samples import KINDS, WIDE_KINDS, Kind
+from penchant.index.kernel_samples import KINDS, SERVED, Kind
 from penchant.index.native_kernels import NativeCode, load_kind
 from penchant.telemetry import logger
 
@@ -60,7 +60,7 @@ class KernelCompiler:
         if fault is not None:
             logger.warning("compiled kernels are not kept in %s: %s", self._folder, fault)
         try:
-            for kind in (*KINDS, *WIDE_KINDS):
+            for kind in SERVED:
                 if fault is None:
                     self._wait(kind)
                 if self._ended.is_set():
@@ -86,14 +86,14 @@ def is_compiled(folder: Path, kind: Kind) -> bool:
 
 def are_compiled(folder: Path) -> bool:
     """Return whether all kernels are."""
-    return all(is_compiled(folder, kind) for kind in (*KINDS, *WIDE_KINDS))
+    return all(is_compiled(folder, kind) for kind in SERVED)
 
 
 def compile_kernels(folder: Path) -> None:
     """Compile all kernels into files of a folder, those first that most catalogues need."""
     if find_fault(folder) is not None:
         return  # workers compile for themselves: nothing can be handed over
-    for kind in (*KINDS, *WIDE_KINDS):
+    for kind in SERVED:
         with _alone(folder):
             if not is_compiled(folder, kind):
                 _write(folder, kind, _encoded(kind))

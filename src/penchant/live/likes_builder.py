@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 
+from penchant.errors import UnknownSource
 from penchant.index import Likes, Tally
 from penchant.live.array_files import PublishedFile, Stamp
 from penchant.live.builder import Build, FileBuilder, cursor_of
-from penchant.live.likes_files import LikesFiles, count_feed, likes_stamp_of
+from penchant.live.likes_files import LikesFiles, count_all, count_feed, likes_stamp_of
 from penchant.model import DAY_MS, SourceSettings
-from penchant.storage import InteractionsFeed, SourceHead, Storage
+from penchant.storage import FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 from penchant.wire import decode_settings
 
@@ -19,6 +21,8 @@ LEAST_INTERACTIONS = 20_000
 INTERACTIONS_SHARE = 32
 """A file is replaced at once after as many interactions as one in so many, and at least `LEAST_INTERACTIONS`; after
 these once the source has rested. So workers, which count on beside it, need not compact by themselves."""
+MOST_READERS = 2
+"""Connections over which a first count reads: two keep two cores busy."""
 
 
 class OldestDays:
@@ -99,16 +103,25 @@ class LikesBuilder(FileBuilder[Likes]):
         """Build a likes file, as `FileBuilder.build`."""
         started = time.perf_counter()
         oldest_day = self.oldest_day(head)
-        likes, of = counted_now(self._storage, self._likes_files, (head, published), oldest_day)
+        # The first is waited for; later ones leave the machine to requests.
+        readers = 1 if published else min(MOST_READERS, self._storage.parallel_reads)
+        likes, of = counted_now(self._storage, self._likes_files, (head, published), oldest_day, readers=readers)
         self._files.publish(likes_stamp_of(of), likes)
         fields = {"events": len(likes.pieces), "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a likes file", extra={"fields": fields})
 
 
 def counted_now(
-    storage: Storage, files: LikesFiles, last: tuple[SourceHead, PublishedFile | None], oldest_day: int
+    storage: Storage,
+    files: LikesFiles,
+    last: tuple[SourceHead, PublishedFile | None],
+    oldest_day: int,
+    *,
+    readers: int = 1,
 ) -> tuple[Likes, SourceHead]:
     """Return what people have done by now, from the last file of a source on, and the head that it is of.
+
+    Where all is to be counted anew it is read over so many connections at once.
 
     Raises:
         UnknownSource: the source was deleted meanwhile.
@@ -117,8 +130,18 @@ def counted_now(
     base = None if published is None else files.read(published)
     if base is not None and oldest_day < int(base.kept_from[0]):
         base = None
-    with storage.sources.follow_interactions(head.account_id, head.name, cursor_of(published, base)) as feed:
-        return counted(base, feed, oldest_day), feed.head
+    with ExitStack() as opened:
+
+        def follow(cursor: FeedCursor | None) -> InteractionsFeed:
+            return opened.enter_context(storage.sources.follow_interactions(head.account_id, head.name, cursor))
+
+        feed = follow(cursor_of(published, base))
+        if not feed.complete or readers == 1:
+            return counted(base, feed, oldest_day), feed.head
+        others = [follow(None) for _ in range(readers - 1)]
+        if any((each.head.incarnation, each.head.epoch) != (feed.head.incarnation, feed.head.epoch) for each in others):
+            raise UnknownSource("The source was made again meanwhile.")
+        return count_all([feed, *others], oldest_day), feed.head
 
 
 def counted(base: Likes | None, feed: InteractionsFeed, oldest_day: int) -> Likes:

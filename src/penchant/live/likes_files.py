@@ -1,9 +1,11 @@
 """Likes files: what people did with the pieces of a source, each counted from its interactions up to a version."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from penchant.index import Likes, Tally
+from penchant.index import EventPages, Likes, Tally
+from penchant.index.arrays import over_ranges
 from penchant.live.array_files import ArrayFiles, FileKind, PublishedFile, Stamp, stamp_of
 from penchant.storage import Erasure, InteractionChange, InteractionsFeed, SourceHead
 
@@ -21,13 +23,31 @@ class KeptDays(NamedTuple):
         return oldest_day >= self.kept_from
 
 
+def count_all(feeds: Sequence[InteractionsFeed], oldest_day: int) -> Likes:
+    """Return the likes of all that is recorded up to the version of the first of some feeds of a source.
+
+    Each feed is read by a thread. A later one may lack somebody's interactions, whose erasure is past that version: who
+    goes on from there hears of it. There are no erasures to be counted, as they leave nothing of what came before them.
+    """
+    pages, begin, end = EventPages(oldest_day), feeds[0].after, feeds[0].head.interactions_version
+
+    def read(cut: slice) -> None:
+        for number in range(cut.start, cut.stop):
+            first, last = (begin + (end - begin) * each // len(feeds) for each in (number, number + 1))
+            for page in feeds[number].pages(first, last):
+                pages.add(*page)
+
+    over_ranges(len(feeds), len(feeds), read)
+    return pages.likes(feeds[0].piece_ids, threads=len(feeds))
+
+
 def count_feed(tally: Tally | None, feed: InteractionsFeed, oldest_day: int) -> Tally:
     """Return the tally after all of a feed; a complete feed starts from nothing.
 
     What it has counted before changes nothing.
     """
     if tally is None or feed.complete:
-        tally = Tally.empty(oldest_day)
+        return Tally(count_all([feed], oldest_day))
     for batch in feed.batches:
         # In the order of the feed: an erasure takes what came before it, and nothing of what comes after.
         changes: list[InteractionChange] = []

@@ -25,9 +25,11 @@ from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
+from penchant.service.prospects import Prospects
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
+from penchant.service.searching import SourceSearch
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
@@ -56,6 +58,7 @@ class Services:
     explanations: Explanations
     previews: Previews
     plain_lists: PlainLists
+    prospects: Prospects
     revisits: RevisitLists
     placements: Placements
     placement_lists: PlacementLists
@@ -63,6 +66,7 @@ class Services:
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser
+    search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
     list_ids: ListIds

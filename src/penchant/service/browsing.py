@@ -14,6 +14,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, Term
 from penchant.service.access import Access
+from penchant.service.searching import spellings
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 from penchant.wire import decode_stored_label
@@ -141,9 +142,8 @@ class SourceBrowser:
 
     async def keywords(self, view: View, beginning: str) -> list[TermCount]:
         """Return the terms whose keyword begins so, in small or capital letters, the most frequent first."""
-        ways = {beginning, beginning.lower(), beginning.upper(), beginning.capitalize(), beginning.title()}
         # In a thread, since all keywords begin with nothing.
-        return await self._database.in_thread(terms_beginning, view.snapshot, frozenset(ways), limit=MAX_TERMS)
+        return await self._database.in_thread(terms_beginning, view.snapshot, spellings(beginning), limit=MAX_TERMS)
 
     def categories(self, view: View) -> list[CategoryCount]:
         """Return the categories of a source, ascending."""

@@ -4,12 +4,13 @@ segment    the pieces as one segment
 weights    the audience part, and beside it how many people like each piece
 people     what everybody did, by person: `PeopleTable`
 said       people's preferences, by their numbers, as JSON
+placement  with a placement: what else its lists take of people (`bulk_placement_inputs`)
 context    the rest, as JSON: settings, lists, the moment, and the versions that all of it is of
 """
 
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,14 @@ from penchant.live.segment_files import SEGMENT
 from penchant.live.views import View
 from penchant.live.weights_files import WEIGHTS, StoredWeights, weigh
 from penchant.model import DAY_MS, Preferences
+from penchant.service.bulk_placement_inputs import (
+    FACTS,
+    BulkPlacement,
+    FactsReader,
+    PlacementFacts,
+    RecordedEvents,
+    half_lives,
+)
 from penchant.service.people import oldest_kept
 from penchant.storage import SourceHead, Storage, user_key
 from penchant.wire import decode_preferences, decode_settings, encode_settings
@@ -76,13 +85,14 @@ PEOPLE = FileKind(
 class BulkRequest:
     """Whose lists are made, in which order (``None``: everybody, ascending), at which moment, and how long they are.
 
-    ``kernels`` is the folder of compiled kernels.
+    ``kernels`` is the folder of compiled kernels. With a ``placement`` they are the lists of it.
     """
 
     users: Sequence[str] | None
     now: int
     take: int
     kernels: Path
+    placement: BulkPlacement | None = None
 
 
 class BulkContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +105,7 @@ class BulkContext(msgspec.Struct, frozen=True, kw_only=True):
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
     kernels: str
+    placement: BulkPlacement | None = None
 
     @property
     def stamp(self) -> Stamp:
@@ -112,6 +123,7 @@ class BulkInputs:
     audience: Audience
     people: PeopleTable
     said: Mapping[int, msgspec.Raw]
+    facts: PlacementFacts | None = None
 
     def preferences(self, person: int) -> Preferences:
         """Return what a person of the table has said."""
@@ -119,7 +131,7 @@ class BulkInputs:
 
 
 @dataclass(slots=True, eq=False)
-class _Columns:
+class PeopleColumns:
     """The interactions of a source as columns, people and pieces numbered as they come; and what people have said."""
 
     head: SourceHead
@@ -127,6 +139,19 @@ class _Columns:
     pieces: dict[str, int]
     numbers: "array[int]"
     said: dict[str, bytes]
+
+    @property
+    def count(self) -> int:
+        """How many interactions there are."""
+        return len(self.numbers) // 5
+
+    def ids(self, until: int | None = None) -> list[str]:
+        """Return the people who did something, up to a moment if one is given, or have preferences, ascending."""
+        if until is None:
+            return sorted(self.people.keys() | self.said)
+        numbers, _, _, moments, _ = self.table
+        early = set(np.unique(numbers[moments <= until]).tolist())
+        return sorted({name for name, number in self.people.items() if number in early} | self.said.keys())
 
     @property
     def table(self) -> IntArray:
@@ -145,13 +170,13 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
         OSError: a file cannot be written.
     """
     now, users = request.now, request.users
-    columns = _read(storage, view, oldest_kept(view, now))
+    columns = read_columns(storage, view, oldest_kept(view, now))
     head = view.head._replace(interactions_version=columns.head.interactions_version)
     today = now // DAY_MS
     segment = view.snapshot.merged()
     snapshot = Snapshot.of_segment(segment)
-    ids = sorted(columns.people.keys() | columns.said) if users is None else list(users)
-    events = _events(columns, segment.ids, ids)
+    ids = columns.ids() if users is None else list(users)
+    events = events_of(columns, segment.ids, ids)
     table = people_table(Strings.of(ids), events, segment, view.settings, today)
     tally = _tally(columns, head.source_id, today - view.settings.retention_days)
     counts = tally.popularity(view.settings, today)
@@ -168,6 +193,7 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
         whitelist=view.whitelist,
         blacklist=view.blacklist,
         kernels=str(request.kernels.absolute()),
+        placement=request.placement,
     )
     write_file(SEGMENT, folder / SEGMENT.name, context.stamp, segment)
     write_file(WEIGHTS, folder / WEIGHTS.name, context.stamp, weights)
@@ -176,8 +202,17 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     (folder / CONTEXT).write_bytes(msgspec.json.encode(context))
     said = {number: msgspec.Raw(columns.said[each]) for number, each in enumerate(ids) if each in columns.said}
     (folder / SAID).write_bytes(msgspec.json.encode(said))
-    files = (CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name)
-    return WorkPlan(work=WORK, files=files, count=len(ids), size=RANGE), head
+    files = [CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name]
+    if request.placement is not None:
+        trends = {
+            days: tally.popularity(view.settings, today, half_life_days=days).by_part(snapshot.parts)[0]
+            for days in sorted(half_lives(request.placement))
+        }
+        recorded = RecordedEvents(people=columns.people, pieces=columns.pieces, table=columns.table)
+        facts = FactsReader(request.placement, ids, recorded).read(storage, view, now, trends)
+        write_file(FACTS, folder / FACTS.name, context.stamp, facts)
+        files.append(FACTS.name)
+    return WorkPlan(work=WORK, files=tuple(files), count=len(ids), size=RANGE), head
 
 
 def read_inputs(files: Files) -> BulkInputs:
@@ -204,27 +239,43 @@ def read_inputs(files: Files) -> BulkInputs:
     audience = Audience(PieceCounts.of_rows(segment, people.liking), stored.weights, context.head.interactions_version)
     said = msgspec.json.decode(bytes(files[SAID]), type=dict[int, msgspec.Raw])
     return BulkInputs(
-        context=context, view=view, weights=stored.weights, audience=audience, people=people.table, said=said
+        context=context,
+        view=view,
+        weights=stored.weights,
+        audience=audience,
+        people=people.table,
+        said=said,
+        facts=None if context.placement is None else arrays(FACTS),
     )
 
 
-def _read(storage: Storage, view: View, oldest: int) -> _Columns:
-    """Return the interactions that count, from a moment on, and preferences."""
+def read_columns(
+    storage: Storage, view: View, oldest: int, check: Callable[[PeopleColumns], None] = lambda _columns: None
+) -> PeopleColumns:
+    """Return the interactions that count, from a moment on, and preferences.
+
+    ``check`` sees what is read by now, again and again, and raises what ends it.
+
+    Raises:
+        UnknownSource: the source was deleted meanwhile.
+    """
     with storage.sources.open_export(view.head.account_id, view.head.name) as export:
         if not view.is_of(export.head):
             raise UnknownSource("The source was made again meanwhile.")
-        found = _Columns(export.head, {}, {}, array("q"), {})
+        found = PeopleColumns(export.head, {}, {}, array("q"), {})
         for batch in export.interactions(oldest):
             for each in batch:
                 person = found.people.setdefault(each.user_id, len(found.people))
                 piece = found.pieces.setdefault(each.piece_id, len(found.pieces))
                 found.numbers.extend((person, piece, each.type.code, each.occurred_at, each.version))
+            check(found)
         for stored in export.preferences:
             found.said.update(stored)
+            check(found)
     return found
 
 
-def _events(columns: _Columns, catalogue: Strings, ids: Sequence[str]) -> PeopleEvents:
+def events_of(columns: PeopleColumns, catalogue: Strings, ids: Sequence[str]) -> PeopleEvents:
     """Return the interactions of these people, numbered in their order."""
     table = columns.table
     numbers = np.full(len(columns.people), -1, dtype=np.int64)
@@ -244,7 +295,7 @@ def _events(columns: _Columns, catalogue: Strings, ids: Sequence[str]) -> People
     return events.take(people >= 0)
 
 
-def _tally(columns: _Columns, source: int, oldest_day: int) -> Tally:
+def _tally(columns: PeopleColumns, source: int, oldest_day: int) -> Tally:
     """Return the tally of all interactions: what the feed would give, one by one."""
     table = columns.table
     events = LatestEvents(table[0] << PERSON_SHIFT | table[1] << PAIR_SHIFT | table[2], table[3], table[4])

@@ -43,7 +43,7 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
-from penchant.service.nearest import scan_near
+from penchant.service.nearest import neighbours_at, scan_near, shown_near
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
@@ -93,7 +93,8 @@ class Neighbourhood:
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
-        found = self._recommender.neighbours(self.view, self.query, self._draft, self._audience)
+        now = self._recommender.now(self.view)
+        found = neighbours_at(self.view, self.query, now, self._draft, self._audience)
         return [(each.id, each.distance) for each in found]
 
     @cached_property
@@ -116,7 +117,8 @@ class Neighbourhood:
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are nearer than one that could be shown."""
-        shown = self._recommender.shown_near(self.view, self.query, but=self.query.piece_id)
+        now = self._recommender.now(self.view)
+        shown = shown_near(self.view, self.query, now, but=self.query.piece_id)
         key = self._key(piece_id)
         # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
         if key is None:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from penchant.index import (
     HALF_LIFE_DAYS,
+    Audience,
     FloatArray,
+    PieceCounts,
     Scan,
     best_by,
     newness_scan,
@@ -47,29 +49,19 @@ class PlainLists:
         today = now // DAY_MS
         audience = await self._views.audience(view, today, min_version=query.min_audience_version)
         counts = audience.counts
-        if query.half_life_days not in {None, HALF_LIFE_DAYS}:
+        if counts_trend(query.half_life_days):
             async with self._shares.turn(view.head.account_id):
                 counts = await self._views.trend(view, today, query.half_life_days or 0)
         if counts is None:
             return PersonalResult(AnonymousResult(id=None, content=[]), audience.version)
 
-        def find() -> AnonymousResult:
-            parts = view.snapshot.parts
-            if counts is audience.counts:
-                # Recommendations have worked them out already, for the same parts and day.
-                shares: Sequence[FloatArray] = popular_at(view, now, audience).shares
-            else:
-                shares = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
-            return _listed(view, query, now, popularity_scan(parts, shares))
-
-        return PersonalResult(await self._database.in_thread(find), audience.version)
+        result = await self._database.in_thread(popular_pieces, view, query, now, audience, counts)
+        return PersonalResult(result, audience.version)
 
     async def newest(self, view: View, query: PlainRequest) -> AnonymousResult:
         """Return what became available last of what may be shown."""
         now = self._recommender.now(view)
-        days = query.half_life_days or view.settings.new_piece_half_life_days or DEFAULT_NEWNESS_DAYS
-        scan = newness_scan(moment_of(query.at, now), days)
-        return await self._database.in_thread(_listed, view, query, now, scan)
+        return await self._database.in_thread(newest_pieces, view, query, now)
 
     async def for_people(
         self, view: View, query: PersonalRequest, user_ids: Sequence[str]
@@ -92,6 +84,30 @@ class PlainLists:
             for user_id, each in zip(user_ids, found, strict=True)
         ]
         return PersonalResult(results, min((each.audience_version for each in found), default=0))
+
+
+def popular_pieces(
+    view: View, query: PlainRequest, now: int, audience: Audience, counts: PieceCounts
+) -> AnonymousResult:
+    """Return what most people like, by counts that are the audience's or of another half-life; takes some time."""
+    parts = view.snapshot.parts
+    if counts is audience.counts:
+        # Recommendations have worked them out already, for the same parts and day.
+        shares: Sequence[FloatArray] = popular_at(view, now, audience).shares
+    else:
+        shares = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
+    return _listed(view, query, now, popularity_scan(parts, shares))
+
+
+def newest_pieces(view: View, query: PlainRequest, now: int) -> AnonymousResult:
+    """Return what became available last; takes some time."""
+    days = query.half_life_days or view.settings.new_piece_half_life_days or DEFAULT_NEWNESS_DAYS
+    return _listed(view, query, now, newness_scan(moment_of(query.at, now), days))
+
+
+def counts_trend(half_life_days: int | None) -> bool:
+    """Return whether a half-life of popularity is another than that by which all recommendations go."""
+    return half_life_days not in {None, HALF_LIFE_DAYS}
 
 
 def _listed(view: View, query: PlainRequest, now: int, scan: Scan) -> AnonymousResult:

@@ -1,7 +1,7 @@
 """Results of placements: what variants showed and what came of it, with intervals that hold however often one looks."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -13,6 +13,7 @@ from penchant.errors import UnknownPlacement, invalid_parameter
 from penchant.experiments import BoundedRate
 from penchant.live.database import AsyncStorage
 from penchant.model import DAY_MS, InteractionType
+from penchant.service.courses import VariantCourse, courses_of
 from penchant.service.placements import PlacementInForce, read_row
 from penchant.service.tallies import VariantTally, tallies_of
 from penchant.storage import SourceHead, Storage
@@ -22,6 +23,8 @@ from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, Placemen
 DIGITS = 9
 MAX_DAYS = 800
 """How many days results may be of: as long as counts are kept."""
+MAX_POINTS = 40
+"""Days of a course: more are not told apart in a picture."""
 _EPOCH = date(1970, 1, 1)
 
 
@@ -39,6 +42,14 @@ class ResultsRequest:
     base: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsOverTime:
+    """Results, and how the differences in them came to be, all of one moment."""
+
+    results: PlacementResults
+    courses: Sequence[VariantCourse]
+
+
 class Results:
     """The results of the placements of sources."""
 
@@ -53,9 +64,18 @@ class Results:
             UnknownPlacement: the source has none of this name.
             InvalidInput: days in the wrong order, too many, or a base that is no variant.
         """
-        return await self._database.in_thread(self._read, head, request)
+        results, _ = await self._database.in_thread(self._read, head, request)
+        return results
 
-    def _read(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
+    async def read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
+        """Return the same with the courses of the variants, of `MAX_POINTS` days each at most; raises as `read`."""
+        return await self._database.in_thread(self._read_over_time, head, request)
+
+    def _read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
+        results, comparison = self._read(head, request)
+        return ResultsOverTime(results=results, courses=comparison.courses())
+
+    def _read(self, head: SourceHead, request: ResultsRequest) -> "tuple[PlacementResults, _Comparison]":
         storage = self._database.storage
         row = storage.placements.read_in_force(head.source_id, request.placement)
         if row is None:
@@ -81,7 +101,7 @@ class Results:
         # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
         # window is exact for windows that reach to the present.
         pieces = counts.pieces if last >= today else None
-        return PlacementResults(
+        results = PlacementResults(
             placement=request.placement,
             first=_day(first),
             last=_day(last),
@@ -91,6 +111,7 @@ class Results:
             stopped=sorted(stopped),
             variants=[comparison.result(each, pieces, head.piece_count) for each in tallies.values()],
         )
+        return results, comparison
 
 
 class _Comparison:
@@ -99,6 +120,7 @@ class _Comparison:
     def __init__(
         self, tallies: Mapping[str, VariantTally], base: VariantTally, shares: Mapping[str, float], began: int
     ) -> None:
+        self._tallies = tallies
         self._base = base
         self._shares = shares
         self._began = began
@@ -134,6 +156,10 @@ class _Comparison:
         if own is self._base:
             return None
         return experiments.difference(self._base.arm, own.arm, self.effect, self._alpha)
+
+    def courses(self) -> list[VariantCourse]:
+        """Return how the variants came to differ from the base."""
+        return courses_of(self._tallies, self._base, self._alpha, most=MAX_POINTS)
 
     def _share(self, own: VariantTally) -> ListShare | None:
         expected = self._shares.get(own.name)

@@ -1,11 +1,12 @@
 """Revisits: what a person began or keeps coming back to, from what that person did and nothing else."""
 
 import itertools
+from collections.abc import Sequence
 
 from penchant.index import Booster, Filter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import DAY_MS
+from penchant.model import DAY_MS, StoredInteraction
 from penchant.profiles import Revisit, revisits
 from penchant.ranking import SCORE_SCALE
 from penchant.service.list_inputs import moment_of, shown_by
@@ -27,24 +28,30 @@ class RevisitLists:
 
     def _again(self, view: View, query: PersonalRequest) -> RevisitResult:
         now = self._recommender.now(view)
-        moment = moment_of(query.at, now)
         person = self._recommender.stored(view, query.user_id, query.at, now)
-        known = revisits(person.interactions, view.settings, moment // DAY_MS)
-        shown = shown_by(view, query, moment, query.exclude.union(decode_preferences(person.preferences).hidden))
-        # Beside the best one, whether that may be shown or not: a filter changes no score.
-        greatest = max((each.value for each in known), default=1.0)
-        by_id = {each.piece_id: each for each in known}
-        scored = sorted(
-            (round((1 - each.value / greatest) * SCORE_SCALE), piece_id) for piece_id, each in by_id.items()
-        )
+        hidden = frozenset(decode_preferences(person.preferences).hidden)
+        return revisited_pieces(view, query, person.interactions, hidden, now)
 
-        def find(shown: Filter) -> list[tuple[int, str]]:
-            allowed = (each for each in scored if view.snapshot.shows(each[1], shown))
-            return list(itertools.islice(allowed, query.take))
 
-        found = Booster(query.boosts, SCORE_SCALE).best(find, shown, query.take)
-        content = [_revisit(by_id[piece_id], max(0, key) / SCORE_SCALE) for key, piece_id in found]
-        return RevisitResult(id=query.user_id, content=content)
+def revisited_pieces(
+    view: View, query: PersonalRequest, interactions: Sequence[StoredInteraction], hidden: frozenset[str], now: int
+) -> RevisitResult:
+    """Return the list that a person's interactions make, newest first, without what the person has hidden."""
+    moment = moment_of(query.at, now)
+    known = revisits(interactions, view.settings, moment // DAY_MS)
+    shown = shown_by(view, query, moment, query.exclude | hidden)
+    # Beside the best one, whether that may be shown or not: a filter changes no score.
+    greatest = max((each.value for each in known), default=1.0)
+    by_id = {each.piece_id: each for each in known}
+    scored = sorted((round((1 - each.value / greatest) * SCORE_SCALE), piece_id) for piece_id, each in by_id.items())
+
+    def find(shown: Filter) -> list[tuple[int, str]]:
+        allowed = (each for each in scored if view.snapshot.shows(each[1], shown))
+        return list(itertools.islice(allowed, query.take))
+
+    found = Booster(query.boosts, SCORE_SCALE).best(find, shown, query.take)
+    content = [_revisit(by_id[piece_id], max(0, key) / SCORE_SCALE) for key, piece_id in found]
+    return RevisitResult(id=query.user_id, content=content)
 
 
 def _revisit(known: Revisit, score: float) -> RevisitPiece:

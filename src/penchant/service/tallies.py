@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from penchant.experiments import Arm
 from penchant.model import InteractionType
-from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED, CountsTable
+from penchant.storage.placement_counts import GROUPS, LISTS, SHOWN, SUCCEEDED, CountsTable, Numbers
 
 Groups = npt.NDArray[np.float64]
 
@@ -31,6 +31,10 @@ class VariantTally:
         """Return the lists that were shown after a day, in each group of people."""
         return _by_group(self._lists.only(self._lists.days > day))
 
+    def arm_until(self, days: Numbers) -> Arm:
+        """Return what was shown until the end of each of some days, and how much of it succeeded; days are an axis."""
+        return Arm(_until(self._shown, days), _until(self._succeeded, days))
+
     @property
     def positions(self) -> list[tuple[int, int, int]]:
         """Positions at which something was shown, with how much, and how much of it succeeded."""
@@ -50,6 +54,12 @@ def tallies_of(table: CountsTable, success: InteractionType | None, names: Colle
     kind = SUCCEEDED if success is None else success.code
     every = sorted({*names, *np.unique(table.variants).tolist()})
     return {name: VariantTally(name, table.only(table.variants == name), kind) for name in every}
+
+
+def _until(table: CountsTable, days: Numbers) -> Groups:
+    # Rows are ascending by day: a sum for each number of rows, and how many of them a day includes.
+    sums = np.vstack([np.zeros((1, GROUPS)), table.groups.cumsum(0)])
+    return np.asarray(sums[np.searchsorted(table.days, days, side="right")])
 
 
 def _by_group(table: CountsTable) -> Groups:

@@ -1,9 +1,18 @@
 """Reads of what people did and said, each one statement within the transaction of its caller."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, literal_column, select
+from sqlalchemy import (
+    Connection,
+    ScalarSelect,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    union,
+)
 
 from penchant.model import DAY_MS, StoredInteraction
 from penchant.storage.hashing import user_key
@@ -12,6 +21,7 @@ from penchant.storage.records import InteractionChange, InteractionQuery
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, counters, interactions, preferences
 from penchant.storage.statements import STATED_CODE
 
+_LAST_CODE_POINT = chr(sys.maxunicode)
 _PREFERENCES = (
     select(preferences.c.body)
     .select_from(preferences)
@@ -27,13 +37,17 @@ _PREFERENCES = (
 )
 
 
-def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
-    """Return a person's interactions newest first, of one millisecond the later recorded first."""
-    cleared_at = (
+def _cleared_at(source: int) -> ScalarSelect[int]:
+    """Select the version up to which interactions belong to a source that was deleted."""
+    return (
         select(counters.c.cleared_at)
         .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
         .scalar_subquery()
     )
+
+
+def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
+    """Return a person's interactions newest first, of one millisecond the later recorded first."""
     statement = select(
         interactions.c.piece_id,
         interactions.c.type,
@@ -45,7 +59,7 @@ def user_interactions(connection: Connection, source: int, query: InteractionQue
         interactions.c.user_key == user_key(source, query.user_id),
         interactions.c.type != ERASURE_CODE,
         interactions.c.occurred_at >= query.since,
-        interactions.c.version > cleared_at,
+        interactions.c.version > _cleared_at(source),
     )
     if query.until is not None:
         statement = statement.where(interactions.c.occurred_at <= query.until)
@@ -75,14 +89,17 @@ def user_preferences(connection: Connection, source: int, user_id: str) -> bytes
 
 def recorded_changes(rows: Sequence[Sequence[Any]], after: int, until: int) -> RecordedChanges:
     """Return what rows of `statements.RECORDED`, those after a version and up to another, tell."""
-    recorded = [
-        InteractionChange(version, user_key, piece_id, TYPES[code], occurred_at)
-        for version, user_key, piece_id, code, occurred_at in rows
-        if code not in {ERASURE_CODE, STATED_CODE}
-    ]
-    stated = [row[1] for row in rows if row[3] == STATED_CODE]
-    # Each version was given to one row.
-    return RecordedChanges(recorded, stated, is_whole=len(rows) == until - after)
+    recorded = [row for row in rows if row[3] not in {ERASURE_CODE, STATED_CODE}]
+    return RecordedChanges(
+        interactions=[
+            InteractionChange(version, user_key, piece_id, TYPES[code], occurred_at)
+            for version, user_key, piece_id, code, occurred_at, _ in recorded
+        ],
+        user_ids=frozenset(row[5] for row in recorded),
+        stated=[row[1] for row in rows if row[3] == STATED_CODE],
+        # Each version was given to one row.
+        is_whole=len(rows) == until - after,
+    )
 
 
 def interactions_by_day(connection: Connection, source: int, since: int, limit: int) -> list[tuple[int, int]]:
@@ -90,11 +107,6 @@ def interactions_by_day(connection: Connection, source: int, since: int, limit: 
 
     Along the index by age; what interactions of a source that was deleted left behind is not counted.
     """
-    cleared_at = (
-        select(counters.c.cleared_at)
-        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .scalar_subquery()
-    )
     newest = (
         select(interactions.c.occurred_at, interactions.c.type, interactions.c.version)
         .where(interactions.c.source_id == source, interactions.c.occurred_at >= since)
@@ -106,8 +118,30 @@ def interactions_by_day(connection: Connection, source: int, since: int, limit: 
     day = newest.c.occurred_at.op("/")(literal_column(str(DAY_MS))).label("day")
     statement = (
         select(day, func.count())
-        .where(newest.c.type != ERASURE_CODE, newest.c.version > cleared_at)
+        .where(newest.c.type != ERASURE_CODE, newest.c.version > _cleared_at(source))
         .group_by(day)
         .order_by(day)
     )
     return [(int(row[0]), int(row[1])) for row in connection.execute(statement)]
+
+
+def people_beginning(
+    connection: Connection, source: int, beginning: str, *, since: int, newest: int, limit: int
+) -> list[str]:
+    """Return the people whose id begins so, ascending, among the ``newest`` interactions and preferences each.
+
+    Of interactions only those from the moment ``since`` on count. Rows are known by people's hashes, so the newest
+    ones are read through, whatever an id begins with.
+    """
+    did, said = interactions.c, preferences.c
+    # What does not count is passed over behind the limit, so that the limit bounds what is read.
+    doing = select(did.user_id, did.type, did.occurred_at).where(did.version > _cleared_at(source))
+    acts = doing.where(did.source_id == source).order_by(did.version.desc()).limit(newest).subquery().c
+    saying = select(said.user_id).where(said.version > _cleared_at(source))
+    stated = saying.where(said.source_id == source).order_by(said.version.desc()).limit(newest).subquery().c
+    acting = select(acts.user_id).where(acts.type != ERASURE_CODE, acts.occurred_at >= since)
+    people = union(acting, select(stated.user_id)).subquery().c
+    # Text sorts by code points: what begins so comes before anything else that is not less.
+    within = people.user_id >= beginning, people.user_id <= beginning + _LAST_CODE_POINT
+    statement = select(people.user_id).where(*within).order_by(people.user_id).limit(limit)
+    return [row[0] for row in connection.execute(statement)]

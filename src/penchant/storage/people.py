@@ -32,6 +32,13 @@ class PeopleStore:
         with self._transactions.read() as connection:
             return interaction_reads.user_preferences(connection, source_id, user_id)
 
+    def list_beginning(self, source_id: int, beginning: str, *, since: int, newest: int, limit: int) -> list[str]:
+        """Return the people whose id begins so, ascending, among the ``newest`` interactions and preferences each."""
+        with self._transactions.read() as connection:
+            return interaction_reads.people_beginning(
+                connection, source_id, beginning, since=since, newest=newest, limit=limit
+            )
+
     def list_recorded(self, source_id: int, *, after: int, until: int) -> RecordedChanges:
         """Return what became of people after a version of the interactions, up to another."""
         with driver_errors():

@@ -117,6 +117,7 @@ class PostgresqlDatabase:
             hide_parameters=True,
             connect_args={"connect_timeout": max(2, round(options.timeout_s / 2))} | given,
         )
+        self.parallel_reads = options.connections
         self.engines = (self.writing_engine,)
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")

@@ -15,6 +15,7 @@ from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
+from penchant.storage.interaction_pages import InteractionPage, interaction_pages, piece_ids
 from penchant.storage.placement_rows import placements_in_force
 from penchant.storage.records import (
     ChangeListing,
@@ -183,7 +184,19 @@ class SourceReader:
             for rows in self._stream(statements.FEED, source=self.head.source_id, after=after):
                 yield _interaction_changes(rows, secret)
 
-        return InteractionsFeed(head=self.head, complete=complete, batches=batches())
+        def pages(first: int, last: int) -> Iterator[InteractionPage]:
+            # Its reader may be outside of what translates the errors of this transaction.
+            with driver_errors():
+                yield from interaction_pages(self._connection, self.head.source_id, first, last)
+
+        return InteractionsFeed(
+            head=self.head,
+            complete=complete,
+            batches=batches(),
+            after=after,
+            pages=pages,
+            piece_ids=functools.partial(piece_ids, self._connection, self.head.source_id),
+        )
 
     def export(self) -> SourceExport:
         """Return everything but what was erased or deleted."""

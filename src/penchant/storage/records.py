@@ -16,6 +16,7 @@ from penchant.model import (
     NewInteraction,
     StoredInteraction,
 )
+from penchant.storage.interaction_pages import InteractionPage
 
 
 class SourceHead(NamedTuple):
@@ -120,11 +121,18 @@ class ContentFeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionsFeed:
-    """The interactions and erasures of a source after a cursor; as `ContentFeed`, ascending by version."""
+    """The interactions and erasures of a source after a cursor; as `ContentFeed`, ascending by version.
+
+    What ``batches`` hold is after the version ``after``. As columns ``pages`` gives the interactions after one version
+    and up to another, ``piece_ids`` the pieces of some of them by version: for whoever counts all of a source.
+    """
 
     head: SourceHead
     complete: bool
     batches: Iterable[Sequence[InteractionChange | Erasure]]
+    after: int
+    pages: Callable[[int, int], Iterable[InteractionPage]]
+    piece_ids: Callable[[Sequence[int]], Mapping[int, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

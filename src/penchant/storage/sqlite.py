@@ -14,6 +14,7 @@ import fcntl
 import operator
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ class SqliteDatabase:
 
     insert = staticmethod(dialect.insert)
     quick_reads = True
+    parallel_reads = sys.maxsize
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME

@@ -92,6 +92,7 @@ RECORDED = (
         interactions.c.piece_id,
         interactions.c.type,
         interactions.c.occurred_at,
+        interactions.c.user_id,
     )
     .where(_within(interactions))
     .union_all(
@@ -101,6 +102,7 @@ RECORDED = (
             literal_column("''"),
             literal_column(str(STATED_CODE)),
             literal_column("0"),
+            literal_column("''"),
         ).where(_within(preferences))
     )
     .order_by(interactions.c.version)

@@ -47,6 +47,11 @@ class Storage:
         """Whether a read takes microseconds, so that an event loop may do it itself."""
         return self._database.quick_reads
 
+    @property
+    def parallel_reads(self) -> int:
+        """How many reads may be under way at once; another one waits for one of them to end."""
+        return self._database.parallel_reads
+
     def tag_secret(self) -> bytes:
         """Return the database's secret for ETags, equal on all nodes; it is made if it is missing."""
         return self._secret(TAGS)

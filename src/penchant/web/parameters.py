@@ -10,6 +10,8 @@ from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, name_problem, 
 
 MAX_LISTED_INTERACTIONS = 1_000
 """Interactions in one page of a listing (interface, section 6)."""
+MAX_LISTED_PEOPLE = 10_000
+"""People in one list of people: as many as a mailing takes in some requests to who sends it."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out: some pages of lists that a person has been shown."""
 MAX_CHANGE_WAIT_S = 25
@@ -240,6 +242,20 @@ INTERACTIONS_TAKE = Parameter(
     schema={"type": "integer", "minimum": 1, "default": 10},
     read=INTERACTIONS_LIMIT.read,
     default=10,
+    deprecated=True,
+)
+PEOPLE_LIMIT = Parameter(
+    name="limit",
+    description="How many people to return, 1 to 10,000 (more counts as 10,000). Wins over `take`. Default 100.",
+    schema={"type": "integer", "minimum": 1},  # no default, as in `LIMIT`
+    read=lambda text: integer(text, least=1, most=MAX_LISTED_PEOPLE),
+)
+PEOPLE_TAKE = Parameter(
+    name="take",
+    description="The old name of `limit`, which wins over it.",
+    schema={"type": "integer", "minimum": 1, "default": 100},
+    read=PEOPLE_LIMIT.read,
+    default=100,
     deprecated=True,
 )
 TIMESTAMP = Parameter(

@@ -1,6 +1,7 @@
 """Handlers of lists that are about no person, and of those for many people."""
 
 from penchant.live.views import View
+from penchant.service.prospects import ProspectsRequest
 from penchant.service.requests import PlainRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.query import Values
@@ -58,3 +59,18 @@ async def recommend_to_each(call: Call) -> Answer:
         uncount()
         raise
     return personal_answer(found, view.head.version)
+
+
+async def prospects(call: Call) -> Answer:
+    """Answer which people a piece would suit best."""
+    values = call.values()
+    view = await call.view()
+    query = ProspectsRequest(
+        piece_id=call.path["contentID"],
+        take=values["limit"] or values["take"],
+        at=values["at"],
+        include_seen=values["include-seen"],
+        fill=values["fill"],
+        min_audience_version=call.min_audience_version(),
+    )
+    return personal_answer(await call.services.prospects.of_piece(view, query), view.head.version)

@@ -122,6 +122,12 @@ KINDS: dict[str, ProblemKind] = {
         "changes, counts all interactions of the source anew, and there are more than the detail says. Preview "
         "without that change, or store it.",
     ),
+    "too-many-people": ProblemKind(
+        409,
+        "Too many people",
+        "A list of people looks at everybody of the source, and there are more of them, or more that they did, than "
+        "the detail says. `penchant recommend` makes the lists of any number of people.",
+    ),
     "body-too-large": ProblemKind(
         413,
         "The body is too large",

@@ -28,6 +28,8 @@ from penchant.wire.answers import (
     Problem,
     ProblemFault,
     Profile,
+    ProspectList,
+    ProspectScore,
     Receipt,
     RecommendationResult,
     RecommendedPiece,
@@ -93,7 +95,13 @@ from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
 from penchant.wire.signing import sign_user, signed_user
-from penchant.wire.stored import STORED_FORM, decode_stored_filters, decode_stored_label, decode_stored_piece
+from penchant.wire.stored import (
+    STORED_FORM,
+    decode_stored_filters,
+    decode_stored_label,
+    decode_stored_piece,
+    decode_stored_texts,
+)
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 
@@ -157,6 +165,8 @@ __all__ = [
     "Problem",
     "ProblemFault",
     "Profile",
+    "ProspectList",
+    "ProspectScore",
     "Reason",
     "Receipt",
     "RecommendationResult",
@@ -201,6 +211,7 @@ __all__ = [
     "decode_stored_label",
     "decode_stored_marks",
     "decode_stored_piece",
+    "decode_stored_texts",
     "decode_submission",
     "delete_line",
     "encode",

@@ -64,6 +64,20 @@ class RevisitResult(Record, frozen=True, kw_only=True, rename="camel"):
     content: list[RevisitPiece]
 
 
+class ProspectScore(Record, frozen=True, kw_only=True, rename="camel"):
+    """A person whom a piece may suit: the lower the score, the better."""
+
+    id: str
+    score: float
+
+
+class ProspectList(Record, frozen=True, kw_only=True, rename="camel"):
+    """The people whom the piece with this id would suit best."""
+
+    id: str
+    people: list[ProspectScore]
+
+
 class Profile(Record, frozen=True, kw_only=True, rename="camel"):
     """A person's taste: categories to keywords to scores between -1000 and 1000."""
 

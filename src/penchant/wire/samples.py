@@ -180,6 +180,7 @@ SAMPLES: Mapping[str, Any] = {
     "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},
     "Problem": _PROBLEM,
     "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
+    "ProspectList": {"id": "alien", "people": [{"id": "kim", "score": 0.25}]},
     "Receipt": {
         "source": "films",
         "version": 17,

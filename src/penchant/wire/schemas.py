@@ -31,6 +31,7 @@ _ANSWERS = (
     answers.SourceStatus,
     answers.RecommendationResult,
     answers.AnonymousResult,
+    answers.ProspectList,
     answers.RevisitResult,
     answers.Profile,
     answers.ExportedInteraction,

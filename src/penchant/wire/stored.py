@@ -1,14 +1,15 @@
 """Stored pieces as the index needs them: terms with their effective weights, catalogs and window."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from penchant.attributes import Attribute
 from penchant.model import IndexedPiece, PieceFilters, Term
 from penchant.wire.attributes import marks_in
+from penchant.wire.syntax import pointer
 from penchant.wire.times import parse_timestamp
 
 
@@ -26,8 +27,21 @@ class _PieceLabel(msgspec.Struct):
     label: str | None = None
 
 
+class _WrittenPiece(_ExtendedPiece):
+    label: str | None = None
+
+
+class PieceTexts(NamedTuple):
+    """What is written in a piece: its label, its terms, and the texts of its extras, each with its JSON pointer."""
+
+    label: str | None
+    terms: Sequence[Term]
+    extras: Sequence[tuple[str, str]]
+
+
 _decoder = msgspec.json.Decoder(_StoredPiece)
 _extended_decoder = msgspec.json.Decoder(_ExtendedPiece)
+_texts_decoder = msgspec.json.Decoder(_WrittenPiece)
 _filters_decoder = msgspec.json.Decoder(dict[str, Any])
 _label_decoder = msgspec.json.Decoder(_PieceLabel)
 
@@ -59,6 +73,25 @@ def decode_stored_filters(filters: bytes) -> PieceFilters:
 def decode_stored_label(body: bytes) -> str | None:
     """Return the label of a piece from the bytes that storage keeps; the rest is passed over."""
     return _label_decoder.decode(body).label
+
+
+def decode_stored_texts(body: bytes) -> PieceTexts:
+    """Return what is written in a piece, from the bytes that storage keeps."""
+    stored = _texts_decoder.decode(body)
+    given: dict[Term, int | None] = {}
+    _gather(stored.categories, "", given)
+    return PieceTexts(stored.label, list(given), list(_texts_below(stored.extras, "")))
+
+
+def _texts_below(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield from _texts_below(member, where + pointer(name))
+    elif isinstance(value, list):
+        for number, member in enumerate(value):
+            yield from _texts_below(member, f"{where}/{number}")
 
 
 def piece_of(

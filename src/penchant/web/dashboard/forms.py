@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
+
 from penchant.errors import InvalidSyntax, PenchantError
 from penchant.service.sessions import is_same
 from penchant.web.bodies import BodyKind, require_media_type
@@ -116,3 +118,15 @@ def set_cookie(call: Call, name: str, value: str, *, path: str, age_s: int) -> s
 
 def _cookie_name(name: str, *, is_secure: bool) -> str:
     return f"__Host-{name}" if is_secure else name
+
+
+def number_in(text: str) -> int | float | str:
+    """Return the number that a text spells, or the text, which the interface's readers then refuse."""
+    text = text.strip()
+    if text.removeprefix("-").isdecimal() and len(text) < 10:
+        return int(text)
+    try:
+        number: float = msgspec.json.decode(text, type=float)
+    except msgspec.DecodeError:
+        return text
+    return number

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from penchant.model import GREATEST_SCORE
 from penchant.service.browsing import DailyCounts
+from penchant.service.courses import VariantCourse
 
 CHART_HEIGHT = 60
 COLUMN = 10
 """Size of the chart of days and of a day's column in it, in the picture's own units."""
+COURSE_WIDTH, COURSE_HEIGHT = 600, 160
+"""Size of the picture of a course, in its own units."""
 LEAST_RADIUS, MOST_RADIUS = 5, 26
 """Radius of bubbles in pixels."""
 MAX_BUBBLES = 12
@@ -34,6 +37,46 @@ def columns(daily: DailyCounts) -> list[DayColumn]:
         DayColumn(place * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
         for place, (day, count) in enumerate(enumerate(daily.counts, start=daily.first_day))
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoursePicture:
+    """A course drawn over time: the intervals as a band, the differences as a line, both as points of a polygon.
+
+    The frame reaches from ``-reach`` to ``reach``; what is beyond is cut at its edge. ``first`` and ``last`` are days.
+    """
+
+    band: str
+    line: str
+    reach: float
+    first: int
+    last: int
+
+
+def course_picture(course: VariantCourse) -> CoursePicture | None:
+    """Return the picture of a course; ``None`` while there is too little to say anything."""
+    told = [each for each in course.points if each.is_told]
+    if not told:
+        return None
+    latest = told[-1]
+    # The first intervals are so wide that nothing else would be seen beside them.
+    reach = 1.5 * max(abs(latest.lower), abs(latest.upper), *(abs(each.value) for each in told))
+    first, last = told[0].day, latest.day
+    # A single day is as broad as the frame.
+    drawn = told if last > first else [latest, latest]
+    step = COURSE_WIDTH / max(1, last - first)
+
+    def at(place: int, value: float) -> str:
+        x = (drawn[place].day - first) * step if last > first else place * COURSE_WIDTH
+        y = (1 - max(-1.0, min(1.0, value / reach))) * COURSE_HEIGHT / 2
+        return f"{x:.1f},{y:.1f}"
+
+    upper = [at(place, each.upper) for place, each in enumerate(drawn)]
+    lower = [at(place, each.lower) for place, each in enumerate(drawn)]
+    line = [at(place, each.value) for place, each in enumerate(drawn)]
+    return CoursePicture(
+        band=" ".join([*upper, *reversed(lower)]), line=" ".join(line), reach=reach, first=first, last=last
+    )
 
 
 @dataclass(frozen=True, slots=True)

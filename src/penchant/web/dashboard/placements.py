@@ -9,8 +9,10 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.placements import MAX_PLACEMENTS, MAX_VERSIONS
 from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
+from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+from penchant.web.dashboard.variants import BLEND, FIELDS, KINDS, with_variant
 from penchant.wire import (
     PlacementHistory,
     PreviewedList,
@@ -32,6 +34,7 @@ _SAID = {
     "back": "The earlier version is in force again.",
     "deleted": "The placement is deleted.",
 }
+_ADDED = "The variant is in the placement below, which is not saved yet. Its preview is ready to be asked for."
 _STALE = "The placement was changed by somebody else since this page was made. Nothing was saved."
 
 
@@ -61,16 +64,34 @@ async def placement(visit: Visit) -> PageAnswer:
 async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Try a placement on some people, store it, delete it, or lead back to an earlier version."""
     view, form = await _view(visit), visit.form
-    name, draft, do = form.text("name").strip(), form.text("draft"), form.text("do")
-    if do != "preview" and form.text("seen") != str(view.placements.get(name, 0)):
-        return await _page(visit, view, name, draft, faults=[Fault(detail=_STALE)], status=409)
+    name, do = form.text("name").strip(), form.text("do")
+    if do not in {"preview", "add"} and form.text("seen") != str(view.placements.get(name, 0)):
+        return await _page(visit, view, name, form.text("draft"), faults=[Fault(detail=_STALE)], status=409)
     if do == "delete":
         await visit.services.placements.delete(visit.access, visit.source, name)
         return RedirectAnswer(path=site.link("placements", source=visit.source, said="deleted"))
     if form.text("back").isdecimal():
         await visit.services.placements.roll_back(visit.access, visit.source, name, int(form.text("back")[:18]))
         return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="back"))
+    return await _drafted(visit, view, name, site)
+
+
+async def _drafted(visit: Visit, view: View, name: str, site: DashboardSite) -> PageAnswer | RedirectAnswer:
+    """Add a variant to a draft, try the draft on some people, or store it; where it cannot be, say why."""
+    form = visit.form
+    draft, do = form.text("draft"), form.text("do")
     try:
+        if do == "add":
+            draft = await visit.services.database.in_thread(with_variant, draft, form)
+            return await _page(
+                visit,
+                view,
+                name,
+                draft,
+                notice=_ADDED,
+                variant=dict.fromkeys(FIELDS, ""),
+                tried=_tried(form, added=True),
+            )
         # Through the interface's own readers, whose faults the page shows.
         spec = await visit.services.database.in_thread(decode_placement, draft.encode(errors="replace"))
         check_filters(spec, view.settings.attributes)
@@ -83,6 +104,12 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
         return await _page(visit, view, name, draft, preview=await _previewed(visit, view, wish))
     await visit.services.placements.put(visit.access, visit.source, name, spec)
     return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
+
+
+def _tried(form: Form, *, added: bool = False) -> dict[str, str]:
+    """Return for whom a form previews what, and in which variant: one that was just added is the one to look at."""
+    variant = form.text("variant-name").strip() if added else form.text("variant")
+    return {"users": form.text("users"), "content": form.text("content"), "variant": variant}
 
 
 async def _previewed(visit: Visit, view: View, wish: dict[str, Any]) -> PageSection[list[ListComparison]]:
@@ -130,7 +157,10 @@ async def _page(visit: Visit, view: View, name: str, draft: str, *, status: int 
         "seen": form.text("seen") or view.placements.get(name, 0),
         "versions": history.versions,
         "most_versions": MAX_VERSIONS,
-        "tried": {field: form.text(field) for field in ("users", "content", "variant")},
+        "tried": _tried(form),
+        "variant": {field: form.text(field) for field in FIELDS},
+        "kinds": KINDS,
+        "blend": BLEND,
         "most_tried": MAX_COMPARED,
         "shown": SHOWN,
         "preview": None,

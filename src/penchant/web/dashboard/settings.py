@@ -9,7 +9,7 @@ from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared
-from penchant.web.dashboard.forms import Form
+from penchant.web.dashboard.forms import Form, number_in
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.tags import body_tag
 from penchant.wire import decode_settings, encode, encode_settings
@@ -65,7 +65,7 @@ def _given(form: Form) -> dict[str, Any]:
     """Return the settings in a form by the names of the interface; a field that is left blank is not given."""
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
-        "categoryWeights": {name.strip(): _number(text) for name, text in weights if name.strip() and text.strip()},
+        "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
         "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
         "blend": _numbers(form, "blend-", _BLEND),
         "excludeSeen": bool(form.text("excludeSeen")),
@@ -75,19 +75,7 @@ def _given(form: Form) -> dict[str, Any]:
 
 def _numbers(form: Form, prefix: str, names: Sequence[str]) -> dict[str, Any]:
     texts = {name: form.text(prefix + name) for name in names}
-    return {name: _number(text) for name, text in texts.items() if text.strip()}
-
-
-def _number(text: str) -> int | float | str:
-    """Return the number that a text spells, or the text, which is then refused."""
-    text = text.strip()
-    if text.removeprefix("-").isdecimal() and len(text) < 10:
-        return int(text)
-    try:
-        number: float = msgspec.json.decode(text, type=float)
-    except msgspec.DecodeError:
-        return text
-    return number
+    return {name: number_in(text) for name, text in texts.items() if text.strip()}
 
 
 def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:

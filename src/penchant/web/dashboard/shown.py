@@ -23,6 +23,16 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if 0 < abs(share) < 0.1 else f"{share:.0%}"
 
 
+def rate(share: float) -> str:
+    """Return a rate in percent, as rates are compared."""
+    return f"{share:.2%}"
+
+
+def points(difference: float) -> str:
+    """Return the difference of two rates in points of a percent, with its sign."""
+    return f"{difference * 100:+.2f}".replace("-", "\N{MINUS SIGN}")
+
+
 def score(value: float) -> str:
     """Return a score as it is compared by eye."""
     return f"{value:.4f}"
@@ -42,6 +52,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "short": short,
     "number": number,
     "percent": percent,
+    "rate": rate,
+    "points": points,
     "score": score,
     "moment": moment,
     "day": day,

@@ -19,7 +19,7 @@ from penchant.errors import (
     invalid_parameter,
 )
 from penchant.live.views import View
-from penchant.model import Feature
+from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.sessions import SESSION_S, Session, Sessions
@@ -162,7 +162,13 @@ class DashboardSite:
             undefined=StrictUndefined,
         )
         templates.filters |= shown.FILTERS
-        templates.globals |= {"link": self.link, "asset": self._asset_link, "Feature": Feature}
+        templates.globals |= {
+            "link": self.link,
+            "asset": self._asset_link,
+            "Feature": Feature,
+            "max_wanted": MAX_ID_LENGTH,
+            "wanted": "",
+        }
         return templates
 
     def link(self, page: str = "", /, **query: Any) -> str:

@@ -5,9 +5,14 @@ from penchant.web import plain_lists
 from penchant.web.bodies import JSON
 from penchant.web.operations import BODY_ERRORS, Operation
 from penchant.web.parameters import (
+    AT,
+    FILL,
     HALF_LIFE,
+    INCLUDE_SEEN,
     MIN_VERSION,
     NEWNESS,
+    PEOPLE_LIMIT,
+    PEOPLE_TAKE,
     PERSONAL,
     PLAIN,
 )
@@ -37,6 +42,21 @@ PLAIN_LISTS = (
         scope=Scope.READ,
         parameters=(*PLAIN, NEWNESS, MIN_VERSION),
         answer="AnonymousResult",
+    ),
+    Operation(
+        method="GET",
+        path="/{source}/content/{contentID}/audience",
+        name="contentAudience",
+        summary="Which people would like this piece most, for a newsletter or a push.",
+        handler=plain_lists.prospects,
+        tag="recommendations",
+        scope=Scope.PERSONAL,
+        feature=Feature.PERSONALIZED,
+        parameters=(PEOPLE_LIMIT, PEOPLE_TAKE, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
+        counted=True,
+        personal=True,
+        answer="ProspectList",
+        errors=("unknown-piece", "too-many-people", "quota-exceeded", "overloaded"),
     ),
     Operation(
         method="POST",

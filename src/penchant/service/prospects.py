@@ -1,0 +1,173 @@
+"""Prospects: which people a piece would suit best, for a newsletter or a push."""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from penchant.errors import StorageUnavailable, UnknownPiece
+from penchant.index import Audience, BlendFactors, Filter, PieceAppeal
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View, Views
+from penchant.model import DAY_MS
+from penchant.ranking import score_of
+from penchant.service.everybody import Everybody
+from penchant.service.list_inputs import blending_of, moment_of, popular_at
+from penchant.service.recommend import PersonalResult, Recommender
+from penchant.service.shares import heavy_shares
+from penchant.telemetry import Metrics
+from penchant.wire import ProspectList, ProspectScore
+
+MEMORY_BYTES = 64 << 20
+"""Memory for people of sources, of which there are 100,000 in 20 MB where each did ten things."""
+IDLE_S = 60.0
+"""How long they are remembered after the last request for them."""
+LOOK_S = 5.0
+"""Pause between looks for people whom other processes have erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProspectsRequest:
+    """A request for the people whom a piece would suit best; ``at`` and ``include_seen`` as in `PersonalRequest`.
+
+    Without ``fill`` people whose s is 0 or less are left out.
+    """
+
+    piece_id: str
+    take: int
+    at: int | None = None
+    include_seen: bool | None = None
+    fill: bool = True
+    min_audience_version: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _RememberedPeople:
+    """The people of a source, and when they were asked for last, a moment of the event loop."""
+
+    people: Everybody
+    asked_at: float
+    nbytes: int = 0
+
+
+class Prospects:
+    """Lists of people for pieces; one of an account at a time, since each may look at 100,000 people."""
+
+    def __init__(self, database: AsyncStorage, views: Views, recommender: Recommender, metrics: Metrics) -> None:
+        self._database = database
+        self._views = views
+        self._recommender = recommender
+        self._metrics = metrics
+        self._shares = heavy_shares("lists of people are being made")
+        self._remembered: OrderedDict[int, _RememberedPeople] = OrderedDict()
+
+    async def of_piece(self, view: View, query: ProspectsRequest) -> PersonalResult[ProspectList]:
+        """Return the people whom a piece would suit best: by s, the greatest first, ties by id.
+
+        Raises:
+            UnknownPiece: the source has no such piece.
+            TooManyPeople: there are more people than are looked at.
+            IndexNotReady: there are many, and the kernel for them is not there yet.
+            Overloaded: too many such lists are being made.
+        """
+        if query.piece_id not in view.snapshot:
+            raise UnknownPiece("The source has no piece with this id.")
+        now = self._recommender.now(view)
+        audience = await self._views.audience(view, now // DAY_MS, min_version=query.min_audience_version)
+        moment = moment_of(query.at, now)
+        shown = Filter(moment=moment, blacklisted=view.blacklisted)
+        if not view.snapshot.shows(query.piece_id, shown):
+            # What nobody's list may show is in nobody's list.
+            return PersonalResult(ProspectList(id=query.piece_id, people=[]), audience.version)
+        async with self._shares.turn(view.head.account_id):
+            everybody = await self._everybody(view, now, None if moment == now else moment)
+            listed = await self._database.in_thread(self._listed, view, query, everybody, audience, moment)
+            self._charge(view, everybody)
+        return PersonalResult(listed, audience.version)
+
+    async def run(self) -> None:
+        """Forget people whom nobody asks for, and those of sources in which somebody was erased, for ever."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            with contextlib.suppress(StorageUnavailable):
+                await self.forget()
+
+    async def forget(self) -> None:
+        """Forget people whom nobody has asked for lately, and those of sources in which somebody was erased.
+
+        Raises:
+            StorageUnavailable: the database is away.
+        """
+        oldest = asyncio.get_running_loop().time() - IDLE_S
+        for number, each in list(self._remembered.items()):
+            held = each.people.view.head
+            (head,) = await self._database.promptly(
+                self._database.storage.sources.read_heads, [(held.account_id, held.name)]
+            )
+            is_erased = head is None or not each.people.view.is_of(head) or head.erased_at > each.people.version
+            if (is_erased or each.asked_at < oldest) and self._remembered.get(number) is each:
+                del self._remembered[number]
+
+    async def _everybody(self, view: View, now: int, until: int | None) -> Everybody:
+        """Return the people of a source as they are now, or were at the end of a day; who calls has the turn."""
+        storage, number = self._database.storage, view.head.source_id
+        loop = asyncio.get_running_loop()
+
+        def read() -> Everybody:
+            with self._metrics.follow_seconds.labels("people").time():
+                return Everybody.read(storage, view, now, until)
+
+        if until is not None:
+            return await self._database.in_thread(read)
+        held = self._remembered.get(number)
+        if (
+            held is not None
+            and held.people.is_for(view, now // DAY_MS)
+            and await self._database.in_thread(held.people.follow, storage, view)
+        ):
+            held.asked_at = loop.time()
+            self._remembered.move_to_end(number)
+            return held.people
+        self._remembered.pop(number, None)
+        people = await self._database.in_thread(read)
+        self._remembered[number] = _RememberedPeople(people, loop.time())
+        return people
+
+    def _charge(self, view: View, everybody: Everybody) -> None:
+        """Count what the people of a source take now, and let go those of sources asked for least recently."""
+        held = self._remembered.get(view.head.source_id)
+        if held is not None and held.people is everybody:
+            held.nbytes = everybody.nbytes
+        while sum(each.nbytes for each in self._remembered.values()) > MEMORY_BYTES:
+            self._remembered.popitem(last=False)
+
+    def _listed(
+        self, view: View, query: ProspectsRequest, everybody: Everybody, audience: Audience, moment: int
+    ) -> ProspectList:
+        """Return the best of everybody; to be called in a thread."""
+        piece = _appeal(view, query.piece_id, everybody, audience, moment)
+        with_seen = query.include_seen if query.include_seen is not None else not view.settings.exclude_seen
+        above = None if query.fill else 0
+        best = everybody.best(self._database.storage, piece, query.take, with_seen=with_seen, above=above)
+        people = [ProspectScore(id=user_id, score=score_of(units)) for user_id, units in best]
+        return ProspectList(id=query.piece_id, people=people)
+
+
+def _appeal(view: View, piece_id: str, everybody: Everybody, audience: Audience, moment: int) -> PieceAppeal:
+    """Return what a piece brings to everybody's s: what `list_inputs.searched_by` makes of each person's request."""
+    (part,) = everybody.tastes.catalogue.parts
+    found = view.snapshot.find(piece_id)
+    if found is None:
+        raise UnknownPiece("The source has no piece with this id.")
+    own, row = found
+
+    def blending(met: int) -> BlendFactors:
+        return blending_of(view.settings, None, audience.figures.content_factor(met))
+
+    popularity = popular_at(view, moment, audience)
+    return PieceAppeal(
+        row=part.segment.ids.position(piece_id),
+        likes=audience.likes_for(piece_id, part.segment),
+        popular=float(popularity.lifted[view.snapshot.parts.index(own)][row]),
+        blending=blending,
+    )

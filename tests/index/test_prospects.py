@@ -1,0 +1,93 @@
+"""How well a piece suits many people by the compiled kernel: the same bits as in one person's list after the other."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penchant.index import (
+    Audience,
+    BlendFactors,
+    Filter,
+    ListSpec,
+    PeopleTastes,
+    PersonFigures,
+    PieceAppeal,
+    Popularity,
+    engine,
+    recommended,
+)
+from penchant.model import SourceSettings
+from people_tables import made, table_of, weights_of
+from strategies import examples
+
+
+@pytest.mark.usefixtures("kernels")
+@settings(max_examples=examples(20), deadline=None)
+@given(
+    n=st.sampled_from([1, 29, 300]),
+    seed=st.integers(0, 2**32 - 1),
+    greatest=st.sampled_from([1, 3, 1000]),
+    chosen=st.builds(
+        SourceSettings,
+        category_weights=st.sampled_from([{}, {"a": 0.5}, {"a": 2.25, "b": 0}]),
+        half_life_days=st.sampled_from([0, 90]),
+    ),
+    shares=st.sampled_from([(0.1, 0.8, 0.1), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (5.0, 1.0, 0.0)]),
+)
+def test_a_piece_suits_everybody_as_each_ones_list_says(
+    n: int, seed: int, greatest: int, chosen: SourceSettings, shares: tuple[float, float, float]
+) -> None:
+    random = np.random.default_rng(seed)
+    snapshot = made(n, random, greatest)
+    table, popular = table_of(snapshot, random, chosen), np.round(random.random(n), 1)
+    audience = Audience(None, weights_of(table, snapshot, chosen))
+    row = int(random.integers(0, n))
+
+    def blending(met: int) -> BlendFactors:
+        content = shares[0] * (1 + met / 7)
+        return BlendFactors(content, *shares[1:], total=content + shares[1] + shares[2])
+
+    def expected(figures: PersonFigures) -> int:
+        everything = ListSpec(
+            shown=Filter(moment=2**60),
+            blending=blending(figures.met),
+            category_weights=chosen.category_weights,
+            take=n,
+            fill=True,
+        )
+        alike = audience.alike(snapshot.parts, figures.liked, figures.grades)
+        popularity = Popularity(shares=(popular,), lifted=(popular,), median=0.0)
+        found = recommended(snapshot, figures.taste, popularity, alike, everything)
+        return next(units for units, piece_id in found if piece_id == f"{row:06}")
+
+    figures = [table.figures(person, snapshot, chosen) for person in range(len(table))]
+    likes = audience.likes_for(f"{row:06}", snapshot.parts[0].segment)
+    piece = PieceAppeal(row=row, likes=likes, popular=float(popular[row]), blending=blending)
+    tastes = PeopleTastes(table, snapshot, chosen)
+
+    found = tastes.units_of(piece)
+
+    wanted = [expected(each) for each in figures]
+    assert found.units.tolist() == wanted == [tastes.units_for(each, piece) for each in figures]
+    assert found.seen.tolist() == [row in each.seen[0] for each in figures]
+    assert not found.inexact.any()
+
+
+def test_without_a_kernel_everybody_is_to_be_looked_at_singly(kernels: Mapping[Any, Any]) -> None:
+    random, chosen = np.random.default_rng(1), SourceSettings()
+    snapshot = made(29, random, 3)
+    table = table_of(snapshot, random, chosen)
+    likes = Audience(None, weights_of(table, snapshot, chosen)).likes_for("000001", snapshot.parts[0].segment)
+    piece = PieceAppeal(row=1, likes=likes, popular=0.0, blending=lambda _: BlendFactors(1.0, 1.0, 1.0, total=3.0))
+    engine.use({})
+
+    try:
+        found = PeopleTastes(table, snapshot, chosen).units_of(piece)
+    finally:
+        engine.use(kernels)
+
+    assert found.inexact.all()

@@ -1,0 +1,65 @@
+"""Courses of experiments: each point is what the results said of the days until then."""
+
+import numpy as np
+import pytest
+
+from penchant import experiments
+from penchant.model import InteractionType
+from penchant.service.courses import courses_of
+from penchant.service.tallies import VariantTally, tallies_of
+from penchant.storage.placement_counts import GROUPS, POSITIONS, SHOWN, SUCCEEDED, CountsTable
+
+NAMES = {"base", "b", "c"}
+
+
+def random_counts(seed: int, days: int) -> CountsTable:
+    """Return counts of three variants, on some of the days, ascending by day as they are stored."""
+    generator = np.random.default_rng(seed)
+    rows = [
+        (name, day, kind)
+        for day in range(20_000, 20_000 + days)
+        for name in sorted(NAMES)
+        for kind in (SHOWN, SUCCEEDED)
+        if generator.random() < 0.8
+    ]
+    shown = np.array([kind == SHOWN for _, _, kind in rows])
+    groups = generator.poisson(np.where(shown, 3, 0.4)[:, None], (len(rows), GROUPS))
+    positions = np.zeros((len(rows), POSITIONS), np.int64)
+    positions[:, 1] = groups.sum(1)
+    names, numbers, kinds = zip(*rows, strict=True)
+    return CountsTable(np.array(names), np.array(numbers), np.array(kinds), positions, groups)
+
+
+def difference(tallies: dict[str, VariantTally], name: str) -> tuple[float, float, float]:
+    effect = experiments.design_effect(*(each.arm for each in tallies.values()))
+    found = experiments.difference(tallies["base"].arm, tallies[name].arm, effect, 0.025)
+    return float(found.value), float(found.lower), float(found.upper)
+
+
+def test_a_point_is_the_difference_by_all_until_its_day() -> None:
+    table = random_counts(1, days=12)
+    tallies = tallies_of(table, None, NAMES)
+
+    courses = courses_of(tallies, tallies["base"], 0.025, most=100)
+
+    assert [each.variant for each in courses] == ["b", "c"]
+    for course in courses:
+        for point in course.points:
+            until = tallies_of(table.between(0, point.day), None, NAMES)
+            assert (point.value, point.lower, point.upper) == pytest.approx(difference(until, course.variant))
+            assert point.shown == until["base"].arm.n + until[course.variant].arm.n
+    assert courses[0].points[-1].is_told
+
+
+def test_a_long_course_has_some_of_its_days_with_the_first_and_the_last() -> None:
+    tallies = tallies_of(random_counts(2, days=200), None, NAMES)
+
+    days = [point.day for point in courses_of(tallies, tallies["base"], 0.05, most=7)[0].points]
+
+    assert (len(days), days[0], days[-1], days == sorted(set(days))) == (7, 20_000, 20_199, True)
+
+
+def test_what_showed_nothing_has_no_points() -> None:
+    tallies = tallies_of(random_counts(3, days=1).between(0, 0), InteractionType.CLICK, NAMES)
+
+    assert [each.points for each in courses_of(tallies, tallies["base"], 0.05, most=7)] == [[], []]

@@ -1,0 +1,40 @@
+"""Pages of interactions, as columns, are the rows of the feed: the same on SQLite and on PostgreSQL."""
+
+import pytest
+
+from penchant.model import EncodedPiece, InteractionType, NewInteraction
+from penchant.storage import EraseUser, InteractionChange, RecordInteractions, Storage, SubmitPieces, interaction_pages
+from penchant.storage.hashing import piece_key
+from penchant.storage.schema import TYPES
+
+MOMENTS = {"u": 0, "gone": 1, "v": -1, "w": 1_790_000_000_000, "late": 253_402_300_799_999}
+
+
+def test_pages_have_the_interactions_of_the_batches_without_erasures(
+    storage: Storage, account: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interaction_pages, "ANSWER_ROWS", 1)
+    monkeypatch.setattr(interaction_pages, "ANSWERS", 2)
+    kinds = list(InteractionType)
+    storage.submit(SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id="a", body=b"{}")])).result(30)
+    for place, (person, moment) in enumerate(MOMENTS.items()):
+        new = NewInteraction(user_id=person, type=kinds[place], piece_id=f"p-{person}", occurred_at=moment)
+        storage.submit(RecordInteractions(account_id=account, source="s", interactions=[new])).result(30)
+        if person == "w":
+            storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(30)
+
+    with storage.sources.follow_interactions(account, "s", None) as feed:
+        expected = [row for batch in feed.batches for row in batch if isinstance(row, InteractionChange)]
+        pages = list(feed.pages(feed.after, feed.head.interactions_version))
+        some = list(feed.pages(expected[0].version, expected[1].version))
+        ids = feed.piece_ids([row.version for row in expected])
+    rows = [row for page in pages for row in zip(*page, strict=True)]
+    found = [(v, person.tobytes(), ids[v], TYPES[int(code)], at) for person, _, code, at, v in rows]
+
+    assert found == expected
+    assert [row.occurred_at for row in expected] == [at for person, at in MOMENTS.items() if person != "gone"]
+    assert [piece.tobytes() for _, piece, *_ in rows] == [
+        piece_key(feed.head.source_id, row.piece_id) for row in expected
+    ]
+    assert [len(page.versions) for page in pages] == [2, 2]
+    assert [page.versions.tolist() for page in some] == [[expected[1].version]]
