@@ -16,8 +16,9 @@ class StoredPerson(NamedTuple):
 class RecordedChanges(NamedTuple):
     """What became of people between two versions of the interactions.
 
-    ``interactions`` ascend by version, and are those of ``user_ids``; ``stated`` are the keys of people whose preferences
-    were replaced. Without ``is_whole`` a version is missing: what had it is gone, and whose it was nothing tells.
+    ``interactions`` ascend by version, and are those of ``user_ids``; ``stated`` are the keys of people whose
+    preferences were replaced. Without ``is_whole`` a version is missing: what had it is gone, and whose it was nothing
+    tells.
     """
 
     interactions: list[InteractionChange]
