@@ -84,6 +84,7 @@ SAMPLES: dict[str, Any] = {
         max_per_value={"g": 3},
         attributes={"year": AttributeSettings(pointer="/year", type="integer")},
         attribution_window_hours=3,
+        image_attribute="/poster",
     ),
     "account": "a",
     "plan": "full",

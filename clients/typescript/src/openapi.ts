@@ -941,12 +941,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. Needs the scope `write`.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. Needs the scope `write`.
          */
         put: operations["putSettings"];
         post?: never;
@@ -2075,6 +2075,8 @@ export interface components {
             };
             /** Format: int32 */
             attributionWindowHours?: number;
+            /** @description A JSON pointer into extras: where the address of a piece's picture is. */
+            imageAttribute?: string;
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -13972,7 +13974,8 @@ export interface operations {
                      *           "pointer": "/year",
                      *           "type": "integer"
                      *         }
-                     *       }
+                     *       },
+                     *       "imageAttribute": "/images/0"
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14146,7 +14149,8 @@ export interface operations {
                  *           "pointer": "/year",
                  *           "type": "integer"
                  *         }
-                 *       }
+                 *       },
+                 *       "imageAttribute": "/images/0"
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -14175,7 +14179,8 @@ export interface operations {
                      *           "pointer": "/year",
                      *           "type": "integer"
                      *         }
-                     *       }
+                     *       },
+                     *       "imageAttribute": "/images/0"
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];

@@ -36,6 +36,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
@@ -125,7 +126,7 @@ async def open_services(
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
-        services.health.close()
+        _leave_catalogues(services)
         await services.access.close()
         services.database.close()
         election.close()
@@ -170,6 +171,7 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    health = CatalogueHealth(metrics, clock=clock)
     return Services(
         current=current,
         metrics=metrics,
@@ -196,7 +198,8 @@ def wire(
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         search=SourceSearch(database, clock=clock),
-        health=CatalogueHealth(metrics, clock=clock),
+        health=health,
+        maps=CatalogueMaps(views, health, metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
@@ -249,6 +252,12 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+def _leave_catalogues(services: Services) -> None:
+    """End the threads that look at whole catalogues."""
+    services.health.close()
+    services.maps.close()
 
 
 async def _keep_house(services: Services, election: Election) -> None:

@@ -201,6 +201,7 @@ SAMPLES: Mapping[str, Any] = {
         "halfLifeDays": 60,
         "excludeSeen": True,
         "attributes": {"year": {"pointer": "/year", "type": "integer"}},
+        "imageAttribute": "/images/0",
     },
     "SettingsPreview": {
         "pieces": [
