@@ -41,7 +41,7 @@ from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
-from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_lists import ListMakers, PlacementLists
 from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
@@ -188,7 +188,6 @@ def wire(
         curation=Curation(database),
         recommender=recommender,
         similar_answers=similar_answers,
-        explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
         prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
@@ -228,8 +227,9 @@ def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callab
 
 
 class _ListServices(TypedDict):
-    """The services of lists that are not a person's own, and of placements, which show any."""
+    """The services of lists that are not a person's own, of reasons, and of placements, which show any of them."""
 
+    explanations: Explanations
     plain_lists: PlainLists
     revisits: RevisitLists
     placements: Placements
@@ -242,8 +242,11 @@ def _lists(
 ) -> _ListServices:
     plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
     placements = Placements(database)
-    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, guard, metrics)
+    explanations = Explanations(database, recommender)
+    makers = ListMakers(recommender, explanations, plain_lists, revisits)
+    placement_lists = PlacementLists(placements, makers, guard, metrics)
     return _ListServices(
+        explanations=explanations,
         plain_lists=plain_lists,
         revisits=revisits,
         placements=placements,
