@@ -747,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. Each list counts against the monthly quota. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. Each list counts against the monthly quota. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`.
          */
         post: operations["pageLists"];
         delete?: never;
@@ -1725,6 +1725,8 @@ export interface components {
         /**
          * PlacementResult
          * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
+         *
+         *         With reasons, ``category_weights`` are those by which it was made.
          */
         PlacementResult: {
             placement: string;
@@ -1732,7 +1734,10 @@ export interface components {
             kind: components["schemas"]["PlacementKind"];
             userId: string | null;
             contentId: string | null;
-            content: components["schemas"]["RecommendedPiece"][];
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            content: components["schemas"]["PlacedPiece"][];
         } & {
             [key: string]: unknown;
         };
@@ -1742,6 +1747,34 @@ export interface components {
          * @enum {unknown}
          */
         PlacementKind: "again" | "new" | "popular" | "recommendations" | "similar";
+        /**
+         * PlacedPiece
+         * @description One entry of the list of a placement, with reasons where these were asked for.
+         */
+        PlacedPiece: {
+            id: string;
+            /** Format: double */
+            score: number;
+            why?: components["schemas"]["PlacedWhy"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacedWhy
+         * @description Why a piece is in the list of a placement: the members that `SimilarWhy` or `PersonalWhy` has, by its kind.
+         *
+         *         Lists that know nothing of a person, and what a person takes up again, have one part, with the name of their kind.
+         */
+        PlacedWhy: {
+            parts?: components["schemas"]["PartShare"][];
+            terms?: components["schemas"]["KeywordShare"][];
+            rest?: components["schemas"]["TermRest"];
+            /** Format: double */
+            audience?: number;
+            rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * PageResult
          * @description The lists of a page, in the order of the request; no piece is in two of them.
@@ -1759,7 +1792,10 @@ export interface components {
             kind?: "similar" | "recommendations" | "popular" | "new" | "again";
             contentId: string | null;
             listId?: string;
-            content?: components["schemas"]["RecommendedPiece"][];
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            content?: components["schemas"]["PlacedPiece"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -10507,6 +10543,8 @@ export interface operations {
                 take?: number;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -10553,14 +10591,47 @@ export interface operations {
                      *       "kind": "recommendations",
                      *       "contentId": null,
                      *       "userId": "kim",
+                     *       "categoryWeights": {
+                     *         "genre": 2
+                     *       },
                      *       "content": [
                      *         {
-                     *           "id": "blade-runner",
-                     *           "score": 0.5
-                     *         },
-                     *         {
-                     *           "id": "gravity",
-                     *           "score": 0.75
+                     *           "id": "alien",
+                     *           "score": 0.25,
+                     *           "why": {
+                     *             "parts": [
+                     *               {
+                     *                 "part": "content",
+                     *                 "share": 0.2,
+                     *                 "terms": [
+                     *                   {
+                     *                     "category": "genre",
+                     *                     "keyword": "science fiction",
+                     *                     "share": 0.25
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               {
+                     *                 "part": "audience",
+                     *                 "share": 0.3,
+                     *                 "pieces": [
+                     *                   {
+                     *                     "id": "gravity",
+                     *                     "share": 0.3
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               {
+                     *                 "part": "popularity",
+                     *                 "share": 0.05
+                     *               },
+                     *               {
+                     *                 "part": "new",
+                     *                 "share": 0
+                     *               }
+                     *             ],
+                     *             "rules": []
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -10730,6 +10801,8 @@ export interface operations {
     pageLists: {
         parameters: {
             query?: {
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };

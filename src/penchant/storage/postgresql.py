@@ -245,6 +245,10 @@ class PostgresqlDatabase:
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""
 
+    def change_marks(self) -> tuple[int, ...] | None:
+        """Return nothing: only the server knows what has changed."""
+        return None
+
     def durability_warnings(self) -> list[str]:
         """Return what the server's present settings may lose.
 

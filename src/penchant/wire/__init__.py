@@ -69,6 +69,8 @@ from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decod
 from penchant.wire.placement_answers import (
     PageEntry,
     PageResult,
+    PlacedPiece,
+    PlacedWhy,
     PlacementHistory,
     PlacementListing,
     PlacementPreview,
@@ -151,6 +153,8 @@ __all__ = [
     "PersonalWhy",
     "PieceShare",
     "Place",
+    "PlacedPiece",
+    "PlacedWhy",
     "PlacementHistory",
     "PlacementListing",
     "PlacementPreview",
