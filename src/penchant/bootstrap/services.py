@@ -166,7 +166,7 @@ def wire(
 
     # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
     current.on_change(adopt)
-    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes)
+    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
