@@ -31,15 +31,17 @@ from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
-from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_lists import ListMakers, PlacementLists
 from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
@@ -125,7 +127,7 @@ async def open_services(
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
-        services.health.close()
+        _leave_catalogues(services)
         await services.access.close()
         services.database.close()
         election.close()
@@ -164,7 +166,7 @@ def wire(
 
     # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
     current.on_change(adopt)
-    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes)
+    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
@@ -186,7 +188,6 @@ def wire(
         curation=Curation(database),
         recommender=recommender,
         similar_answers=similar_answers,
-        explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
         prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
@@ -194,10 +195,7 @@ def wire(
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
         ),
-        browsing=SourceBrowser(database, views, metrics, clock=clock),
-        search=SourceSearch(database, clock=clock),
-        health=CatalogueHealth(metrics, clock=clock),
-        audience_health=AudienceHealth(views, clock=clock),
+        **_pages(database, views, metrics, clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
         results=Results(database, clock=clock),
@@ -205,9 +203,33 @@ def wire(
     )
 
 
-class _ListServices(TypedDict):
-    """The services of lists that are not a person's own, and of placements, which show any."""
+class _PageServices(TypedDict):
+    """The services of the dashboard alone."""
 
+    browsing: SourceBrowser
+    search: SourceSearch
+    health: CatalogueHealth
+    maps: CatalogueMaps
+    curves: CurveCounter
+    audience_health: AudienceHealth
+
+
+def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callable[[], float]) -> _PageServices:
+    health = CatalogueHealth(metrics, clock=clock)
+    return _PageServices(
+        browsing=SourceBrowser(database, views, metrics, clock=clock),
+        search=SourceSearch(database, clock=clock),
+        health=health,
+        maps=CatalogueMaps(views, health, metrics, clock=clock),
+        curves=CurveCounter(database, clock=clock),
+        audience_health=AudienceHealth(views, clock=clock),
+    )
+
+
+class _ListServices(TypedDict):
+    """The services of lists that are not a person's own, of reasons, and of placements, which show any of them."""
+
+    explanations: Explanations
     plain_lists: PlainLists
     revisits: RevisitLists
     placements: Placements
@@ -220,8 +242,11 @@ def _lists(
 ) -> _ListServices:
     plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
     placements = Placements(database)
-    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, guard, metrics)
+    explanations = Explanations(database, recommender)
+    makers = ListMakers(recommender, explanations, plain_lists, revisits)
+    placement_lists = PlacementLists(placements, makers, guard, metrics)
     return _ListServices(
+        explanations=explanations,
         plain_lists=plain_lists,
         revisits=revisits,
         placements=placements,
@@ -249,6 +274,12 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+def _leave_catalogues(services: Services) -> None:
+    """End the threads that look at whole catalogues."""
+    services.health.close()
+    services.maps.close()
 
 
 async def _keep_house(services: Services, election: Election) -> None:

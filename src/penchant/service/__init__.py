@@ -13,11 +13,13 @@ from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
@@ -69,6 +71,8 @@ class Services:
     search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
+    maps: CatalogueMaps
+    curves: CurveCounter
     list_ids: ListIds
     impressions: Impressions
     results: Results

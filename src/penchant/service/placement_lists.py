@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
+import msgspec
+
 from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement, invalid_parameter
 from penchant.live.views import View
 from penchant.model import DAY_MS, IMPRESSION_DAYS, MAX_TAKE, Basis, PlacementKind
+from penchant.service.explanations import Explanations
 from penchant.service.placements import PlacementInForce, Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.recommend import Recommender
@@ -21,7 +24,18 @@ from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequ
 from penchant.service.revisits import RevisitLists
 from penchant.service.variant_guard import VariantGuard
 from penchant.telemetry import Metrics
-from penchant.wire import BASE, ListRules, PlacementResult, RecommendedPiece, StatedLikings, read_boosts, read_filter
+from penchant.wire import (
+    BASE,
+    ExplainedPiece,
+    ListRules,
+    PlacedPiece,
+    PlacedWhy,
+    PlacementResult,
+    RecommendedPiece,
+    StatedLikings,
+    read_boosts,
+    read_filter,
+)
 
 FOR_EVERYBODY = frozenset({PlacementKind.SIMILAR, PlacementKind.POPULAR, PlacementKind.NEW})
 """Lists that know nothing of a person: for one, they are without what the person has hidden."""
@@ -33,7 +47,10 @@ Decoded = TypeVar("Decoded")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementRequest:
-    """A request for the list of a placement, for a person, beside a piece, for both or for nobody."""
+    """A request for the list of a placement, for a person, beside a piece, for both or for nobody.
+
+    ``explain`` adds reasons to its entries.
+    """
 
     placement: str
     user_id: str | None = None
@@ -41,6 +58,7 @@ class PlacementRequest:
     take: int = MAX_TAKE
     exclude: frozenset[str] = frozenset()
     min_audience_version: int = 0
+    explain: bool = False
 
 
 class PlacementChoice(TypedDict):
@@ -61,6 +79,15 @@ class PlacementList(NamedTuple):
     audience_version: int | None = None
 
 
+class ListMakers(NamedTuple):
+    """What makes the lists that placements show."""
+
+    recommender: Recommender
+    explanations: Explanations
+    plain_lists: PlainLists
+    revisits: RevisitLists
+
+
 MakeList = Callable[[View, ListRules, PlacementKind, PlacementRequest, "PlacementChoice"], Awaitable[PlacementList]]
 """Makes a list of some kind, from a view that is under the rules; raises what the plain list of this kind does."""
 
@@ -78,16 +105,15 @@ class PlacementLists:
     def __init__(
         self,
         placements: Placements,
-        recommender: Recommender,
-        plain_lists: PlainLists,
-        revisits: RevisitLists,
+        makers: ListMakers,
         guard: VariantGuard,
         metrics: Metrics,
     ) -> None:
         self._placements = placements
-        self._recommender = recommender
-        self._plain_lists = plain_lists
-        self._revisits = revisits
+        self._recommender = makers.recommender
+        self._explanations = makers.explanations
+        self._plain_lists = makers.plain_lists
+        self._revisits = makers.revisits
         self._guard = guard
         self._metrics = metrics
 
@@ -144,21 +170,22 @@ class PlacementLists:
             choice = {**choice, "exclude": choice["exclude"] | hidden}
         match kind:
             case PlacementKind.SIMILAR:
-                return await self._similar(view, similar_request(rules, request, choice))
+                query = similar_request(rules, request, choice)
+                return await self._similar(view, query, explain=request.explain)
             case PlacementKind.RECOMMENDATIONS:
                 return await self._recommended(view, rules, request, choice)
             case PlacementKind.POPULAR:
-                plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
+                plain = PlainRequest(half_life_days=rules.half_life_days, explain=request.explain, **choice)
                 popular = await self._plain_lists.popular(view, plain)
                 return PlacementList(popular.result.content, popular.audience_version)
             case PlacementKind.NEW:
-                plain = PlainRequest(half_life_days=rules.half_life_days, **choice)
+                plain = PlainRequest(half_life_days=rules.half_life_days, explain=request.explain, **choice)
                 return PlacementList((await self._plain_lists.newest(view, plain)).content)
             case PlacementKind.AGAIN:
                 if request.user_id is None:
                     return PlacementList(())
-                again = await self._revisits.again(view, PersonalRequest(user_id=request.user_id, **choice))
-                return PlacementList([RecommendedPiece(id=each.id, score=each.score) for each in again.content])
+                person = PersonalRequest(user_id=request.user_id, **choice)
+                return PlacementList(await self._revisits.placed(view, person, explain=request.explain))
 
     async def _recommended(
         self, view: View, rules: ListRules, request: PlacementRequest, choice: PlacementChoice
@@ -169,20 +196,24 @@ class PlacementLists:
         query = personal_request(rules, user_id, choice, sinking)
         # Nothing is known of nobody.
         likings = StatedLikings() if user_id is None else None
-        found = await self._recommender.recommend(view, query, likings)
-        return PlacementList(found.result.content, found.audience_version)
+        makes = self._explanations.recommend if request.explain else self._recommender.recommend
+        found = await makes(view, query, likings)
+        return PlacementList(placed(found.result.content), found.audience_version)
 
     async def _sinking(self, view: View, placement: str, user_id: str, rotation: float) -> dict[str, float]:
         """Return by which factor each piece sinks for a person who was shown it in lists of a placement."""
         since = shown_since(view, self._recommender.now(view))
         return sinking_by(rotation, await self._placements.passed_over(view.head, placement, user_id, since))
 
-    async def _similar(self, view: View, query: SimilarRequest) -> PlacementList:
+    async def _similar(self, view: View, query: SimilarRequest, *, explain: bool) -> PlacementList:
         audience = await self._recommender.audience_near(view, query)
+        version = None if audience is None else audience.version
+        if explain:
+            return PlacementList(placed((await self._explanations.similar(view, query, audience)).content), version)
         if audience is None:
             return PlacementList(self._recommender.similar(view, query).content)
         near = await self._recommender.similar_by(view, query, audience)
-        return PlacementList(near.content, audience.version)
+        return PlacementList(near.content, version)
 
 
 async def answer_by(
@@ -201,7 +232,10 @@ async def answer_by(
     if not found.content and rules.fallback not in {None, kind}:
         kind = rules.fallback or kind
         found = await make(shown, rules, kind, request, choice)
-    return PlacementAnswer(result_of(placement, variant, kind, request, found.content), found.audience_version)
+    result = result_of(placement, variant, kind, request, found.content)
+    if request.explain:
+        result = msgspec.structs.replace(result, category_weights=dict(shown.settings.category_weights))
+    return PlacementAnswer(result, found.audience_version)
 
 
 def result_of(
@@ -218,7 +252,7 @@ def result_of(
         kind=kind,
         user_id=request.user_id,
         content_id=request.content_id,
-        content=[RecommendedPiece(id=each.id, score=each.score) for each in content],
+        content=placed(content),
     )
 
 
@@ -264,6 +298,17 @@ def shown_since(view: View, now: int) -> int:
 def sinking_by(rotation: float, passed_over: Mapping[str, int]) -> dict[str, float]:
     """Return by which factor each piece sinks that was so often shown and passed over."""
     return {piece_id: (1 - rotation) ** count for piece_id, count in passed_over.items()}
+
+
+def placed(content: Sequence[RecommendedPiece | ExplainedPiece]) -> list[PlacedPiece]:
+    """Return the entries of any list as those of a placement, with the reasons that they have."""
+    return [each if isinstance(each, PlacedPiece) else _placed_piece(each) for each in content]
+
+
+def _placed_piece(piece: RecommendedPiece | ExplainedPiece) -> PlacedPiece:
+    if not isinstance(piece, ExplainedPiece):
+        return PlacedPiece(id=piece.id, score=piece.score)
+    return PlacedPiece(id=piece.id, score=piece.score, why=PlacedWhy(**msgspec.structs.asdict(piece.why)))
 
 
 def _by_attributes(

@@ -2,17 +2,27 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penchant.index import Booster, Filter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import DAY_MS, StoredInteraction
+from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, PlacementKind, StoredInteraction
 from penchant.profiles import Revisit, revisits
 from penchant.ranking import SCORE_SCALE
 from penchant.service.list_inputs import moment_of, shown_by
+from penchant.service.listings import boost_rules
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest
-from penchant.wire import RevisitPiece, RevisitResult, decode_preferences, format_timestamp
+from penchant.wire import (
+    PartShare,
+    PlacedPiece,
+    PlacedWhy,
+    RevisitPiece,
+    RevisitResult,
+    decode_preferences,
+    format_timestamp,
+)
 
 
 class RevisitLists:
@@ -25,6 +35,22 @@ class RevisitLists:
     async def again(self, view: View, query: PersonalRequest) -> RevisitResult:
         """Return what a person began or came back to on another day, of what may be shown."""
         return await self._database.promptly(self._again, view, query)
+
+    async def placed(self, view: View, query: PersonalRequest, *, explain: bool) -> list[PlacedPiece]:
+        """Return the same as entries of a placement's list, with one part as their reason where that is asked for."""
+        found = await self.again(view, query)
+        if not explain:
+            return [PlacedPiece(id=each.id, score=each.score) for each in found.content]
+        # Scores before boosts, of all pieces that boosts may have put among the first.
+        plain = await self.again(view, replace(query, boosts=(), take=MAX_PROFILE_INTERACTIONS))
+        shares = {each.id: 1 - each.score for each in plain.content}
+        booster = Booster(query.boosts, SCORE_SCALE)
+
+        def why(piece_id: str) -> PlacedWhy:
+            part = PartShare(part=PlacementKind.AGAIN.value, share=shares.get(piece_id, 0.0))
+            return PlacedWhy(parts=[part], rules=boost_rules(view, piece_id, booster))
+
+        return [PlacedPiece(id=each.id, score=each.score, why=why(each.id)) for each in found.content]
 
     def _again(self, view: View, query: PersonalRequest) -> RevisitResult:
         now = self._recommender.now(view)

@@ -12,7 +12,7 @@ from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.impression_ledger import SUCCESSES
 from penchant.storage.list_keys import first_key, made_at_of
-from penchant.storage.placement_counts import CountsTable, read_counts
+from penchant.storage.placement_counts import CountsTable, counts_by_day, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant.storage.transactions import Transactions
@@ -123,6 +123,16 @@ class ImpressionStore:
             table = read_counts(connection, source_id, incarnation, placement, days)
             pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
         return PlacementCounts(table=table, pieces={row[0]: row[1] for row in pieces})
+
+    def count_by_day(
+        self, source_id: int, incarnation: int, days: tuple[int, int], *, limit: int
+    ) -> list[tuple[int, int, int]]:
+        """Return UTC days from one to another, each with a kind and its count over all placements.
+
+        Of ``limit`` rows of counts at most.
+        """
+        with self._transactions.read() as connection:
+            return counts_by_day(connection, source_id, incarnation, days, limit)
 
     def _rows_of_person(
         self, source_id: int, incarnation: int, user_id: str, since: int, *conditions: ColumnElement[bool]
