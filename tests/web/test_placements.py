@@ -422,6 +422,8 @@ def test_each_list_has_an_id_that_says_whose_it_is(source: Service) -> None:
         ({"lists": [1, {}]}, ["/lists/0", "/lists/1/placement"]),
         ({"lists": [{"placement": "a", "take": 0, "x": 1}]}, ["/lists/0/x", "/lists/0/take"]),
         ({"lists": [], "user": 1, "exclude": [2]}, ["/exclude/0", "/user"]),
+        ({"lists": [], "exclude": 0}, ["/exclude"]),
+        ({"lists": [], "exclude": ""}, ["/exclude"]),
     ),
 )
 def test_an_unacceptable_page_is_refused_with_its_places(source: Service, body: Any, pointers: list[str]) -> None:

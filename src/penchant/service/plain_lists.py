@@ -101,7 +101,7 @@ def popular_pieces(
         # Recommendations have worked them out already, for the same parts and day.
         shares: Sequence[FloatArray] = popular_at(view, now, audience).shares
     else:
-        shares, _median = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
+        shares = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
     return _listed(view, query, now, popularity_scan(parts, shares), PlacementKind.POPULAR)
 
 

@@ -51,7 +51,8 @@ def decode_page(body: bytes) -> PageWish:
     if not isinstance(entries, list):
         faults.add("/lists", f"Found {kind_of(entries)}; an array of requests for lists is accepted.")
         entries = []
-    exclude = value.get("exclude") or []
+    given = value.get("exclude")
+    exclude = [] if given is None else given
     if not isinstance(exclude, list):
         faults.add("/exclude", f"Found {kind_of(exclude)}; an array of ids is accepted.")
         exclude = []
