@@ -13,8 +13,8 @@ from penchant.web.dashboard.sections import faults_of, section
 from penchant.web.dashboard.site import PageAnswer, Visit
 from penchant.wire import MAX_LISTS, decode_page, encode
 
-SHOWN = 10
-"""Pieces of a row."""
+SHOWN = 6
+"""Pieces of a row: twenty rows make no heavy page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ is plainly one of an allowed host; the page's policy holds the browser to the sa
 import re
 from collections.abc import Collection
 
-MAX_ADDRESS = 2_000
-"""Characters of an address; a page of hundreds of pictures stays small."""
+MAX_ADDRESS = 1_000
+"""Characters of an address: those that are signed have some hundreds."""
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1"})
 """Hosts that are spoken to by HTTP as well: nobody is in between."""
 # No user, no backslash, no space: of these browsers and other readers make different hosts.
