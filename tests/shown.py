@@ -3,6 +3,8 @@
 from contextlib import closing
 from typing import Any
 
+import httpx
+
 from penchant.bootstrap import storage_of
 from penchant.service.list_ids import ListIds
 from penchant.storage import Storage
@@ -63,3 +65,16 @@ def show(service: Service, people: int, *, clicks: dict[str, int]) -> None:
     for begin in range(0, len(seen), 1_000):
         assert report(service, *seen[begin : begin + 1_000]).status_code == 202
     assert service.post("/s/interactions", json=clicked).status_code == 200
+
+
+def show_lists(client: httpx.Client, source: str, placement: str, *, people: int) -> None:
+    """Show some people the lists of a placement, of whom every other one clicks on the first piece."""
+    shown, clicked = [], []
+    for number in range(people):
+        answer = client.get(f"/{source}/placements/{placement}/list?user=visitor{number}&take=3")
+        ids = [each["id"] for each in answer.json()["content"]]
+        list_id = answer.headers["x-penchant-list"]
+        shown.append({"listId": list_id, "content": ids})
+        clicked.append({"userId": f"visitor{number}", "type": "Click", "contentId": ids[0], "listId": list_id})
+    assert client.post(f"/{source}/impressions", json=shown).status_code == 202
+    assert client.post(f"/{source}/interactions", json=clicked[::2]).status_code == 200

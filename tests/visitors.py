@@ -85,7 +85,7 @@ class Visitor:
                 del self.cookies[name]
         return answer
 
-    def get(self, page: str = "", **query: str) -> Any:
+    def get(self, page: str = "", **query: str | list[str]) -> Any:
         """Ask for a page."""
         return self.ask("GET", f"{HOME}/{page}" if page else HOME, params=query)
 

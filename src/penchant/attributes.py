@@ -49,14 +49,15 @@ class Attribute:
     @property
     def steps(self) -> tuple[str, ...]:
         """The names and positions that lead to the member."""
-        return _steps(self.pointer)
+        return steps_of(self.pointer)
 
     def __str__(self) -> str:
         return f"{self.type} {self.pointer}"
 
 
 @functools.lru_cache(maxsize=1_024)
-def _steps(pointer: str) -> tuple[str, ...]:
+def steps_of(pointer: str) -> tuple[str, ...]:
+    """Return the names and positions by which a JSON pointer leads to a member."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 

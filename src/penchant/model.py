@@ -319,7 +319,7 @@ class SourceSettings:
 
     ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword, ``attributes``
     by key what lists can be filtered by. For ``attribution_hours`` an interaction that names no list is attributed to
-    the last one that showed its piece.
+    the last one that showed its piece. ``image_pointer`` leads to the address of a piece's picture in its extras.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -332,6 +332,7 @@ class SourceSettings:
     max_per_value: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     attribution_hours: int = 24
+    image_pointer: str | None = None
 
     def without(self, categories: Iterable[str]) -> "SourceSettings":
         """Return settings under which these categories weigh nothing."""

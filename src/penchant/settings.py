@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import msgspec
 
@@ -59,6 +59,8 @@ PUBLISHED_FILE = "settings.json"
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
+ImageHost = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?$")]
+"""A host with its port, if that is not the usual one; nothing else may get into the policy of a page."""
 
 
 class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -151,6 +153,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     hsts_max_age_s: Count = 0
     """For how long browsers that came over TLS are told to come by TLS alone (``strict-transport-security``); 0: not
     at all."""
+    image_hosts: tuple[ImageHost, ...] = ()
+    """Hosts (``img.example``, ``img.example:8443``) from which the dashboard's pages may show pictures of pieces."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the service; none by default."""
     legacy_paths: bool = False
@@ -376,7 +380,7 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         # Plans are tables, which only the file can hold.
         if text is None or field.name == "plans":
             continue
-        values[field.encode_name] = _split(text) if field.type == tuple[str, ...] else text
+        values[field.encode_name] = _split(text) if get_origin(field.type) is tuple else text
     return values
 
 

@@ -1,10 +1,12 @@
 """A real Chromium at the dashboard of a real server, by mouse, by keyboard, narrow, dark, and without scripts."""
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import pytest
@@ -29,6 +31,37 @@ def chromium() -> Iterator[Browser]:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+class PictureHost:
+    """A host of pictures on loopback, which notes the paths that it was asked for and by which page's address."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str | None]] = []
+        requests = self.requests
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                requests.append((self.path, self.headers.get("referer")))
+                self.send_response(200)
+                self.send_header("content-type", "image/svg+xml")
+                self.end_headers()
+                self.wfile.write(b'<svg xmlns="http://www.w3.org/2000/svg" width="80" height="120"/>')
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.name = f"127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{self.name}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 class Window:
@@ -82,6 +115,17 @@ class Window:
             if self.focused() == name:
                 return
         raise AssertionError(f"no {name} within {MAX_TABS} tabs")
+
+    def enter(self, name: str, text: str) -> None:
+        """Go to a field with Tab, and type in the place of what it holds; in a choice this chooses."""
+        self.tab_to(name)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(text)
+
+    def press(self, name: str) -> None:
+        """Go to a link or button with Tab, and press Enter."""
+        self.tab_to(name)
+        self.page.keyboard.press("Enter")
 
     def focused(self) -> str:
         """Return what the element that has the focus is called."""

@@ -12,8 +12,9 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser
 
 import penchant.demo
-from acceptance.browsers import Window, chromium
+from acceptance.browsers import PictureHost, Window, chromium
 from acceptance.servers import Server, command
+from shown import show_lists
 
 pytestmark = pytest.mark.slow
 
@@ -36,9 +37,13 @@ PAGES: Pages = {
     "lists": ("lists", {"source": "works"}),
     "placements": ("placements", {"source": "works"}),
     "placement": ("placement", {"source": "works"}),
+    "front": ("front", {"source": "works", "user": "kim"}),
+    "front-pictures": ("front", {"source": "gallery"}),
     "results": ("results", {"source": "works", "name": "row"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
+    "map": ("map", {"source": "works", "category": "theme"}),
+    "map-area": ("map", {"source": "works", "area": "1"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),
 }
 ADMIN_PAGES: Pages = {"keys": ("keys", {}), "usage": ("usage", {}), "audit": ("audit", {})}
@@ -48,33 +53,35 @@ Opening = Callable[..., Window]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def picture_host() -> Iterator[PictureHost]:
+    with PictureHost() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, picture_host: PictureHost) -> Iterator[Server]:
     """A server of two workers with the demo's works, a hostile piece, a person and a whitelist."""
-    started = Server(tmp_path_factory.mktemp("dashboard") / "data", "--workers", "2")
+    folder = tmp_path_factory.mktemp("dashboard")
+    settings = folder / "penchant.toml"
+    settings.write_text(f'image-hosts = ["{picture_host.name}"]\n')
+    started = Server(folder / "data", "--workers", "2", "--settings", str(settings))
     pieces = [json.loads(line) for line in (WORKS / "pieces.ndjson").read_text("utf-8").splitlines()]
     hostile = {"id": "hostile", "label": HOSTILE, "categories": {'"><b>': ["<i>", "war"], "theme": ["war"]}}
     assert started.client.post("/works/content", json=[*pieces, hostile]).status_code == 202
     for kind, piece_id in (("RateLike", "jane-eyre"), ("RateDislike", "dune"), ("Watch", "hostile")):
         answer = started.client.post(f"/works/users/kim/interactions/{kind}/content/{piece_id}")
         assert answer.status_code == 200
-    show_row(started)
+    variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
+    started.client.put("/works/placements/row", json={"kind": "popular", "variants": variants})
+    show_lists(started.client, "works", "row", people=80)
+    # Two pictures: of the second one the port is not allowed.
+    posters = {"a": f"{picture_host.url}/a.svg", "b": f"{started.url}/b.svg"}
+    shelf = [{"id": each, "categories": {"g": ["x"]}, "extras": {"poster": url}} for each, url in posters.items()]
+    assert started.client.post("/gallery/content", json=shelf).status_code == 202
+    started.client.put("/gallery/settings", json={"imageAttribute": "/poster"})
+    started.client.put("/gallery/placements/new", json={"kind": "new"})
     yield started
     assert started.stop() == 0
-
-
-def show_row(server: Server) -> None:
-    """Show the lists of a placement with a variant to some people, who click on the first piece of every other list."""
-    variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
-    assert server.client.put("/works/placements/row", json={"kind": "popular", "variants": variants}).status_code == 200
-    shown, clicked = [], []
-    for number in range(80):
-        answer = server.client.get(f"/works/placements/row/list?user=visitor{number}&take=3")
-        ids = [each["id"] for each in answer.json()["content"]]
-        list_id = answer.headers["x-penchant-list"]
-        shown.append({"listId": list_id, "content": ids})
-        clicked.append({"userId": f"visitor{number}", "type": "Click", "contentId": ids[0], "listId": list_id})
-    assert server.client.post("/works/impressions", json=shown).status_code == 202
-    assert server.client.post("/works/interactions", json=clicked[::2]).status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -191,35 +198,59 @@ def test_settings_are_previewed_and_saved(opening: Opening, server: Server) -> N
     server.client.put("/works/settings", json={})
 
 
-def test_an_editor_makes_tries_and_takes_back_a_placement_by_keyboard_alone(opening: Opening, server: Server) -> None:
+def test_an_editor_runs_an_experiment_by_keyboard_alone(opening: Opening, server: Server) -> None:
     window = opening()
     page = window.open("placement", source="works")
-    page.get_by_label("Its name").focus()
-    page.keyboard.type("front")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Control+a")
-    page.keyboard.type('{"kind": "new"}')
-    page.get_by_role("button", name="Save the placement").press("Enter")
+
+    def stored() -> Any:
+        return server.client.get("/works/placements/home").json()
+
+    window.enter("Its name", "home")
+    window.enter("The placement as JSON", '{"kind": "new"}')
+    window.press("Save the placement")
     page.get_by_text("The placement is saved").wait_for()
-
-    page.get_by_label("The placement as JSON").focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.type('{"kind": "recommendations"}')
-    page.get_by_label("Lists of people").focus()
-    page.keyboard.type("kim")
-    page.get_by_role("button", name="Show before and after").press("Enter")
-    page.get_by_role("heading", name="List of kim, variant base").wait_for()
+    window.enter("Name of the variant", "loved")
+    window.enter("Share of people, %", "50")
+    window.enter("List", "popular")
+    window.press("Add the variant")
+    page.get_by_text("not saved yet").wait_for()
+    window.enter("Lists of people", "kim")
+    window.press("Show before and after")
+    page.get_by_role("heading", name="List of kim, variant loved").wait_for()
     window.photograph("placement-preview")
-
     assert page.get_by_role("cell", name=re.compile("new|gone|[↑↓] [0-9]+")).count() > 0
     assert not Axe().run(page).response["violations"]
-    assert server.client.get("/works/placements/front").json() == {"kind": "new"}
-    page.get_by_role("button", name="Save the placement").press("Enter")
+    assert stored() == {"kind": "new"}
+    window.press("Save the placement")
     page.get_by_text("The placement is saved").wait_for()
-    assert server.client.get("/works/placements/front").json() == {"kind": "recommendations"}
-    page.get_by_role("button", name="Return to version").press("Enter")
+    assert stored() == {"kind": "new", "variants": [{"name": "loved", "share": 0.5, "kind": "popular"}]}
+
+    show_lists(server.client, "works", "home", people=80)
+    window.press("What it showed, and what came of it")
+    page.get_by_role("row", name="loved no difference shown yet").wait_for()
+    window.press("The same in numbers")
+    page.get_by_role("region", name="Differences of loved by day").wait_for()
+    assert page.get_by_role("img", name="Difference of loved over time").count() == 1
+    window.photograph("experiment")
+
+    window.press("The placement, and its earlier versions")
+    first = server.client.get("/works/placements/home/versions").json()["versions"][-1]["version"]
+    window.press(f"Return to version {first}")
     page.get_by_text("The earlier version is in force again").wait_for()
-    assert server.client.get("/works/placements/front").json() == {"kind": "new"}
+    assert stored() == {"kind": "new"}
+
+
+def test_pictures_come_from_allowed_hosts_alone(opening: Opening, picture_host: PictureHost) -> None:
+    window = opening()
+    page = window.open("front", source="gallery")
+
+    pictures = page.locator("main img")
+    page.wait_for_function("() => document.querySelector('main img').naturalWidth > 0")
+    window.photograph("front-pictures")
+
+    assert pictures.count() == 1
+    assert {path for path, _ in picture_host.requests} == {"/a.svg"}
+    assert {referrer for _, referrer in picture_host.requests} == {None}
 
 
 def test_everything_can_be_reached_by_keyboard_alone(opening: Opening, server: Server) -> None:

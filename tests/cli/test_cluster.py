@@ -35,6 +35,7 @@ def test_a_node_joins_nothing_without_the_token_of_its_cluster(tmp_path: Path) -
     "words",
     (
         ("start", "--host", "127.0.0.1"),
+        ("start", "--host", "127.0.0.2", "--port", "7000", "--ports", "6990"),
         ("join", "--host", "localhost", "127.0.0.2:6379"),
         ("join", "127.0.0.2"),
         ("status", "127.0.0.2:port"),

@@ -30,12 +30,14 @@ def shared_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 def lists(service: Service, tmp_path: Path) -> Lists:
     """A function that runs the command beside the service and returns the lists that it wrote."""
 
-    def run(*words: str, out: str = "lists.ndjson") -> list[dict[str, Any]]:
+    def run(*words: str, out: str = "lists.ndjson", read: bool = True) -> list[dict[str, Any]]:
         path = tmp_path / out
         ran = command("recommend", "--data", service.settings.data, "--source", "s", "--out", str(path), *words)
         assert ran.returncode == 0, ran.stderr
-        read = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        return [json.loads(line) for line in read.splitlines()]
+        if not read:
+            return []
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        return [json.loads(line) for line in content.splitlines()]
 
     return run
 
@@ -129,6 +131,25 @@ def test_a_table_has_a_row_for_each_entry(service: Service, tmp_path: Path) -> N
     assert len(rows) == 4 * 3
 
 
+def test_lists_of_a_placement_are_those_of_each_persons_variant(service: Service, lists: Lists, tmp_path: Path) -> None:
+    fill(service, people=12, pieces=40)
+    mixed = {"name": "mixed", "share": 0.5, "diversity": 0.5}
+    placement = {"kind": "recommendations", "blacklist": ["p001"], "variants": [mixed]}
+    assert service.put("/s/placements/home", json=placement).status_code == 200
+
+    found = lists("--placement", "home", "--take", "4", "--workers", "1")
+    lists("--placement", "home", "--take", "4", "--workers", "1", out="lists.parquet", read=False)
+
+    answers = [service.get(f"/s/placements/home/list?user={each['userId']}&take=4").json() for each in found]
+    assert (found, {each["variant"] for each in found}) == (answers, {"base", "mixed"})
+    rows = pyarrow.parquet.read_table(tmp_path / "lists.parquet").to_pylist()
+    assert [(row["userId"], row["variant"], row["kind"], row["contentId"]) for row in rows] == [
+        (each["userId"], each["variant"], "recommendations", entry["id"]) for each in found for entry in each["content"]
+    ]
+    manifest = json.loads((tmp_path / "lists.parquet.manifest.json").read_text())
+    assert manifest["about"]["placement"] == "home"
+
+
 def test_what_is_wrong_is_told(service: Service, refused: Running, tmp_path: Path) -> None:
     service.submit("s", {"id": "a", "categories": {}})
     where = ("recommend", "--data", service.settings.data, "--out", str(tmp_path / "lists.ndjson"))
@@ -136,6 +157,8 @@ def test_what_is_wrong_is_told(service: Service, refused: Running, tmp_path: Pat
     users.write_text("u1\nu\x012\n")
 
     assert refused(*where, "--source", "other")[1].endswith("has no source of this name.")
+    assert "no placement 'home'" in refused(*where, "--source", "s", "--placement", "home")[1]
+    assert "--placement" in refused(*where, "--source", "s", "--content", "a")[1]
     assert "users.txt, line 2: Found a control character" in refused(*where, "--source", "s", "--users", str(users))[1]
     code, told = refused(*where[:3], "--source", "s", "--out", "lists.csv")
     assert (code, "ends with .ndjson.gz, .ndjson or .parquet" in told) == (2, True)

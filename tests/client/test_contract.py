@@ -84,6 +84,7 @@ SAMPLES: dict[str, Any] = {
         max_per_value={"g": 3},
         attributes={"year": AttributeSettings(pointer="/year", type="integer")},
         attribution_window_hours=3,
+        image_attribute="/poster",
     ),
     "account": "a",
     "plan": "full",
@@ -144,7 +145,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {(method, "why") for method in ("preview_settings", "placement_list", "page_lists", "preview_placement")}
+NEVER_TOLD = {(method, "why") for method in ("preview_settings", "preview_placement")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

@@ -2,13 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import snapshot_of
-from penchant.index import Snapshot, Tally
+from penchant.index import Snapshot, Strings, Tally
 from penchant.index.popularity import HALF_LIFE_DAYS, shares_of
+from penchant.index.popularity_meter import PopularityMeter
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
 PIECES = [f"p{number}" for number in range(4)]
@@ -26,7 +28,7 @@ def snapshot() -> Snapshot:
 
 def popularity(snapshot: Snapshot, tally: Tally, half_life: int) -> list[float]:
     people = tally.popularity(SETTINGS, TODAY, half_life_days=half_life).by_part(snapshot.parts)
-    return list(shares_of(snapshot.parts, people, 0.5)[0][0])
+    return list(shares_of(snapshot.parts, people, 0.5)[0])
 
 
 @given(
@@ -59,3 +61,29 @@ def test_popularity_is_the_definition_s_however_old_the_likes_are(
     greatest = math.log1p(max(people.values()))
     expected = [math.log1p(0.5 * people[piece]) / greatest if greatest else 0.0 for piece in PIECES]
     assert popularity(snapshot, tally, half_life) == pytest.approx(expected, rel=1e-8, abs=ROUNDING)
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 7.0])), min_size=1, max_size=12
+    ),
+    gone=st.sampled_from(["p0", "p3", "none"]),
+)
+def test_popularity_measured_step_by_step_is_that_of_one_look(
+    snapshot: Snapshot, steps: list[tuple[int, float]], gone: str
+) -> None:
+    parts = [snapshot.parts[0].without(Strings.of([gone]))]
+    floors = [np.array([0.0, 0.5, 1.0, 2.0])]
+    meter, people = PopularityMeter(parts, floors, 0.5), np.array([7.0, 1.0, 1.0, 0.0])
+    for row, count in steps:
+        people = people.copy()
+        people[row] = count
+
+        measured = meter.measure([people])
+
+        shares = shares_of(parts, [people], 0.5)[0]
+        liked = shares[(parts[0].live > 0) & (people > 0)]
+        median = float(np.median(liked)) if len(liked) else 0.0
+        assert measured.shares[0].tolist() == shares.tolist()
+        assert measured.median == median
+        assert measured.lifted[0].tolist() == np.maximum(shares, floors[0] * median).tolist()

@@ -17,7 +17,15 @@ from penchant.attributes import Attribute, AttributeType
 from penchant.index import Snapshot
 from penchant.live import builder as building
 from penchant.live.array_files import PublishedFile, stamp_of
-from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, QUIET_S, Builder, is_due
+from penchant.live.builder import (
+    CHANGES_SHARE,
+    LEAST_CHANGES,
+    QUIET_S,
+    Builder,
+    build_for_ever,
+    builder_lock,
+    is_due,
+)
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind, SourceSettings
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList
@@ -292,3 +300,39 @@ def test_one_source_that_cannot_be_built_does_not_hold_up_the_others(
     assert [builder.build_due(), builder.build_due()] == [1, 0]
     assert files.newest(sources.head("c")) is not None
     assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "builder"}) == 2
+
+
+class Ended(Exception):
+    """The loop that has no end was ended."""
+
+
+def test_sources_are_looked_at_when_the_database_has_changed(
+    files: SegmentFiles, metrics: Metrics, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pause in ("QUIET_S", "INTERVAL_S", "LONGEST_INTERVAL_S"):
+        monkeypatch.setattr(building, pause, 0.0)
+    looks: list[int] = []
+
+    class CountingBuilder(Builder):
+        def build_due(self) -> int:
+            looks.append(super().build_due())
+            return looks[-1]
+
+    turns = iter(range(30))
+
+    def marks() -> object:
+        turn = next(turns, None)
+        if turn is None:
+            raise Ended
+        if turn == 20:
+            sources.submit(4, 5)
+        return sources.storage.upkeep.change_marks()
+
+    sources.submit(1, 2, 3)
+    election = builder_lock(sources.folder)
+    with pytest.raises(Ended):
+        build_for_ever([CountingBuilder(sources.storage, files, metrics)], election, metrics, marks)
+    election.close()
+
+    assert (sum(looks), looks[-1]) == (2, 1)
+    assert len(looks) < 10

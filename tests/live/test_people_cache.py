@@ -16,7 +16,9 @@ from factories import piece
 from penchant.bootstrap import open_services
 from penchant.index import compaction, person
 from penchant.live import people_cache
+from penchant.live.audiences import AudienceRequest, Audiences
 from penchant.live.people_cache import PeopleCache
+from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
 from penchant.service import Services, recommend
@@ -24,6 +26,7 @@ from penchant.service.access import Access
 from penchant.service.recommend import Recommender, suited
 from penchant.service.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
+from penchant.telemetry import Metrics
 from penchant.wire import RecommendationResult, decode_preferences, decode_submission, stored_retention_days
 from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID
 
@@ -81,8 +84,13 @@ class Scene:
         account_id = services.database.storage.accounts.ensure("one")
         self.services, self.clock = services, clock
         self.access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
-        self.people = PeopleCache(services.database, limit_bytes=limit_bytes)
+        self.people = self.remembering(limit_bytes)
         self.recommender = Recommender(services.database, services.views, people=self.people, clock=clock)
+
+    def remembering(self, limit_bytes: int) -> PeopleCache:
+        """Return a cache of people that reads what the audience is counted from, as requests do."""
+        services = self.services
+        return PeopleCache(services.database, limit_bytes=limit_bytes, recent_changes=services.views.recent_changes)
 
     async def step(self, name: str, value: Any) -> None:
         """Carry out a step of the test."""
@@ -117,13 +125,24 @@ class Scene:
     async def both(self, request: PersonalRequest) -> tuple[RecommendationResult, RecommendationResult]:
         """Return a list as it follows from what is remembered, and from what is stored."""
         view, now = await self.view(), int(self.clock() * 1000)
-        audience = await self.services.views.audience(view, now // DAY_MS)
+        # In the order of a request: what was read for the person is counted for all.
         figures = await self.people.figures(view, request.user_id, now // DAY_MS)
+        audience = await self.services.views.audience(view, now // DAY_MS)
         history = self.recommender.history(view, request.user_id, None, now)
         return (
             suited(view, request, figures, audience, now),
             self.recommender.recommended(view, request, history, audience),
         )
+
+    async def counts(self) -> tuple[list[list[float]], list[list[float]]]:
+        """Return how many people like each piece as it was counted step by step, and out of all that is stored."""
+        view, today = await self.view(), int(self.clock()) // 86_400
+        counted = (await self.services.views.audience(view, today)).counts
+        alone = Audiences(self.services.database.storage, StoredLikes(Metrics()), lambda: 0.0)
+        anew = alone.count(None, AudienceRequest(head=view.head, settings=view.settings, today=today)).counts
+        assert counted is not None
+        parts = view.snapshot.parts
+        return [each.tolist() for each in counted.by_part(parts)], [each.tolist() for each in anew.by_part(parts)]
 
 
 @asynccontextmanager
@@ -177,13 +196,15 @@ def test_whatever_happens_a_remembered_list_is_that_of_what_is_stored(
     limit_bytes: int,
 ) -> None:
     async def run() -> None:
-        scene.people = PeopleCache(scene.services.database, limit_bytes=limit_bytes)
+        scene.people = scene.remembering(limit_bytes)
         await scene.step("restart", None)
         for (name, value), requests in steps:
             await scene.step(name, value)
             for request in requests:
                 remembered, stored = await scene.both(request)
                 assert remembered == stored
+                counted, anew = await scene.counts()
+                assert counted == anew
             assert scene.people.nbytes <= limit_bytes
 
     runner.run(run())

@@ -278,6 +278,29 @@ def test_it_flushes_once_more_at_the_end(tmp_path: Path, monkeypatch: pytest.Mon
     asyncio.run(scene())
 
 
+def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "USAGE_INTERVAL_S", 0.05)
+    tries: list[int] = []
+
+    async def fail_once() -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise PenchantError("no")
+
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, _, database):
+            gone = Usage(database, tmp_path, clock=lambda: NOVEMBER)
+            assert await given(gone, 4) == 4
+            gone.close()
+            database.before = fail_once
+            task = asyncio.create_task(first.run())
+            await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 4)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(scene())
+
+
 def test_more_accounts_than_a_bucket_has_room_for_are_overloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

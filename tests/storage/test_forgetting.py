@@ -226,7 +226,8 @@ def test_whoever_follows_learns_who_said_something_and_that_something_is_gone(st
     done(storage, preferring(account, "v"))
 
     changes = storage.people.list_recorded(source_id, after=0, until=3)
-    assert [each.user_id for each in changes.interactions] == ["u"]
+    assert [(each.user_key, each.piece_id) for each in changes.interactions] == [(user_key(source_id, "u"), "a")]
+    assert changes.user_ids == {"u"}
     assert changes.stated == [user_key(source_id, user) for user in "uv"]
     assert changes.is_whole
     assert storage.people.list_recorded(source_id, after=2, until=3).stated == changes.stated[1:]

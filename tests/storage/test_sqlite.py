@@ -126,3 +126,16 @@ def test_a_connection_opened_while_the_file_is_read_only_is_not_kept(tmp_path: P
 
     change()
     database.close()
+
+
+def test_a_change_by_any_process_leaves_a_mark(tmp_path: Path) -> None:
+    storage = open_storage(folder=tmp_path)
+    account = storage.accounts.ensure("one")
+    before = storage.upkeep.change_marks()
+    assert storage.sources.read_head(account, "s") is None
+    assert storage.upkeep.change_marks() == before
+
+    start_writer(tmp_path, "other", 1).communicate(timeout=60)
+
+    assert storage.upkeep.change_marks() != before
+    storage.close()

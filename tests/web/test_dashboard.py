@@ -203,6 +203,8 @@ def test_pages_weigh_little_however_much_there_is(filled: Service, visitor: Visi
     pieces = [{"id": each, "label": f"{number} {long}", "categories": terms} for number, each in enumerate(ids)]
     filled.submit("large", *pieces)
     filled.put("/large/whitelist", json=ids)
+    for number in range(20):
+        assert filled.put(f"/large/placements/{number:055}", json={"kind": "new"}).status_code == 200
     likes = [{"userId": "kim", "type": "Watch", "contentId": each} for each in ids[:40]]
     assert filled.post("/large/interactions", json=likes).status_code == 200
     for _ in range(60):
@@ -212,6 +214,7 @@ def test_pages_weigh_little_however_much_there_is(filled: Service, visitor: Visi
 
     query = {"source": "large", "id": ids[0], "other": ids[1]}
     weights = {page: len(visitor.get(page, **query).content) for page in PAGES if page != "user"}
+    weights["front"] = len(visitor.get("front", source="large").content)
     weights["user"] = len(visitor.get("user", **query | {"id": "kim"}).content)
     visitor = Visitor(filled, filled.new_key(account=f"{filled.account}-operators", admin=True))
     weights |= {page: len(visitor.get(page).content) for page in ADMIN_PAGES}

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from penchant.service.courses import CoursePoint, VariantCourse
+from penchant.web.dashboard.pictures import course_picture
 from serving import Service
 from shown import show
 from visitors import Visitor, text_of, words
@@ -50,6 +52,20 @@ def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_pictu
     assert "a 300" in words(page, "interactions")
     assert "1 60.00% of 1,500 20.00% of 1,500 2 0.00%" in words(page, "positions")
     assert "not checked 4 80% 0" in words(page, "checks")
+
+
+def test_a_course_is_drawn_by_days_from_the_first_that_tells_anything() -> None:
+    told = [(100, 0.0, -1.0, 1.0), (102, 0.02, -0.4, 0.5), (103, 0.01, -0.03, 0.05), (106, 0.02, -0.02, 0.04)]
+    points = [CoursePoint(day=day, shown=1, value=value, lower=lower, upper=upper) for day, value, lower, upper in told]
+
+    drawn = course_picture(VariantCourse(variant="a", points=points))
+
+    assert drawn is not None
+    assert (drawn.first, drawn.last, round(drawn.reach, 9)) == (102, 106, 0.06)
+    assert drawn.line == "0.0,53.3 150.0,66.7 600.0,53.3"
+    # What is wider than the frame is cut at its edges.
+    assert drawn.band.startswith("0.0,0.0 150.0,13.3 600.0,26.7 600.0,106.7")
+    assert drawn.band.endswith("0.0,160.0")
 
 
 def test_results_are_of_the_days_the_success_and_the_base_that_are_chosen(visitor: Visitor, home: Service) -> None:

@@ -116,8 +116,9 @@ export class Client {
   }
 
   /** Read the lists of several placements, in which no piece comes twice. */
-  pageLists(source: string, page: Body<"pageLists">): Promise<Answer<"pageLists">> {
-    return this.#service.json("POST", path(source, "lists"), { body: JSON.stringify(page), repeatable: true });
+  pageLists(source: string, page: Body<"pageLists">, query?: Query<"pageLists">): Promise<Answer<"pageLists">> {
+    const body = JSON.stringify(page);
+    return this.#service.json("POST", path(source, "lists"), { query, body, repeatable: true });
   }
 
   listPlacements(source: string): Promise<Answer<"listPlacements">> {

@@ -747,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. Each list counts against the monthly quota. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. Each list counts against the monthly quota. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`.
          */
         post: operations["pageLists"];
         delete?: never;
@@ -941,12 +941,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. Needs the scope `write`.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. Needs the scope `write`.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1725,6 +1725,8 @@ export interface components {
         /**
          * PlacementResult
          * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
+         *
+         *         With reasons, ``category_weights`` are those by which it was made.
          */
         PlacementResult: {
             placement: string;
@@ -1732,7 +1734,10 @@ export interface components {
             kind: components["schemas"]["PlacementKind"];
             userId: string | null;
             contentId: string | null;
-            content: components["schemas"]["RecommendedPiece"][];
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            content: components["schemas"]["PlacedPiece"][];
         } & {
             [key: string]: unknown;
         };
@@ -1742,6 +1747,34 @@ export interface components {
          * @enum {unknown}
          */
         PlacementKind: "again" | "new" | "popular" | "recommendations" | "similar";
+        /**
+         * PlacedPiece
+         * @description One entry of the list of a placement, with reasons where these were asked for.
+         */
+        PlacedPiece: {
+            id: string;
+            /** Format: double */
+            score: number;
+            why?: components["schemas"]["PlacedWhy"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacedWhy
+         * @description Why a piece is in the list of a placement: the members that `SimilarWhy` or `PersonalWhy` has, by its kind.
+         *
+         *         Lists that know nothing of a person, and what a person takes up again, have one part, with the name of their kind.
+         */
+        PlacedWhy: {
+            parts?: components["schemas"]["PartShare"][];
+            terms?: components["schemas"]["KeywordShare"][];
+            rest?: components["schemas"]["TermRest"];
+            /** Format: double */
+            audience?: number;
+            rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * PageResult
          * @description The lists of a page, in the order of the request; no piece is in two of them.
@@ -1759,7 +1792,10 @@ export interface components {
             kind?: "similar" | "recommendations" | "popular" | "new" | "again";
             contentId: string | null;
             listId?: string;
-            content?: components["schemas"]["RecommendedPiece"][];
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            content?: components["schemas"]["PlacedPiece"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -2075,6 +2111,8 @@ export interface components {
             };
             /** Format: int32 */
             attributionWindowHours?: number;
+            /** @description A JSON pointer into extras: where the address of a piece's picture is. */
+            imageAttribute?: string;
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -10505,6 +10543,8 @@ export interface operations {
                 take?: number;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -10551,14 +10591,47 @@ export interface operations {
                      *       "kind": "recommendations",
                      *       "contentId": null,
                      *       "userId": "kim",
+                     *       "categoryWeights": {
+                     *         "genre": 2
+                     *       },
                      *       "content": [
                      *         {
-                     *           "id": "blade-runner",
-                     *           "score": 0.5
-                     *         },
-                     *         {
-                     *           "id": "gravity",
-                     *           "score": 0.75
+                     *           "id": "alien",
+                     *           "score": 0.25,
+                     *           "why": {
+                     *             "parts": [
+                     *               {
+                     *                 "part": "content",
+                     *                 "share": 0.2,
+                     *                 "terms": [
+                     *                   {
+                     *                     "category": "genre",
+                     *                     "keyword": "science fiction",
+                     *                     "share": 0.25
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               {
+                     *                 "part": "audience",
+                     *                 "share": 0.3,
+                     *                 "pieces": [
+                     *                   {
+                     *                     "id": "gravity",
+                     *                     "share": 0.3
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               {
+                     *                 "part": "popularity",
+                     *                 "share": 0.05
+                     *               },
+                     *               {
+                     *                 "part": "new",
+                     *                 "share": 0
+                     *               }
+                     *             ],
+                     *             "rules": []
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -10728,6 +10801,8 @@ export interface operations {
     pageLists: {
         parameters: {
             query?: {
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -13972,7 +14047,8 @@ export interface operations {
                      *           "pointer": "/year",
                      *           "type": "integer"
                      *         }
-                     *       }
+                     *       },
+                     *       "imageAttribute": "/images/0"
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14146,7 +14222,8 @@ export interface operations {
                  *           "pointer": "/year",
                  *           "type": "integer"
                  *         }
-                 *       }
+                 *       },
+                 *       "imageAttribute": "/images/0"
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -14175,7 +14252,8 @@ export interface operations {
                      *           "pointer": "/year",
                      *           "type": "integer"
                      *         }
-                     *       }
+                     *       },
+                     *       "imageAttribute": "/images/0"
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];

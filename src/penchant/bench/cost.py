@@ -1,7 +1,6 @@
 """Cost figures: what a service takes that nobody asks anything of, and what its installation takes on the disk."""
 
 import contextlib
-import os
 import sysconfig
 import time
 from pathlib import Path
@@ -25,14 +24,13 @@ def measure(report: BenchReport, server: Server, *, seconds: float) -> None:
 
 
 def _cpu_s(server: Server) -> float:
-    """Return the CPU time that all processes of a server have used."""
-    ticks = 0
+    """Return the CPU time that all threads of a server have used, which the kernel tells to the nanosecond."""
+    used_ns = 0
     for number in server.processes():
         with contextlib.suppress(OSError):
-            # Behind the name, which may hold spaces, the fields from the third on: the user's and the system's time.
-            fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+            for told in Path(f"/proc/{number}/task").glob("*/schedstat"):
+                used_ns += int(told.read_text().split()[0])
+    return used_ns / 1e9
 
 
 def _installed_bytes() -> int:

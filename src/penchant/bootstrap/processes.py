@@ -118,7 +118,8 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
             threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
         builders = index_builders(storage, index_folder(settings), metrics, build)
-        build_for_ever([*builders.values()], builder_lock(data_folder(settings)), metrics)
+        election, marks = builder_lock(data_folder(settings)), storage.upkeep.change_marks
+        build_for_ever([*builders.values()], election, metrics, marks)
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:

@@ -36,10 +36,11 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
-from penchant.service.placement_lists import PlacementLists
+from penchant.service.placement_lists import ListMakers, PlacementLists
 from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
@@ -125,7 +126,7 @@ async def open_services(
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
-        services.health.close()
+        _leave_catalogues(services)
         await services.access.close()
         services.database.close()
         election.close()
@@ -164,12 +165,13 @@ def wire(
 
     # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
     current.on_change(adopt)
-    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes)
+    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    health = CatalogueHealth(metrics, clock=clock)
     return Services(
         current=current,
         metrics=metrics,
@@ -186,7 +188,6 @@ def wire(
         curation=Curation(database),
         recommender=recommender,
         similar_answers=similar_answers,
-        explanations=Explanations(database, recommender),
         previews=Previews(database, views, recommender),
         prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
@@ -196,7 +197,8 @@ def wire(
         ),
         browsing=SourceBrowser(database, views, metrics, clock=clock),
         search=SourceSearch(database, clock=clock),
-        health=CatalogueHealth(metrics, clock=clock),
+        health=health,
+        maps=CatalogueMaps(views, health, metrics, clock=clock),
         audience_health=AudienceHealth(views, clock=clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
@@ -206,8 +208,9 @@ def wire(
 
 
 class _ListServices(TypedDict):
-    """The services of lists that are not a person's own, and of placements, which show any."""
+    """The services of lists that are not a person's own, of reasons, and of placements, which show any of them."""
 
+    explanations: Explanations
     plain_lists: PlainLists
     revisits: RevisitLists
     placements: Placements
@@ -220,8 +223,11 @@ def _lists(
 ) -> _ListServices:
     plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
     placements = Placements(database)
-    placement_lists = PlacementLists(placements, recommender, plain_lists, revisits, guard, metrics)
+    explanations = Explanations(database, recommender)
+    makers = ListMakers(recommender, explanations, plain_lists, revisits)
+    placement_lists = PlacementLists(placements, makers, guard, metrics)
     return _ListServices(
+        explanations=explanations,
         plain_lists=plain_lists,
         revisits=revisits,
         placements=placements,
@@ -249,6 +255,12 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+def _leave_catalogues(services: Services) -> None:
+    """End the threads that look at whole catalogues."""
+    services.health.close()
+    services.maps.close()
 
 
 async def _keep_house(services: Services, election: Election) -> None:

@@ -35,7 +35,9 @@ def _node_options(function: Command) -> Command:
         ),
         click.option("--temp-dir", "folder", help="Folder of Ray's own files, with a short path (default /tmp/ray)."),
         click.option(
-            "--memory-bytes", type=click.IntRange(100_000_000), help="Shared memory for files of work under way."
+            "--memory-bytes",
+            type=click.IntRange(100_000_000),
+            help="Shared memory for files of work under way (default: as Ray has it, a third of the machine's).",
         ),
         click.option("--cpus", type=click.IntRange(0), help="Tasks done at a time (default: one a core); 0: none."),
         click.option(
@@ -60,6 +62,10 @@ def start(*, data: str | None, settings_file: Path | None, host: str, port: int,
     settings = read_settings(settings_file, data=data)
     require_ray()
     _require_host(host)
+    if how["first_port"] <= port < how["first_port"] + NODE_PORTS:
+        raise InvalidInput(
+            f"The port of the cluster, {port}, is among the {NODE_PORTS} of the node: choose other --ports."
+        )
     token_file = cluster_token_file(settings)
     if not names_cluster_token() and not token_file.exists():
         _make_token(settings, token_file)

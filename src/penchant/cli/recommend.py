@@ -30,6 +30,7 @@ from penchant.live.segments import Segments
 from penchant.model import MAX_TAKE
 from penchant.service.bulk_inputs import BulkRequest, write_inputs
 from penchant.service.bulk_lists import use_kernels
+from penchant.service.bulk_placement_inputs import read_placement
 from penchant.settings import MAX_WORKERS, NodeSettings
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
@@ -47,6 +48,8 @@ from penchant.wire.text import id_problem
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="File with a user id a line, also .gz: only their lists, in its order. Default everybody, ascending.",
 )
+@click.option("--placement", help="Placement whose lists are written, each person's by the variant that they see.")
+@click.option("--content", "content_id", help="Piece beside which they are, for placements of what is similar to one.")
 @click.option(
     "--take", type=click.IntRange(1, MAX_TAKE), default=MAX_TAKE, show_default=True, help="Entries of a list at most."
 )
@@ -70,6 +73,8 @@ def recommend(
     account: str,
     source: str,
     users_file: Path | None,
+    placement: str | None,
+    content_id: str | None,
     take: int,
     workers: int | None,
     out: Path,
@@ -79,8 +84,10 @@ def recommend(
 
     Beside the file lies what it was made from (.manifest.json). Interrupted, the same command goes on from there.
     """
+    if content_id is not None and placement is None:
+        raise click.UsageError("--content is for the lists of a placement: --placement.")
     settings = read_settings(settings_file, data=data, database=database)
-    write = writer_of(out)
+    write = writer_of(out, is_placement=placement is not None)
     if settings.cluster is not None and workers is None:
         require_cluster(settings.cluster)  # before minutes of reading
     users = None if users_file is None else read_users(users_file)
@@ -89,6 +96,8 @@ def recommend(
         "account": account,
         "source": source,
         "take": take,
+        "placement": placement,
+        "content": content_id,
         "users": None if users is None else hashlib.sha256("\n".join(users).encode()).hexdigest(),
     }
     work = WorkFolder(out)
@@ -132,7 +141,10 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
         with closing(storage_of(settings)) as storage:
             view = _view(storage, settings, request["account"], request["source"])
             now = max(time.time_ns() // 1_000_000, view.head.changed_at)
-            asked = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels)
+            placement = None
+            if request["placement"] is not None:
+                placement = read_placement(storage, view, request["placement"], request["content"], now)
+            asked = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels, placement=placement)
             plan, head = write_inputs(storage, view, asked, folder)
     finally:
         engine.use({})
@@ -144,6 +156,11 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
         "moment": format_timestamp(now),
         "take": request["take"],
     }
+    if placement is not None:
+        about["placement"] = placement.row.name
+        about["placementVersion"] = placement.row.version
+        about["stopped"] = placement.stopped
+        about["contentId"] = placement.content_id
     return StoredPlan(request=request, about=about, plan=plan)
 
 

@@ -14,6 +14,8 @@ _ONE = "/{source}/placements/{name}"
 class PlacementOptions(TypedDict, total=False):
     """For whom a list is, and beside which piece; ``exclude`` leaves out pieces with these ids.
 
+    ``explain`` adds to each entry why it is there.
+
     ``take`` is the old name of ``limit``, which wins over it. ``min_audience_version`` waits until what people like is
     known up to this version of the interactions.
     """
@@ -23,14 +25,19 @@ class PlacementOptions(TypedDict, total=False):
     limit: int | None
     take: int | None
     exclude: Iterable[str] | None
+    explain: bool | None
     min_audience_version: int | None
 
 
 class PageListOptions(TypedDict, total=False):
-    """For whom the lists of a page are; ``exclude`` leaves out pieces with these ids from all of them."""
+    """For whom the lists of a page are; ``exclude`` leaves out pieces with these ids from all of them.
+
+    ``explain`` adds to each entry why it is there.
+    """
 
     user: str | None
     exclude: Iterable[str] | None
+    explain: bool | None
     min_audience_version: int | None
 
 
@@ -103,8 +110,8 @@ def page_lists(
         body["user"] = options["user"]
     if options.get("exclude") is not None:
         body["exclude"] = list(several(options["exclude"] or ()))
-    least = {"min_audience_version": options.get("min_audience_version")}
-    return asking("/{source}/lists", PageResult, source, encode(body), least)
+    query = {name: options.get(name) for name in ("explain", "min_audience_version")}
+    return asking("/{source}/lists", PageResult, source, encode(body), query)
 
 
 def preview_placement(

@@ -19,8 +19,9 @@ from penchant.index.explaining import (
     tellable,
 )
 from penchant.index.figures import SourceFigures
-from penchant.index.health import FlatCategory, Reach, VocabularyFindings, vocabulary
+from penchant.index.health import EXAMPLES, FlatCategory, Reach, VocabularyFindings, vocabulary
 from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BodyForm, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
 from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter
@@ -40,20 +41,24 @@ from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
 from penchant.index.prospects import PeopleTastes, PieceAppeal
+from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
 from penchant.index.standing import Availability, key_of, matches, offer_of
-from penchant.index.strings import Strings
+from penchant.index.strings import Strings, rows_in
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 from penchant.index.weights import AudienceWeights, build_weights
 
 __all__ = [
     "DISTANCE_SCALE",
+    "EXAMPLES",
+    "GROUPS",
     "HALF_LIFE_DAYS",
     "LEAST_PEOPLE",
     "NO_ATTRIBUTES",
+    "SIDE",
     "Audience",
     "AudienceShares",
     "AudienceWeights",
@@ -75,9 +80,11 @@ __all__ = [
     "InteractionArrays",
     "LatestEvents",
     "LikeShare",
+    "LikenessMap",
     "Likes",
     "ListSpec",
     "ManyListsSpec",
+    "MapArea",
     "Mask",
     "Merge",
     "Neighbour",
@@ -118,6 +125,7 @@ __all__ = [
     "has_attributes",
     "key_of",
     "keyword_counts",
+    "likeness_map",
     "makes_weights",
     "mark",
     "matches",
@@ -131,6 +139,8 @@ __all__ = [
     "popularity_scan",
     "read_pieces",
     "recommended",
+    "rows_in",
+    "sampled_ids",
     "scan_of",
     "segment_of",
     "shares_of",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.layout import IntArray
+from penchant.index.layout import BoolArray, IntArray
 from penchant.index.strings import Strings
 
 
@@ -34,6 +34,13 @@ def members_of(kind: type, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]
         else:
             members[each.name] = arrays[each.name]
     return members
+
+
+def is_first(ascending: IntArray) -> BoolArray:
+    """Return where ascending numbers are not the same as the one before."""
+    firsts = np.ones(len(ascending), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=firsts[1:])
+    return firsts
 
 
 def over_ranges(count: int, threads: int, work: Callable[[slice], None]) -> None:

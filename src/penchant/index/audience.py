@@ -14,7 +14,8 @@ from penchant.index.figures import SourceFigures
 from penchant.index.layout import DIRECT_SCALE, SHARE_SCALE, FloatArray, IntArray
 from penchant.index.like_columns import LikeColumns
 from penchant.index.part import Part
-from penchant.index.popularity import Credits, PieceCounts, Popularity, shares_of
+from penchant.index.popularity import Credits, PieceCounts, Popularity
+from penchant.index.popularity_meter import PopularityMeter
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience
 from penchant.index.strings import Strings
@@ -45,6 +46,13 @@ class Audience:
         self._weights = weights
         self.version = version
         self._popular: tuple[Sequence[Part], Hashable, Popularity] | None = None
+        self._meter: tuple[Sequence[Part], Hashable, PopularityMeter] | None = None
+
+    def recounted(self, counts: PieceCounts | None) -> "Audience":
+        """Return the audience with other counts: what changes little is measured on from these."""
+        other = copy.copy(self)
+        other.counts, other._popular = counts, None  # noqa: SLF001  # the same class
+        return other
 
     @property
     def figures(self) -> SourceFigures:
@@ -59,21 +67,24 @@ class Audience:
         # Parts by identity: a new snapshot has new ones.
         known = self._popular
         if known is None or known[0] is not parts or known[1] != moment:
-            known = self._popular = (parts, moment, self._measure(parts, moment[0], credits_by_age()))
+            meter = self._meter
+            if meter is None or meter[0] is not parts or meter[1] != moment:
+                floors = self._floors(parts, moment[0], credits_by_age())
+                meter = self._meter = (parts, moment, PopularityMeter(parts, floors, self.figures.evenness))
+            none = [np.zeros(len(part.segment)) for part in parts]
+            people = none if self.counts is None else self.counts.by_part(parts)
+            known = self._popular = (parts, moment, meter[2].measure(people))
         return known[2]
 
-    def _measure(self, parts: Sequence[Part], today: int, credits_by_age: FloatArray) -> Popularity:
-        none = [np.zeros(len(part.segment)) for part in parts]
-        people = none if self.counts is None else self.counts.by_part(parts)
-        shares, median = shares_of(parts, people, self.figures.evenness)
-        lifted = []
+    def _floors(self, parts: Sequence[Part], today: int, credits_by_age: FloatArray) -> list[FloatArray]:
+        """Return by part what pieces' shares are at least, in times of the median: their start credits."""
         # The last entry, 1, is that of pieces without a row, -1.
         evidence = np.append(self._weights.evidence, SHARE_SCALE) / SHARE_SCALE
-        for part, share in zip(parts, shares, strict=True):
+        floors = []
+        for part in parts:
             ages = np.clip(today - part.segment.days.astype(np.int64), 0, len(credits_by_age) - 1)
-            lack = evidence[self._weights.rows_of(part.segment)]
-            lifted.append(np.maximum(share, lack * credits_by_age[ages] * median))
-        return Popularity(shares=tuple(shares), lifted=tuple(lifted), median=median)
+            floors.append(evidence[self._weights.rows_of(part.segment)] * credits_by_age[ages])
+        return floors
 
     def liked_alike(self, parts: Sequence[Part], likes: Sequence[GradedLike]) -> tuple[FloatArray, ...]:
         """Return part a of all pieces for the parts of a snapshot, given a person's likes."""
@@ -104,7 +115,7 @@ class Audience:
     def apart(self) -> "Audience":
         """Return a copy with a memory of its own, for single questions: they displace nothing remembered for lists."""
         other = copy.copy(self)
-        other._popular = None  # noqa: SLF001  # the same class
+        other._popular = other._meter = None  # noqa: SLF001  # the same class
         return other
 
     def owing(self, likes: Sequence[GradedLike]) -> Callable[[str], list[LikeShare]]:

@@ -196,12 +196,11 @@ class Reach:
                     if part.live[place]:
                         yield part.segment.ids[place]
 
-    def unreached(self) -> tuple[list[str], int]:
-        """Return examples, ascending, of pieces that may be shown and that no list leads to, and how many there are."""
-        missing = [
+    def unreached(self) -> list[str]:
+        """Return the pieces, ascending, that may be shown and that no list leads to."""
+        return sorted(
             part.segment.ids[place]
             for part in self.snapshot.parts
             for place in np.setdiff1d(np.flatnonzero(part.allowed(self.shown)), part.excluded(self.shown)).tolist()
             if part.segment.ids[place] not in self.reached
-        ]
-        return sorted(missing)[:EXAMPLES], len(missing)
+        )

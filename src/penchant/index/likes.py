@@ -7,13 +7,14 @@ by their keys alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import arrays_of, members_of, starts_of
+from penchant.index.arrays import arrays_of, is_first, members_of, starts_of
 from penchant.index.grades import latest_likes, like_matrix
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
 from penchant.index.segment import Segment
@@ -33,6 +34,8 @@ TYPE_MASK = (1 << TYPE_BITS) - 1
 CODES = 1 << TYPE_BITS
 NEVER = int(np.iinfo(np.int64).min)
 """The moment of what has not happened."""
+FEW_RUNS = 16
+"""So many runs are searched one by one, of more all at once: a search of numpy costs as much as a look at them all."""
 LAST_DAY = int(np.iinfo(np.int32).max)
 Words = NDArray[np.uint64]
 
@@ -97,14 +100,12 @@ def side_by_side(several: Sequence[LatestEvents]) -> LatestEvents:
 class PairFacts(NamedTuple):
     """Facts about each pair of a person and a piece, as columns, from the events that count.
 
-    ``positive`` is the moment of the latest interaction whose type has a positive weight, `NEVER` for none; ``grades``
-    are 0 where the person does not like the piece.
+    ``grades`` are 0 where the person does not like the piece.
     """
 
     people: IntArray
     pieces: IntArray
     latest: IntArray
-    positive: IntArray
     grades: NDArray[np.uint8]
 
 
@@ -112,24 +113,45 @@ def pair_facts(events: LatestEvents, settings: SourceSettings, oldest_day: int) 
     """Return the facts that ascending events, those from a UTC day on, give about their pairs."""
     events = events.take(events.moments >= oldest_day * DAY_MS)
     pairs = events.numbers >> PAIR_SHIFT
-    starts = np.flatnonzero(np.append(True, pairs[1:] != pairs[:-1])) if len(pairs) else np.zeros(0, dtype=np.int64)
+    starts = np.flatnonzero(is_first(pairs))
     if not len(starts):
         none = np.zeros(0, dtype=np.int64)
-        return PairFacts(none, none, none, none, none.astype(np.uint8))
-    # Each run has one event at least, as `reduceat` needs.
-    table = np.zeros(CODES, dtype=np.uint8)
-    for kind, grade in settings.grades.items():
-        table[kind.code] = grade
+        return PairFacts(none, none, none, none.astype(np.uint8))
     codes = events.codes
-    grades = np.maximum.reduceat(table[codes], starts)
+    # Each run has one event at least, as `reduceat` needs.
+    grades = np.maximum.reduceat(_grade_table(settings)[codes], starts)
     grades[_disliked(events, codes, starts)] = 0
     return PairFacts(
         people=events.people[starts],
         pieces=events.pieces[starts],
         latest=np.maximum.reduceat(events.moments, starts),
-        positive=np.maximum.reduceat(np.where(table[codes] > 0, events.moments, NEVER), starts),
         grades=grades,
     )
+
+
+class PositivePairs(NamedTuple):
+    """Pairs of a person and a piece with a positive interaction: the piece, and the moment of the latest one."""
+
+    pieces: IntArray
+    moments: IntArray
+
+
+def positive_pairs(events: LatestEvents, settings: SourceSettings, oldest_day: int) -> PositivePairs:
+    """Return the pairs of ascending events, those from a UTC day on, one of which has a type of positive weight."""
+    is_positive = (events.moments >= oldest_day * DAY_MS) & (_grade_table(settings)[events.codes] > 0)
+    pairs, moments = events.numbers[is_positive] >> PAIR_SHIFT, events.moments[is_positive]
+    if not len(pairs):
+        return PositivePairs(pairs, moments)
+    starts = np.flatnonzero(is_first(pairs))
+    return PositivePairs(pairs[starts] & PIECE_MASK, np.maximum.reduceat(moments, starts))
+
+
+def _grade_table(settings: SourceSettings) -> NDArray[np.uint8]:
+    """Return the grade by the code of a type, 0 for those that make no like."""
+    table = np.zeros(CODES, dtype=np.uint8)
+    for kind, grade in settings.grades.items():
+        table[kind.code] = grade
+    return table
 
 
 def _disliked(events: LatestEvents, codes: IntArray, starts: IntArray) -> BoolArray:
@@ -175,7 +197,7 @@ class Likes:
         """How many people have an event."""
         return len(self.heads)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         return sum(array.nbytes for array in self.arrays().values())
@@ -216,11 +238,15 @@ class Likes:
         people, pieces = pairs >> PIECE_BITS, pairs & PIECE_MASK
         here = (people < self.person_count) & (pieces < len(self.ids))
         people, pieces = people[here], pieces[here]
+        if not len(people):
+            return LatestEvents.none()
         ends = self.starts[people + 1]
         rows = _lower_bounds(self.pieces, self.starts[people], ends, pieces)
         found: list[IntArray] = [np.zeros(0, dtype=np.int64)]
         # The events of a pair lie side by side, one of each type at most: all pairs go on by one row at a time.
         for _ in InteractionType:
+            if not len(rows):
+                break
             # Two steps, since a row past the last one cannot be looked up.
             inside = rows < ends
             inside[inside] = self.pieces[rows[inside]] == pieces[inside]
@@ -296,6 +322,11 @@ def _ranked(used: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
 
 def _lower_bounds(values: Numbers, begins: IntArray, ends: IntArray, wanted: IntArray) -> IntArray:
     """Return by wanted number the index of the first value that is not less, in its own ascending run of values."""
+    if len(wanted) <= FEW_RUNS:
+        runs = zip(begins.tolist(), ends.tolist(), wanted.tolist(), strict=True)
+        return np.asarray(
+            [begin + int(np.searchsorted(values[begin:end], number)) for begin, end, number in runs], np.int64
+        )
     low, high = begins.copy(), ends.copy()
     while (searching := low < high).any():
         # All runs are halved together. Those that are done may point past the end, so they look at 0 instead.

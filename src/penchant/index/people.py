@@ -82,6 +82,20 @@ class PeopleTable:
         """Return the table of these arrays, as `arrays` names them; they are used, not copied."""
         return cls(**members_of(cls, arrays))
 
+    def take(self, people: IntArray) -> "PeopleTable":
+        """Return the table of some of the people, in this order."""
+        lengths = np.diff(self.starts)[people]
+        starts = starts_of(lengths)
+        pairs = np.repeat(self.starts[people] - starts[:-1], lengths) + np.arange(starts[-1])
+        return PeopleTable(
+            ids=Strings.of(self.ids.take(people.tolist())),
+            starts=starts,
+            rows=self.rows[pairs],
+            values=self.values[pairs],
+            grades=self.grades[pairs],
+            seen=self.seen[pairs],
+        )
+
     def figures(
         self, person: int, snapshot: Snapshot, settings: SourceSettings, preferences: Preferences = NO_PREFERENCES
     ) -> PersonFigures:

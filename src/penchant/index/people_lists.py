@@ -1,5 +1,6 @@
 """People lists: the lists of many people at once, by a compiled kernel, where all may show the same pieces."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -67,8 +68,9 @@ class PeopleLists:
         roots, mean = root_norms(segment, settings.category_weights), snapshot.mean_norm(settings.category_weights)
         divisors = roots + mean / 2
         self._segment = segment
+        self._blending = wanted.blending
         self._arrays = ListArrays(
-            pairs=PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen),
+            pairs=_pairs(people),
             terms=terms_by_piece(segment, settings),
             weights=weights.matrix,
             stand_ins=_stand_ins(weights),
@@ -85,6 +87,14 @@ class PeopleLists:
             room=_room(len(segment), len(segment.terms)),
         )
 
+    def among(self, people: PeopleTable) -> "PeopleLists":
+        """Return the lists of other people of the same segment; both work in the same room, one after the other."""
+        other = copy.copy(self)
+        other._arrays = self._arrays._replace(  # noqa: SLF001  # the same class
+            pairs=_pairs(people), blends=blends_of(np.diff(people.starts), self._blending)
+        )
+        return other
+
     def find(self, begin: int, end: int, take: int) -> FoundLists | None:
         """Return the lists of people from one number up to another, or ``None`` where the kernel is not ready."""
         found = engine.lists(self._arrays, begin, end, take)
@@ -96,6 +106,10 @@ class PeopleLists:
         lists = zip(rows.tolist(), lengths, inexact.tolist(), strict=True)
         ids = [None if is_inexact else take_ids(places[:length]) for places, length, is_inexact in lists]
         return FoundLists(ids, -keys)
+
+
+def _pairs(people: PeopleTable) -> PersonPairs:
+    return PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen)
 
 
 def terms_by_piece(segment: Segment, settings: SourceSettings) -> PieceTerms:

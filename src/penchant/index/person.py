@@ -8,6 +8,7 @@ property test compares them). From interactions, newest first, to what a list is
                  '-> seen rows
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant.index.arrays import starts_of
+from penchant.index.arrays import is_first
 from penchant.index.building import term_of, term_table
 from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.preferred import CountedPreferences
@@ -35,6 +36,8 @@ from penchant.model import (
     most_likes,
 )
 
+AGES = 512
+"""Ages in days for which weights are halved at a time."""
 _CODES = max(kind.code for kind in InteractionType) + 1
 
 
@@ -81,24 +84,26 @@ class InteractionArrays:
         """How much memory the arrays take."""
         return self.pieces.nbytes + 4 * self.numbers.nbytes
 
-    def adding(self, interaction: StoredInteraction, most: int) -> "InteractionArrays":
+    def adding(
+        self, version: int, piece_id: str, kind: InteractionType, occurred_at: int, most: int
+    ) -> "InteractionArrays":
         """Return the arrays with one interaction more, so many at most; the same ones where they have it."""
-        if (self.versions == interaction.version).any():
+        if (self.versions == version).any():
             return self
-        encoded, numbers, pieces = interaction.piece_id.encode(), self.numbers, self.pieces
+        encoded, numbers, pieces = piece_id.encode(), self.numbers, self.pieces
         place = pieces.position_of(encoded)
         if place == len(pieces) or pieces.encoded(place) != encoded:
-            ids = pieces.all_encoded()
-            ids.insert(place, encoded)
-            pieces, numbers = Strings.of_encoded(ids), numbers + (numbers >= place)
+            pieces, numbers = pieces.inserting(place, encoded), numbers + (numbers >= place)
         # After all that are later; of its moment those with a greater version are.
-        later = (self.moments > interaction.occurred_at) | (
-            (self.moments == interaction.occurred_at) & (self.versions > interaction.version)
-        )
-        row = (place, interaction.type.code, interaction.occurred_at, interaction.version)
+        later = (self.moments > occurred_at) | ((self.moments == occurred_at) & (self.versions > version))
+        row = (place, kind.code, occurred_at, version)
         columns = (numbers, self.codes, self.moments, self.versions)
         at = int(np.count_nonzero(later))
-        grown = [np.insert(column, at, value)[:most] for column, value in zip(columns, row, strict=True)]
+        # By hand: `numpy.insert` takes six times as long.
+        grown = [
+            np.concatenate((column[:at], np.array([value]), column[at:]))[:most]
+            for column, value in zip(columns, row, strict=True)
+        ]
         if len(grown[0]) == len(self):
             # The oldest went, and its piece as well where nothing else was done with it.
             used, grown[0] = np.unique(grown[0], return_inverse=True)
@@ -239,11 +244,15 @@ def counted_weights(
     weights = _by_code(dict(settings.interaction_weights))[codes]
     if settings.half_life_days:
         ages = np.maximum(0, today - moments // DAY_MS)
-        distinct, places = np.unique(ages, return_inverse=True)
-        # By Python's power: numpy's differs in the last bit.
-        halved = [float(2.0 ** (-age / settings.half_life_days)) for age in distinct.tolist()]
-        weights = weights * np.asarray(halved, dtype=np.float64)[places]
+        weights = weights * _halved(int(ages.max(initial=0)) // AGES * AGES + AGES, settings.half_life_days)[ages]
     return counts, weights
+
+
+@functools.lru_cache(maxsize=8)
+def _halved(ages: int, half_life_days: float) -> FloatArray:
+    """Return what is left of a weight by age in days; never written to."""
+    # By Python's power: numpy's differs in the last bit.
+    return np.asarray([2.0 ** (-age / half_life_days) for age in range(ages)], dtype=np.float64)
 
 
 def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
@@ -277,11 +286,13 @@ def marks_seen(codes: IntArray) -> BoolArray:
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the distinct numbers, ascending, and the sum of the values of each, rounded once, whatever their order."""
     order = np.argsort(numbers, kind="stable")
-    distinct, counts = np.unique(numbers, return_counts=True)
-    values, starts = values[order], starts_of(counts)
+    numbers, values = numbers[order], values[order]
+    firsts = np.flatnonzero(is_first(numbers))
+    starts = np.append(firsts, len(numbers))
+    distinct = numbers[firsts]
     # Of one value or two a plain sum is rounded once anyway.
-    sums = np.add.reduceat(values, starts[:-1]) if len(values) else np.zeros(0)
-    longer = np.flatnonzero(counts > 2)
+    sums = np.add.reduceat(values, firsts) if len(values) else np.zeros(0)
+    longer = np.flatnonzero(np.diff(starts) > 2)
     if len(longer):
         listed = values.tolist()
         cuts = zip(starts[longer].tolist(), starts[longer + 1].tolist(), strict=True)

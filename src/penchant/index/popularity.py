@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from penchant.index.layout import FloatArray, IntArray
-from penchant.index.likes import NEVER, LatestEvents, Likes, PairFacts, build_likes, words_of
+from penchant.index.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
 from penchant.index.part import Part
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
@@ -47,7 +47,8 @@ class PieceCounts:
     def __init__(self, base: Likes, new_ids: Sequence[str], people: IntArray, halvings: int = 0) -> None:
         self._base = base
         self._new_ids = Strings.of(new_ids)
-        self._people = np.ldexp(np.append(people, 0) / PEOPLE_SCALE, -halvings)
+        counted = np.append(people, 0) / PEOPLE_SCALE
+        self._people = np.ldexp(counted, -halvings) if halvings else counted
         self._numbers: WeakKeyDictionary[Segment, IntArray] = WeakKeyDictionary()
 
     @classmethod
@@ -80,29 +81,25 @@ class PieceCounts:
 
 
 def faint_people(
-    facts: PairFacts, today: int, size: int, *, half_life_days: int = HALF_LIFE_DAYS
+    pairs: PositivePairs, today: int, size: int, *, half_life_days: int = HALF_LIFE_DAYS
 ) -> tuple[IntArray, int]:
-    """Return `counted_people` in a unit that fits the latest positive interaction, and how often that is halved."""
-    happened = facts.positive[facts.positive != NEVER]
-    if not len(happened) or not half_life_days:
-        return counted_people(facts, today, size, half_life_days=half_life_days), 0
-    halvings = max(0, today - int(happened.max()) // DAY_MS) // half_life_days
-    return counted_people(facts, today, size, halvings, half_life_days=half_life_days), halvings
+    """Return the people of all pieces in a unit that fits the latest interaction, and how often that is halved."""
+    halvings = 0
+    if len(pairs.moments) and half_life_days:
+        halvings = max(0, today - int(pairs.moments.max()) // DAY_MS) // half_life_days
+    people = np.zeros(size, dtype=np.int64)
+    np.add.at(people, pairs.pieces, people_of(pairs, today, halvings, half_life_days=half_life_days))
+    return people, halvings
 
 
-def counted_people(
-    facts: PairFacts, today: int, size: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS
-) -> IntArray:
-    """Return by piece the people with a positive interaction, each counting less by age; with no half-life all alike.
+def people_of(pairs: PositivePairs, today: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS) -> IntArray:
+    """Return what each pair's person counts, less by age; with no half-life all alike.
 
     In a `PEOPLE_SCALE`-th, halved ``halvings`` times: all of them must be at least so many half-lives old.
     """
-    happened = facts.positive != NEVER
-    ages = np.maximum(0, today - facts.positive[happened] // DAY_MS)
+    ages = np.maximum(0, today - pairs.moments // DAY_MS)
     table = decays(int(ages.max(initial=0)), halvings, half_life_days=half_life_days)
-    people = np.zeros(size, dtype=np.int64)
-    np.add.at(people, facts.pieces[happened], table[ages])
-    return people
+    return table[ages]
 
 
 def decays(ages: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS) -> IntArray:
@@ -113,16 +110,19 @@ def decays(ages: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS
     return np.rint(2.0**exponents * PEOPLE_SCALE).astype(np.int64)
 
 
-def shares_of(parts: Sequence[Part], people: Sequence[FloatArray], evenness: float) -> tuple[list[FloatArray], float]:
-    """Return p = ln(1 + phi n) / ln(1 + the greatest n of the live pieces), and its median where somebody likes."""
-    lives = [part.live > 0 for part in parts]
-    greatest = max(
-        (float(count[live].max(initial=0.0)) for count, live in zip(people, lives, strict=True)), default=0.0
-    )
-    if not greatest:
-        return [np.zeros(len(part.segment)) for part in parts], 0.0
+def shares_of(parts: Sequence[Part], people: Sequence[FloatArray], evenness: float) -> list[FloatArray]:
+    """Return p = ln(1 + phi n) / ln(1 + the greatest n of the live pieces) of all pieces by part."""
+    greatest = greatest_of(parts, people)
+    return [counted_shares(count, greatest, evenness) for count in people]
+
+
+def greatest_of(parts: Sequence[Part], people: Sequence[FloatArray]) -> float:
+    """Return how many people the best-liked live piece has, counting in part."""
     # Dead pieces get a share as well, by rows, and are masked later; they only must not set the scale.
-    scale = math.log1p(greatest)
-    shares = [np.log1p(evenness * count) / scale for count in people]
-    liked = [share[live & (count > 0)] for share, live, count in zip(shares, lives, people, strict=True)]
-    return shares, float(np.median(np.concatenate(liked)))
+    counts = zip(parts, people, strict=True)
+    return max((float(count[part.live > 0].max(initial=0.0)) for part, count in counts), default=0.0)
+
+
+def counted_shares(people: FloatArray, greatest: float, evenness: float) -> FloatArray:
+    """Return p of pieces that so many people like, beside the greatest number of people; 0 where nobody likes any."""
+    return np.log1p(evenness * people) / math.log1p(greatest) if greatest else np.zeros(len(people))

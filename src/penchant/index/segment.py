@@ -10,6 +10,7 @@ row 1 with the terms 0 and 2:
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,11 @@ class Segment:
         """How much memory the arrays take."""
         kept = [norms for factors, norms in self._norms.items() if set(factors) != {1}]
         extra = sum(each.dot.exact.nbytes * 3 + each.dot.bounds.nbytes * 2 for each in kept)
-        return extra + sum(array.nbytes for array in self.arrays().values())
+        return extra + self._array_bytes
+
+    @cached_property
+    def _array_bytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays().values())
 
     def piece(self, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the terms of a piece, ascending, and their weights."""

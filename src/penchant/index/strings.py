@@ -41,6 +41,13 @@ class Strings:
         np.cumsum([len(value) for value in values], out=starts[1:])
         return cls(starts, np.frombuffer(b"".join(values), dtype=np.uint8).copy())
 
+    def inserting(self, place: int, value: bytes) -> "Strings":
+        """Return the table with one string more, UTF-8, at a place."""
+        cut = self.starts[place : place + 1]
+        starts = np.concatenate((self.starts[:place], cut, self.starts[place:] + len(value)))
+        text = np.frombuffer(value, dtype=np.uint8)
+        return Strings(starts, np.concatenate((self.text[: cut[0]], text, self.text[cut[0] :])))
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

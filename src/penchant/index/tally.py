@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from penchant.index.arrays import is_first
 from penchant.index.layout import IntArray
 from penchant.index.likes import (
     PAIR_SHIFT,
@@ -30,10 +31,10 @@ from penchant.index.likes import (
     Likes,
     build_likes,
     latest_of,
-    pair_facts,
+    positive_pairs,
     words_of,
 )
-from penchant.index.popularity import FAINT_PEOPLE, HALF_LIFE_DAYS, PieceCounts, counted_people, faint_people
+from penchant.index.popularity import FAINT_PEOPLE, HALF_LIFE_DAYS, PieceCounts, faint_people, people_of
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
 LEAST_MORE = 20_000
@@ -63,11 +64,10 @@ class _RunningCount:
         """Count some pairs by their events of now instead of those before; there are so many pieces."""
         # Never in place: what was counted before may still be read.
         self.people = np.append(self.people, np.zeros(size - len(self.people), dtype=np.int64))
-        self.people += self._counted(now, size) - self._counted(before, size)
-
-    def _counted(self, events: LatestEvents, size: int) -> IntArray:
-        facts = pair_facts(events, self.settings, self.oldest_day)
-        return counted_people(facts, self.today, size, half_life_days=self.half_life_days)
+        for events, sign in ((before, -1), (now, 1)):
+            pairs = positive_pairs(events, self.settings, self.oldest_day)
+            counted = people_of(pairs, self.today, half_life_days=self.half_life_days)
+            np.add.at(self.people, pairs.pieces, sign * counted)
 
 
 class Tally:
@@ -164,8 +164,8 @@ class Tally:
         count = self._running_count(settings, today, half_life_days)
         if count.people.max(initial=0) < FAINT_PEOPLE:
             # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
-            facts = pair_facts(self._events_now(), settings, count.oldest_day)
-            faint = faint_people(facts, today, self._size, half_life_days=half_life_days)
+            pairs = positive_pairs(self._events_now(), settings, count.oldest_day)
+            faint = faint_people(pairs, today, self._size, half_life_days=half_life_days)
             return PieceCounts(self._base, tuple(self._pieces), *faint)
         return PieceCounts(self._base, tuple(self._pieces), count.people)
 
@@ -258,7 +258,8 @@ class Tally:
             columns, self._events = self._events, _no_events()
             new = latest_of([LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))])
             if self._counts:
-                pairs = np.unique(new.numbers >> PAIR_SHIFT)
+                pairs = new.numbers >> PAIR_SHIFT
+                pairs = pairs[is_first(pairs)]
                 before = latest_of([self._base_events_of(pairs), _events_of(self._more, pairs)])
                 now = latest_of([before, new])
                 for count in self._counts.values():
@@ -278,8 +279,14 @@ def _merged(events: LatestEvents, new: LatestEvents) -> LatestEvents:
     same = np.isin(events.numbers, new.numbers)
     if same.any():
         new, events = latest_of([events.take(same), new]), events.take(~same)
-    places = np.searchsorted(events.numbers, new.numbers)
-    return LatestEvents(*(np.insert(old, places, late) for old, late in zip(events, new, strict=True)))
+    # What `numpy.insert` does, with one look for the places of all columns.
+    places = np.searchsorted(events.numbers, new.numbers) + np.arange(len(new.numbers))
+    is_old = np.ones(len(events.numbers) + len(new.numbers), dtype=np.bool_)
+    is_old[places] = False
+    merged = LatestEvents(*(np.empty(len(is_old), dtype=np.int64) for _ in events))
+    for column, old, late in zip(merged, events, new, strict=True):
+        column[is_old], column[places] = old, late
+    return merged
 
 
 def _no_events() -> "_Columns":

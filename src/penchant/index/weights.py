@@ -79,7 +79,7 @@ class AudienceWeights:
             self.evidence,
         )
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         return sum(array.nbytes for array in self.arrays().values())

@@ -17,6 +17,7 @@ from penchant.index import Audience, AudienceWeights, Likes, PieceCounts
 from penchant.live.audiences import AudienceCount, AudienceRequest, Audiences
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
+from penchant.live.recent_changes import RecentChanges
 from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.source_weights import SourceWeights, WeightsFollower
 from penchant.live.stored_likes import StoredLikes
@@ -42,12 +43,14 @@ class AudienceFollower:
         metrics: Metrics,
         cache: SourceCache,
         stored_likes: StoredLikes,
+        recent_changes: RecentChanges,
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._metrics = metrics
         self._cache = cache
+        self._recent_changes = recent_changes
         self._monotonic = monotonic
         self._audiences = Audiences(database.storage, stored_likes, monotonic)
         self._weights = WeightsFollower(
@@ -173,7 +176,12 @@ class AudienceFollower:
             # Another request may have counted while this one waited for the lock.
             count = cached.count
             if count is None or not count.serves(request, self._monotonic()):
-                is_quick = self._database.storage.quick_reads and self._audiences.is_quick(count, request)
+                is_quick = self._audiences.is_quick(count, request)
+                if count is not None and is_quick:
+                    recorded = self._recent_changes.remembered(request.head, count.cursor.version)
+                    if recorded is not None:
+                        return self._put(cached, self._audiences.extended(count, request, recorded))
+                is_quick &= self._database.storage.quick_reads
                 if not is_quick and await self._database.in_thread(self._audiences.is_awaited, count, request):
                     return None
                 count = await self._recount(cached, request, is_quick=is_quick)
@@ -184,10 +192,13 @@ class AudienceFollower:
     ) -> AudienceCount:
         """Count up to now, at once where that is quick; the caller holds the lock."""
         try:
-            count = cached.count = await self._count(cached.count, request, is_quick=is_quick)
+            return self._put(cached, await self._count(cached.count, request, is_quick=is_quick))
         except UnknownSource:
             self._cache.forget(cached.name)
             raise
+
+    def _put(self, cached: CachedSource, count: AudienceCount) -> AudienceCount:
+        cached.count = count
         self._cache.update(cached)
         return count
 
@@ -231,8 +242,10 @@ def _remembered(cached: CachedSource, counts: PieceCounts | None, state: SourceW
     """Return the audience of these counts and weights: the same one for as long as they stay."""
     # The same object, because it remembers popularity for the parts of a snapshot.
     last = cached.audience
-    if last is None or last.counts is not counts or last.version != state.version or cached.weighed is not state.made:
+    if last is None or last.version != state.version or cached.weighed is not state.made:
         weights = _NOBODY if state.made is None else state.made.weights
         last = cached.audience = Audience(counts, weights, state.version)
         cached.weighed = state.made
+    elif last.counts is not counts:
+        last = cached.audience = last.recounted(counts)
     return last

@@ -1,14 +1,14 @@
 """Audience counts: how many people like each piece as of now, from the tally of a source and its interactions feed."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from penchant.errors import PreviewTooLarge
 from penchant.index import PieceCounts, Tally
 from penchant.live.likes_files import count_feed
 from penchant.live.stored_likes import MappedLikes, StoredLikes
 from penchant.model import SourceSettings
-from penchant.storage import FeedCursor, SourceHead, Storage
+from penchant.storage import FeedCursor, InteractionChange, SourceHead, Storage
 
 MAX_LAG_S = 0.5
 """What people do is counted for others after this time at most, if it is asked for."""
@@ -136,13 +136,27 @@ class Audiences:
             tally = count_feed(tally, feed, oldest_day)
             now = feed.head
         room = None if quick else self._files.room(tally.base)
+        return self._counted(replace(request, head=now), tally, stored, started, room=room)
+
+    def extended(
+        self, last: AudienceCount, request: AudienceRequest, recorded: Sequence[InteractionChange]
+    ) -> AudienceCount:
+        """Return the last count with what was recorded since, up to the request's head; for what `is_quick`."""
+        started = self._monotonic()
+        last.tally.record_all(recorded)
+        return self._counted(request, last.tally, last.stored, started, room=None)
+
+    def _counted(
+        self, request: AudienceRequest, tally: Tally, stored: MappedLikes | None, started: float, *, room: int | None
+    ) -> AudienceCount:
+        """Return what a tally gives that has all up to the request's head; to bring it there began at a moment."""
         counts = tally.popularity(request.settings, request.today, room=room)
         ended = self._monotonic()
-        took = ended - started
+        took, head = ended - started, request.head
         return AudienceCount(
             tally=tally,
             counts=counts,
-            cursor=FeedCursor(incarnation=now.incarnation, epoch=now.epoch, version=now.interactions_version),
+            cursor=FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=head.interactions_version),
             settings=request.settings,
             today=request.today,
             took_s=took,

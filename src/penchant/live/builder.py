@@ -45,6 +45,8 @@ ATTRIBUTES = frozenset({"attributes.starts", "attributes.text"})
 INTERVAL_S = 0.25
 LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
+RECHECK_S = 10.0
+"""How often sources are looked at though the database shows no change: days pass, builds are to be tried again."""
 SEGMENT_KERNELS = (FINDING, READING)
 
 
@@ -216,21 +218,37 @@ class Builder(FileBuilder[Segment]):
         logger.info("built a segment file", extra={"fields": fields})
 
 
-def build_for_ever(builders: Sequence[FileBuilder[Any]], election: Election, metrics: Metrics) -> None:
-    """Build what is due for ever, while this process is the elected one."""
-    interval_s = INTERVAL_S
+def build_for_ever(
+    builders: Sequence[FileBuilder[Any]],
+    election: Election,
+    metrics: Metrics,
+    change_marks: Callable[[], object],
+) -> None:
+    """Build what is due for ever, while this process is the elected one.
+
+    ``change_marks`` tells whether the database may have changed, as `Upkeep.change_marks`.
+    """
+    interval_s, seen, looked_at = INTERVAL_S, None, 0.0
     while True:
-        for builder in builders:
-            try:
-                # Asked each time: a process that lost takes over once the elected one has ended.
-                if election.try_win():
-                    builder.build_due()
-            except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
-                metrics.failures.labels("builder").inc()
-                logger.exception("building the index failed")
-        is_quiet = all(builder.is_quiet for builder in builders)
+        # Before the look: what changes or comes to rest during it wants another one.
+        marks, is_quiet = change_marks(), all(builder.is_quiet for builder in builders)
+        if marks is None or marks != seen or time.monotonic() - looked_at >= RECHECK_S:
+            seen, looked_at = marks if is_quiet else None, time.monotonic()
+            for builder in builders:
+                _look(builder, election, metrics)
         interval_s = min(2 * interval_s, LONGEST_INTERVAL_S) if is_quiet else INTERVAL_S
         time.sleep(interval_s)
+
+
+def _look(builder: FileBuilder[Any], election: Election, metrics: Metrics) -> None:
+    """Build what is due of a kind, if this process is the elected one."""
+    try:
+        # Asked each time: a process that lost takes over once the elected one has ended.
+        if election.try_win():
+            builder.build_due()
+    except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
+        metrics.failures.labels("builder").inc()
+        logger.exception("building the index failed")
 
 
 @dataclass(slots=True)

@@ -23,8 +23,9 @@ from penchant.errors import StorageUnavailable
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
-from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences, StoredInteraction
-from penchant.storage import InteractionQuery, RecordedChanges, source_id, user_key
+from penchant.live.recent_changes import RecentChanges
+from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences
+from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, source_id, user_key
 from penchant.wire import decode_preferences
 
 ENTRY_BYTES = 3_000
@@ -64,12 +65,13 @@ class _RememberedPerson:
     snapshot: ReferenceType[Snapshot] | None = None
     nbytes: int = 0
 
-    def grow(self, changes: Sequence[StoredInteraction]) -> None:
+    def grow(self, changes: Sequence[InteractionChange]) -> None:
         """Add interactions of the feed, unless they were read already."""
         before = self.interactions
-        for change in changes:
-            if change.occurred_at >= self.since:
-                self.interactions = self.interactions.adding(change, MAX_PROFILE_INTERACTIONS)
+        for version, _, piece_id, kind, occurred_at in changes:
+            if occurred_at >= self.since:
+                grown = self.interactions.adding(version, piece_id, kind, occurred_at, MAX_PROFILE_INTERACTIONS)
+                self.interactions = grown
         if self.interactions is not before:
             self.figures = self.snapshot = None
 
@@ -100,7 +102,7 @@ class _PersonReading:
     """A person who is being read; what the feed brings meanwhile, and whether an erasure or a jump makes it void."""
 
     key: _Key
-    recorded: list[StoredInteraction] = field(default_factory=list)
+    recorded: list[InteractionChange] = field(default_factory=list)
     is_void: bool = False
 
 
@@ -111,8 +113,11 @@ class PeopleCache:
     not remembered.
     """
 
-    def __init__(self, database: AsyncStorage, *, limit_bytes: int) -> None:
+    def __init__(
+        self, database: AsyncStorage, *, limit_bytes: int, recent_changes: RecentChanges | None = None
+    ) -> None:
         self._database = database
+        self._recent_changes = recent_changes or RecentChanges(database)
         self._limit_bytes = limit_bytes
         self._people: OrderedDict[_Key, _RememberedPerson] = OrderedDict()
         self._sources: dict[int, _SourceFollowing] = {}
@@ -203,8 +208,7 @@ class PeopleCache:
             if head.erased_at > after or until - after > MAX_FOLLOWED:
                 self._forget_source(head.source_id)
             else:
-                listed = self._database.storage.people.list_recorded
-                changes = await self._database.read(listed, head.source_id, after=after, until=until)
+                changes = await self._recent_changes.read(head, after)
                 # Another history may have begun meanwhile, and these are none of its interactions.
                 if self._sources.get(head.source_id) is following:
                     self._apply(head.source_id, changes)
@@ -220,10 +224,10 @@ class PeopleCache:
             self._forget_one((number, key))
         self._grow(number, changes.interactions)
 
-    def _grow(self, number: int, recorded: Sequence[StoredInteraction]) -> None:
+    def _grow(self, number: int, recorded: Sequence[InteractionChange]) -> None:
         """Add what was recorded to the people who did it."""
         for change in recorded:
-            key = (number, user_key(number, change.user_id))
+            key = (number, change.user_key)
             for reading in self._readings:
                 if reading.key == key:
                     reading.recorded.append(change)
@@ -282,6 +286,7 @@ class PeopleCache:
             self.nbytes -= oldest.nbytes
 
     def _forget_source(self, number: int) -> None:
+        self._recent_changes.forget(number)
         for reading in self._readings:
             reading.is_void |= reading.key[0] == number
         self._forget([key for key in self._people if key[0] == number])

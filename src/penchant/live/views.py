@@ -23,6 +23,7 @@ from penchant.live.audience_follower import AudienceFollower
 from penchant.live.database import AsyncStorage
 from penchant.live.following import Follower, View
 from penchant.live.heads import Heads, SourceName
+from penchant.live.recent_changes import RecentChanges
 from penchant.live.segments import Segments
 from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.stored_likes import StoredLikes
@@ -58,7 +59,7 @@ class ViewLimits:
 class Views:
     """The views of sources that were requested, each followed by one catch-up at a time.
 
-    ``limits`` may be replaced at any time.
+    ``limits`` may be replaced at any time. What people did is counted out of ``recent_changes`` where that has it.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Views:
         self._segments = segments
         self._follower = Follower(database.storage, segments, metrics)
         self.limits = limits
+        self.recent_changes = RecentChanges(database)
         self._monotonic = monotonic
         self._tasks: set[asyncio.Task[None]] = set()
         self._cache = SourceCache(metrics, lambda: self.limits.memory_bytes)
@@ -85,6 +87,7 @@ class Views:
             metrics,
             self._cache,
             stored_likes or StoredLikes(metrics),
+            self.recent_changes,
             monotonic=monotonic,
         )
 

@@ -18,6 +18,7 @@ from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placement_lists import PlacementLists
@@ -69,6 +70,7 @@ class Services:
     search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
+    maps: CatalogueMaps
     list_ids: ListIds
     impressions: Impressions
     results: Results

@@ -17,7 +17,7 @@ from penchant.service.access import Access
 from penchant.service.searching import spellings
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import decode_stored_label
+from penchant.wire import decode_stored_extra, decode_stored_label
 
 PAGE = 50
 """Pieces on a page."""
@@ -151,12 +151,19 @@ class SourceBrowser:
 
     async def labels(self, view: View, ids: Sequence[str]) -> dict[str, str]:
         """Return the labels of some pieces, a few hundred at most, that have one."""
+        return await self._told(view, ids, decode_stored_label)
+
+    async def texts_at(self, view: View, pointer: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts to which a JSON pointer leads in the extras of some pieces, of those that have one."""
+        return await self._told(view, ids, lambda body: decode_stored_extra(body, pointer))
+
+    async def _told(self, view: View, ids: Sequence[str], read: Callable[[bytes], str | None]) -> dict[str, str]:
         if not ids:
             return {}
         name = (view.head.account_id, view.head.name)
         bodies = await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
-        labels = {piece_id: decode_stored_label(body) for piece_id, body in bodies.items()}
-        return {piece_id: label for piece_id, label in labels.items() if label is not None}
+        texts = {piece_id: read(body) for piece_id, body in bodies.items()}
+        return {piece_id: text for piece_id, text in texts.items() if text is not None}
 
     def _rows(self, view: View, start: str, after: str | None) -> list[LabelledPiece]:
         name = (view.head.account_id, view.head.name)

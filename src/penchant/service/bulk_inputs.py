@@ -4,6 +4,7 @@ segment    the pieces as one segment
 weights    the audience part, and beside it how many people like each piece
 people     what everybody did, by person: `PeopleTable`
 said       people's preferences, by their numbers, as JSON
+placement  with a placement: what else its lists take of people (`bulk_placement_inputs`)
 context    the rest, as JSON: settings, lists, the moment, and the versions that all of it is of
 """
 
@@ -40,6 +41,14 @@ from penchant.live.segment_files import SEGMENT
 from penchant.live.views import View
 from penchant.live.weights_files import WEIGHTS, StoredWeights, weigh
 from penchant.model import DAY_MS, Preferences
+from penchant.service.bulk_placement_inputs import (
+    FACTS,
+    BulkPlacement,
+    FactsReader,
+    PlacementFacts,
+    RecordedEvents,
+    half_lives,
+)
 from penchant.service.people import oldest_kept
 from penchant.storage import SourceHead, Storage, user_key
 from penchant.wire import decode_preferences, decode_settings, encode_settings
@@ -76,13 +85,14 @@ PEOPLE = FileKind(
 class BulkRequest:
     """Whose lists are made, in which order (``None``: everybody, ascending), at which moment, and how long they are.
 
-    ``kernels`` is the folder of compiled kernels.
+    ``kernels`` is the folder of compiled kernels. With a ``placement`` they are the lists of it.
     """
 
     users: Sequence[str] | None
     now: int
     take: int
     kernels: Path
+    placement: BulkPlacement | None = None
 
 
 class BulkContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +105,7 @@ class BulkContext(msgspec.Struct, frozen=True, kw_only=True):
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
     kernels: str
+    placement: BulkPlacement | None = None
 
     @property
     def stamp(self) -> Stamp:
@@ -112,6 +123,7 @@ class BulkInputs:
     audience: Audience
     people: PeopleTable
     said: Mapping[int, msgspec.Raw]
+    facts: PlacementFacts | None = None
 
     def preferences(self, person: int) -> Preferences:
         """Return what a person of the table has said."""
@@ -181,6 +193,7 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
         whitelist=view.whitelist,
         blacklist=view.blacklist,
         kernels=str(request.kernels.absolute()),
+        placement=request.placement,
     )
     write_file(SEGMENT, folder / SEGMENT.name, context.stamp, segment)
     write_file(WEIGHTS, folder / WEIGHTS.name, context.stamp, weights)
@@ -189,8 +202,17 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     (folder / CONTEXT).write_bytes(msgspec.json.encode(context))
     said = {number: msgspec.Raw(columns.said[each]) for number, each in enumerate(ids) if each in columns.said}
     (folder / SAID).write_bytes(msgspec.json.encode(said))
-    files = (CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name)
-    return WorkPlan(work=WORK, files=files, count=len(ids), size=RANGE), head
+    files = [CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name]
+    if request.placement is not None:
+        trends = {
+            days: tally.popularity(view.settings, today, half_life_days=days).by_part(snapshot.parts)[0]
+            for days in sorted(half_lives(request.placement))
+        }
+        recorded = RecordedEvents(people=columns.people, pieces=columns.pieces, table=columns.table)
+        facts = FactsReader(request.placement, ids, recorded).read(storage, view, now, trends)
+        write_file(FACTS, folder / FACTS.name, context.stamp, facts)
+        files.append(FACTS.name)
+    return WorkPlan(work=WORK, files=tuple(files), count=len(ids), size=RANGE), head
 
 
 def read_inputs(files: Files) -> BulkInputs:
@@ -217,7 +239,13 @@ def read_inputs(files: Files) -> BulkInputs:
     audience = Audience(PieceCounts.of_rows(segment, people.liking), stored.weights, context.head.interactions_version)
     said = msgspec.json.decode(bytes(files[SAID]), type=dict[int, msgspec.Raw])
     return BulkInputs(
-        context=context, view=view, weights=stored.weights, audience=audience, people=people.table, said=said
+        context=context,
+        view=view,
+        weights=stored.weights,
+        audience=audience,
+        people=people.table,
+        said=said,
+        facts=None if context.placement is None else arrays(FACTS),
     )
 
 

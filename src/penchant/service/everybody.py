@@ -97,7 +97,7 @@ class Everybody:
         if view.head.erased_at > after or until - after > MAX_CHANGED:
             return False
         changes = storage.people.list_recorded(view.head.source_id, after=after, until=until)
-        changed = {each.user_id for each in changes.interactions}
+        changed = set(changes.user_ids)
         if changes.stated:
             # Who has said something is told by a key alone.
             keys = {user_key(view.head.source_id, each): each for each in (*self.tastes.people.ids, *self.changed)}

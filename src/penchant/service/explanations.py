@@ -20,6 +20,7 @@ from penchant.model import MAX_TAKE, IndexedPiece
 from penchant.service.access import Access
 from penchant.service.hurdles import Hurdle
 from penchant.service.listings import Neighbourhood, Suggestions
+from penchant.service.nearest import require_neighbours
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
@@ -60,7 +61,7 @@ class Explanations:
 
     async def similar(self, view: View, query: SimilarRequest, audience: Audience | None = None) -> ExplainedResult:
         """Return the nearest pieces with reasons, as `Recommender.similar`."""
-        self._recommender.require_neighbours(view, query.piece_id)
+        require_neighbours(view, query.piece_id)
         return await self._in_turn(view, self._near, view, query, None, audience)
 
     async def draft(self, view: View, query: SimilarRequest, draft: IndexedPiece) -> ExplainedResult:
@@ -85,7 +86,7 @@ class Explanations:
             try:
                 if not explain:
                     return self._recommender.similar(view, query, audience)
-                self._recommender.require_neighbours(view, query.piece_id)
+                require_neighbours(view, query.piece_id)
                 return self._near(view, query, None, audience)
             except UnknownPiece as error:
                 return error

@@ -19,11 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from penchant.index import (
+    EXAMPLES,
     Filter,
     Likes,
     Reach,
+    Strings,
     TellingFindings,
     VocabularyFindings,
+    sampled_ids,
     telling_by_category,
     vocabulary,
 )
@@ -31,7 +34,7 @@ from penchant.live.views import View
 from penchant.telemetry import Metrics, logger
 
 MAX_KEPT = 64
-"""Sources whose findings are kept: some hundred examples each."""
+"""Sources whose findings are kept: some hundred examples each, and at most 10,000 ids."""
 KEPT_OF_ACCOUNT = 8
 """Of these, sources of one account; for so many it waits, too, and each holds a view for as long."""
 MAX_LISTS = 100_000
@@ -52,9 +55,13 @@ PAUSE_SHARE = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreachedPieces:
-    """Pieces that none of the lists looked at leads to: examples, how many, and of how many lists."""
+    """Pieces that none of the lists looked at leads to: examples, how many, and of how many lists.
+
+    ``sampled`` are those of them, ascending, that are in the sample of the catalogue, which maps show.
+    """
 
     pieces: Sequence[str]
+    sampled: Strings
     count: int
     lists: int
     of: int
@@ -246,5 +253,13 @@ def _judged(view: View, likes: KnownLikes) -> JudgedCategories:
 
 def _unreached(reach: Reach, *, done: bool) -> UnreachedPieces:
     """Return the progress so far, at the end with the pieces: to count those costs a pass over all ids."""
-    pieces, count = reach.unreached() if done else ([], 0)
-    return UnreachedPieces(pieces=pieces, count=count, lists=reach.looked_at, of=reach.snapshot.piece_count, done=done)
+    missing = reach.unreached() if done else []
+    sample = sampled_ids(reach.snapshot) if missing else frozenset()
+    return UnreachedPieces(
+        pieces=missing[:EXAMPLES],
+        sampled=Strings.of(each for each in missing if each in sample),
+        count=len(missing),
+        lists=reach.looked_at,
+        of=reach.snapshot.piece_count,
+        done=done,
+    )

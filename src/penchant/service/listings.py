@@ -43,7 +43,7 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
-from penchant.service.nearest import scan_near
+from penchant.service.nearest import neighbours_at, scan_near, shown_near
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
@@ -93,7 +93,8 @@ class Neighbourhood:
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
-        found = self._recommender.neighbours(self.view, self.query, self._draft, self._audience)
+        now = self._recommender.now(self.view)
+        found = neighbours_at(self.view, self.query, now, self._draft, self._audience)
         return [(each.id, each.distance) for each in found]
 
     @cached_property
@@ -116,7 +117,8 @@ class Neighbourhood:
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are nearer than one that could be shown."""
-        shown = self._recommender.shown_near(self.view, self.query, but=self.query.piece_id)
+        now = self._recommender.now(self.view)
+        shown = shown_near(self.view, self.query, now, but=self.query.piece_id)
         key = self._key(piece_id)
         # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
         if key is None:
@@ -146,7 +148,10 @@ class Neighbourhood:
             terms=terms,
             rest=rest,
             audience=self._audience_share(piece_id),
-            rules=[*(_raised(self.view, piece_id) if shown else []), *_boosts(self.view, piece_id, self._booster)],
+            rules=[
+                *(raised_rules(self.view, piece_id) if shown else []),
+                *boost_rules(self.view, piece_id, self._booster),
+            ],
         )
 
     def _audience_share(self, piece_id: str) -> float | UnsetType:
@@ -261,10 +266,13 @@ class Suggestions:
         if shown:
             units = self._units(piece_id)
             # The whitelist raises only what something speaks for; the others are listed to fill up.
-            rules = _raised(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
+            rules = raised_rules(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
             if piece_id in self._preferred:
                 rules.append(MovingRule(rule="diversity"))
-        rules += _boosts(self.view, piece_id, self._booster)
+        rules += boost_rules(self.view, piece_id, self._booster)
+        factor = self.query.sinking.get(piece_id, 1.0)
+        if factor != 1:
+            rules.append(MovingRule(rule="rotation", factor=factor))
         return PersonalWhy(parts=_part_shares(self._parts(piece_id), self._gathered.history.stated), rules=rules)
 
     def _parts(self, piece_id: str) -> ScoreParts:
@@ -321,7 +329,7 @@ class Suggestions:
         return self._keys[piece_id]
 
 
-def _boosts(view: View, piece_id: str, booster: Booster) -> list[MovingRule]:
+def boost_rules(view: View, piece_id: str, booster: Booster) -> list[MovingRule]:
     """Return the boosts that count for a piece."""
     return [
         MovingRule(rule="boost", position=place, factor=boost.factor / BOOST_SCALE)
@@ -329,7 +337,8 @@ def _boosts(view: View, piece_id: str, booster: Booster) -> list[MovingRule]:
     ]
 
 
-def _raised(view: View, piece_id: str) -> list[MovingRule]:
+def raised_rules(view: View, piece_id: str) -> list[MovingRule]:
+    """Return that the whitelist raised a piece, if it did."""
     if piece_id not in view.whitelist:
         return []
     return [MovingRule(rule="whitelist", position=view.whitelist.index(piece_id))]

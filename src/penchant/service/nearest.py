@@ -1,10 +1,17 @@
 """Nearest pieces: by what a list of similar pieces goes, and what the boosts and the whitelist make of it."""
 
 from penchant import ranking
-from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Neighbour, Scan, SimilarityQuery
+from penchant.errors import TooFewPieces, UnknownPiece
+from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Neighbour, Scan, SimilarityQuery, best_by
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Basis
+from penchant.model import MAX_TAKE, Basis, IndexedPiece
+from penchant.service.list_inputs import moment_of, shown_by
 from penchant.service.requests import ListRequest, SimilarRequest
+from penchant.tracing import tracing
+from penchant.wire import RecommendationResult, RecommendedPiece
+
+MINIMUM_POOL = 2
+"""Pieces that similar content needs in the source (specification, Limits)."""
 
 
 def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> Scan:
@@ -23,3 +30,58 @@ def nearest_first(view: View, query: ListRequest, shown: Filter, find: Find) -> 
         return nearest
     by_id = {neighbour.id: neighbour for neighbour in nearest}
     return [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
+
+
+def similar_pieces(view: View, query: SimilarRequest, now: int, audience: Audience | None) -> RecommendationResult:
+    """Return the list of the nearest pieces at a moment; ``audience`` is where it goes by what people like.
+
+    Raises:
+        UnknownPiece: the source has no such piece.
+        TooFewPieces: the source has fewer than two.
+    """
+    require_neighbours(view, query.piece_id)
+    nearest = neighbours_at(view, query, now, audience=audience)[: query.take]
+    content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest]
+    return RecommendationResult(id=query.piece_id, content=content)
+
+
+def require_neighbours(view: View, piece_id: str) -> None:
+    """Raise `UnknownPiece` or `TooFewPieces` where a source with too few pieces has no list for one."""
+    if view.snapshot.piece_count < MINIMUM_POOL:
+        if piece_id not in view.snapshot:
+            raise UnknownPiece("The source has no piece with this id.")
+        raise TooFewPieces("The source has one piece only; similar content needs at least two.")
+
+
+def neighbours_at(
+    view: View,
+    query: SimilarRequest,
+    now: int,
+    draft: IndexedPiece | None = None,
+    audience: Audience | None = None,
+) -> list[Neighbour]:
+    """Return the nearest pieces, whitelisted ones first: all that ``take`` is cut from.
+
+    With a draft, its neighbours: ``query`` gives its id, which no neighbour has.
+
+    Raises:
+        UnknownPiece: the source has no such piece.
+    """
+    snapshot, weights = view.snapshot, view.settings.category_weights
+    with tracing.span("search"):
+        if draft is None:
+            asked = snapshot.asked(query.piece_id, query.algorithm, weights)
+        else:
+            asked = SimilarityQuery.of_draft(draft, query.algorithm, weights)
+        if audience is None:
+            shown = shown_near(view, query, now, but=None if draft is None else draft.id)
+            return nearest_first(view, query, shown, lambda shown: snapshot.nearest_to(asked, shown, MAX_TAKE))
+        scan = scan_near(query, asked, audience)
+        shown = shown_near(view, query, now, but=query.piece_id)
+        return nearest_first(view, query, shown, lambda shown: best_by(snapshot, scan, shown, MAX_TAKE))
+
+
+def shown_near(view: View, query: SimilarRequest, now: int, *, but: str | None = None) -> Filter:
+    """Return which pieces may be shown beside a piece, ``but`` for one."""
+    omitted = query.exclude if but is None else query.exclude | {but}
+    return shown_by(view, query, moment_of(query.at, now), omitted)

@@ -51,7 +51,7 @@ class PlacementPreviews:
             user_id=user,
             variant_before=None if old is None else old.variant,
             variant_after=chosen or BASE,
-            before=old_content,
-            after=new.content,
+            before=[*old_content],
+            after=[*new.content],
             moves=moves(old_content, new.content),
         )

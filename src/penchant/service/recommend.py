@@ -6,17 +6,13 @@ from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from penchant import ranking
-from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import (
     Audience,
     Booster,
     Filter,
     Find,
-    Neighbour,
     PersonFigures,
-    SimilarityQuery,
     Strings,
-    best_by,
     keyword_counts,
     recommended,
 )
@@ -29,7 +25,6 @@ from penchant.model import (
     MAX_TAKE,
     Algorithm,
     Basis,
-    IndexedPiece,
     InteractionType,
     Preferences,
     StoredInteraction,
@@ -43,9 +38,8 @@ from penchant.service.list_inputs import (
     history_of,
     moment_of,
     searched_by,
-    shown_by,
 )
-from penchant.service.nearest import nearest_first, scan_near
+from penchant.service.nearest import similar_pieces
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
@@ -65,8 +59,6 @@ Result = TypeVar("Result")
 CANDIDATES = 120
 MORE_CANDIDATES = 4
 """How many of the best a varied list is chosen from, and by what this grows while too few of them may be listed."""
-MINIMUM_POOL = 2
-"""Pieces that similar content needs in the source (specification, Limits)."""
 MANY_KEYWORDS = 20_000
 """Keywords of a person's pieces beyond which the taste takes a turn of the account: a tenth of a second of a thread."""
 QUICK_PIECES = 20_000
@@ -104,18 +96,7 @@ class Recommender:
             UnknownPiece: the source has no such piece.
             TooFewPieces: the source has fewer than two.
         """
-        self.require_neighbours(view, query.piece_id)
-        nearest = self.neighbours(view, query, audience=audience)[: query.take]
-        content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest]
-        return RecommendationResult(id=query.piece_id, content=content)
-
-    @staticmethod
-    def require_neighbours(view: View, piece_id: str) -> None:
-        """Raise `UnknownPiece` or `TooFewPieces` where a source with too few pieces has no list for one."""
-        if view.snapshot.piece_count < MINIMUM_POOL:
-            if piece_id not in view.snapshot:
-                raise UnknownPiece("The source has no piece with this id.")
-            raise TooFewPieces("The source has one piece only; similar content needs at least two.")
+        return similar_pieces(view, query, self.now(view), audience)
 
     async def similar_by(self, view: View, query: SimilarRequest, audience: Audience) -> RecommendationResult:
         """Return the same, found in a thread."""
@@ -127,38 +108,6 @@ class Recommender:
             return None
         today = self.now(view) // DAY_MS
         return await self._views.audience(view, today, min_version=query.min_audience_version)
-
-    def neighbours(
-        self,
-        view: View,
-        query: SimilarRequest,
-        draft: IndexedPiece | None = None,
-        audience: Audience | None = None,
-    ) -> list[Neighbour]:
-        """Return the nearest pieces, whitelisted ones first: all that ``take`` is cut from.
-
-        With a draft, its neighbours: ``query`` gives its id, which no neighbour has.
-
-        Raises:
-            UnknownPiece: the source has no such piece.
-        """
-        snapshot, weights = view.snapshot, view.settings.category_weights
-        with tracing.span("search"):
-            if draft is None:
-                asked = snapshot.asked(query.piece_id, query.algorithm, weights)
-            else:
-                asked = SimilarityQuery.of_draft(draft, query.algorithm, weights)
-            if audience is None:
-                shown = self.shown_near(view, query, but=None if draft is None else draft.id)
-                return nearest_first(view, query, shown, lambda shown: snapshot.nearest_to(asked, shown, MAX_TAKE))
-            scan = scan_near(query, asked, audience)
-            shown = self.shown_near(view, query, but=query.piece_id)
-            return nearest_first(view, query, shown, lambda shown: best_by(snapshot, scan, shown, MAX_TAKE))
-
-    def shown_near(self, view: View, query: SimilarRequest, *, but: str | None = None) -> Filter:
-        """Return which pieces may be shown beside a piece, ``but`` for one."""
-        omitted = query.exclude if but is None else query.exclude | {but}
-        return shown_by(view, query, moment_of(query.at, self.now(view)), omitted)
 
     async def recommend(
         self, view: View, query: PersonalRequest, likings: StatedLikings | None = None

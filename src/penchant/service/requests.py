@@ -34,7 +34,7 @@ class SimilarRequest:
 class PlainRequest:
     """A request for a list that is the same for everybody; ``at`` is as in `SimilarRequest`.
 
-    ``half_life_days`` of ``None`` leaves it to the list.
+    ``half_life_days`` of ``None`` leaves it to the list. ``explain`` adds reasons to its entries.
     """
 
     take: int = MAX_TAKE
@@ -45,6 +45,7 @@ class PlainRequest:
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
     min_audience_version: int = 0
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

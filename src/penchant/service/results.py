@@ -23,7 +23,7 @@ from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, Placemen
 DIGITS = 9
 MAX_DAYS = 800
 """How many days results may be of: as long as counts are kept."""
-MAX_POINTS = 40
+MAX_POINTS = 30
 """Days of a course: more are not told apart in a picture."""
 _EPOCH = date(1970, 1, 1)
 

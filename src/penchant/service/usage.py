@@ -31,7 +31,7 @@ from penchant.telemetry import logger
 
 DAY_S = 86_400
 USAGE_INTERVAL_S = 1.0
-"""How often answers are counted into the database."""
+"""How long after an answer it is counted into the database, together with those that came meanwhile."""
 PAUSE_S = 0.005
 """Pause between looks at what another process is counting."""
 UNDECIDED_TIMEOUT_S = 3.0
@@ -65,6 +65,9 @@ class Usage:
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
+        # Set where something may be left to move; at first, since processes that have ended may have left it.
+        self._pending = asyncio.Event()
+        self._pending.set()
 
     async def reserve(self, access: Access, answers: int = 1) -> Callable[[], None]:
         """Count one answer, or several that are given together; return the function that takes the count back.
@@ -73,6 +76,8 @@ class Usage:
             QuotaExceeded: the month's answers are used up.
             Overloaded: too many accounts ask at once, or counting takes too long to tell.
         """
+        # Also before a wait for answers under way: where their process has ended, nobody else may settle them.
+        self._pending.set()
         slot = (access.account_id, _month(int(self._clock() // DAY_S)))
         quota = access.plan.recommendations_per_month
         if quota is None:
@@ -117,6 +122,7 @@ class Usage:
         raise Overloaded("The month's answers are being counted.", retry_after_s=1)
 
     def _add(self, slot: Slot, answers: int) -> None:
+        self._pending.set()
         with self._table:
             self._table.cells[self._offset(slot) + _PENDING] += answers
 
@@ -154,14 +160,19 @@ class Usage:
         return True
 
     async def run(self) -> None:
-        """Flush for ever, until cancelled; flushes once more then."""
+        """Flush while there are answers to count, until cancelled; flushes once more then."""
         flushing: asyncio.Task[bool] | None = None
         try:
             while True:
+                # Where nobody asks this process sleeps: what others count, they move.
+                await self._pending.wait()
                 await asyncio.sleep(USAGE_INTERVAL_S)
+                # Cleared first: what is counted while answers move is moved the next time.
+                self._pending.clear()
                 flushing = asyncio.create_task(self.flush())
                 # A move that is cancelled half-way would be taken for one of a process that died, and forgotten.
-                await asyncio.shield(flushing)
+                if not await asyncio.shield(flushing) or self._table.find_filled(_PENDING):
+                    self._pending.set()
         finally:
             if flushing is not None:
                 await asyncio.wait([flushing])

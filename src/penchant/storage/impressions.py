@@ -1,8 +1,9 @@
 """Impressions as they are stored: what a person was shown, and what placements showed and what came of it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
@@ -14,6 +15,9 @@ from penchant.storage.placement_counts import CountsTable, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant.storage.transactions import Transactions
+
+STREAMED_ROWS = 5_000
+"""Impressions of everybody that are in memory at a time: a megabyte or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +62,31 @@ class ImpressionStore:
         anew from the next list on.
         """
         rows = self._rows_of_person(source_id, incarnation, user_id, since, impressions.c.placement == placement)
-        counts: Counter[str] = Counter()
-        taken: set[str] = set()
-        for row in rows[:limit]:
-            if row.led_to:
-                taken.add(row.piece_id)
-            elif row.piece_id not in taken:
-                counts[row.piece_id] += 1
-        return counts
+        return _passed_over(rows[:limit])
+
+    def passed_over_by_all(
+        self, source_id: int, incarnation: int, user_ids: Iterable[str], placement: str, *, since: int, limit: int
+    ) -> Iterator[tuple[str, Mapping[str, int]]]:
+        """Yield `passed_over` of each of these people who was shown something, one person at a time in memory."""
+        statement = (
+            select(impressions)
+            .where(
+                impressions.c.source_id == source_id,
+                impressions.c.incarnation == incarnation,
+                impressions.c.placement == placement,
+                impressions.c.list_key >= first_key(since),
+                impressions.c.person != b"",
+            )
+            .order_by(impressions.c.person)
+        )
+        with self._transactions.read() as connection:
+            secret = read_secret(connection, LIST_IDS)
+            people = {list_person(secret, user_key(source_id, each)): each for each in user_ids} if secret else {}
+            found = connection.execution_options(yield_per=STREAMED_ROWS).execute(statement)
+            for person, rows in groupby(found, key=lambda row: bytes(row.person)):
+                user_id = people.get(person)
+                if user_id is not None:
+                    yield user_id, _passed_over(_newest_first(rows)[:limit])
 
     def read_counts(self, source_id: int, incarnation: int, placement: str, days: tuple[int, int]) -> PlacementCounts:
         """Return the counts of a placement from one UTC day to another, both included, all of one moment."""
@@ -96,7 +117,23 @@ class ImpressionStore:
                 impressions.c.incarnation == incarnation,
                 *conditions,
             )
-            rows = [row for row in connection.execute(statement) if bytes(row.list_key) >= oldest]
-        rows.sort(key=lambda row: row.position)
-        rows.sort(key=lambda row: bytes(row.list_key), reverse=True)
-        return rows
+            return _newest_first(row for row in connection.execute(statement) if bytes(row.list_key) >= oldest)
+
+
+def _newest_first(rows: Iterable[Any]) -> list[Any]:
+    """Return impressions of the newest list first, in the order of the list, those of one position by their key."""
+    found = sorted(rows, key=lambda row: (row.position, bytes(row.piece_key)))
+    found.sort(key=lambda row: bytes(row.list_key), reverse=True)
+    return found
+
+
+def _passed_over(rows: Iterable[Any]) -> Mapping[str, int]:
+    """Return how often each piece of these, newest first, led to nothing, and to nothing later."""
+    counts: Counter[str] = Counter()
+    taken: set[str] = set()
+    for row in rows:
+        if row.led_to:
+            taken.add(row.piece_id)
+        elif row.piece_id not in taken:
+            counts[row.piece_id] += 1
+    return counts

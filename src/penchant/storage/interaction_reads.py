@@ -1,12 +1,12 @@
 """Reads of what people did and said, each one statement within the transaction of its caller."""
 
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     ScalarSelect,
-    Table,
     bindparam,
     func,
     literal_column,
@@ -17,45 +17,11 @@ from sqlalchemy import (
 from penchant.model import DAY_MS, StoredInteraction
 from penchant.storage.hashing import user_key
 from penchant.storage.person_records import RecordedChanges
-from penchant.storage.records import InteractionQuery
+from penchant.storage.records import InteractionChange, InteractionQuery
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, counters, interactions, preferences
+from penchant.storage.statements import STATED_CODE
 
 _LAST_CODE_POINT = chr(sys.maxunicode)
-_STATED_CODE = -1
-"""In what is read of both tables the type of a change of preferences; no interaction has it, and no erasure."""
-
-
-def _within(table: Table) -> ColumnElement[bool]:
-    return (
-        (table.c.source_id == bindparam("source"))
-        & (table.c.version > bindparam("after"))
-        & (table.c.version <= bindparam("until"))
-    )
-
-
-# Made once: it is read by most requests of a busy source, and to build it costs more than to run it.
-_RECORDED = (
-    select(
-        interactions.c.version,
-        interactions.c.user_id,
-        interactions.c.piece_id,
-        interactions.c.type,
-        interactions.c.occurred_at,
-        interactions.c.user_key,
-    )
-    .where(_within(interactions))
-    .union_all(
-        select(
-            preferences.c.version,
-            literal_column("''"),
-            literal_column("''"),
-            literal_column(str(_STATED_CODE)),
-            literal_column("0"),
-            preferences.c.user_key,
-        ).where(_within(preferences))
-    )
-    .order_by(interactions.c.version)
-)
 _PREFERENCES = (
     select(preferences.c.body)
     .select_from(preferences)
@@ -121,17 +87,19 @@ def user_preferences(connection: Connection, source: int, user_id: str) -> bytes
     return bytes(connection.execute(_PREFERENCES, asked).scalar_one_or_none() or b"")
 
 
-def recorded_changes(connection: Connection, source: int, after: int, until: int) -> RecordedChanges:
-    """Return what became of people after a version, up to another; erasures count as rows alone."""
-    rows = connection.execute(_RECORDED, {"source": source, "after": after, "until": until}).all()
-    recorded = [
-        StoredInteraction(user_id=row[1], piece_id=row[2], type=TYPES[row[3]], occurred_at=row[4], version=row[0])
-        for row in rows
-        if row[3] not in {ERASURE_CODE, _STATED_CODE}
-    ]
-    stated = [bytes(row[5]) for row in rows if row[3] == _STATED_CODE]
-    # Each version was given to one row.
-    return RecordedChanges(recorded, stated, is_whole=len(rows) == until - after)
+def recorded_changes(rows: Sequence[Sequence[Any]], after: int, until: int) -> RecordedChanges:
+    """Return what rows of `statements.RECORDED`, those after a version and up to another, tell."""
+    recorded = [row for row in rows if row[3] not in {ERASURE_CODE, STATED_CODE}]
+    return RecordedChanges(
+        interactions=[
+            InteractionChange(version, user_key, piece_id, TYPES[code], occurred_at)
+            for version, user_key, piece_id, code, occurred_at, _ in recorded
+        ],
+        user_ids=frozenset(row[5] for row in recorded),
+        stated=[row[1] for row in rows if row[3] == STATED_CODE],
+        # Each version was given to one row.
+        is_whole=len(rows) == until - after,
+    )
 
 
 def interactions_by_day(connection: Connection, source: int, since: int, limit: int) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from penchant.storage import interaction_reads
 from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import InteractionQuery
 from penchant.storage.transactions import Transactions
+from penchant.storage.translation import driver_errors
 
 
 class PeopleStore:
@@ -40,8 +41,9 @@ class PeopleStore:
 
     def list_recorded(self, source_id: int, *, after: int, until: int) -> RecordedChanges:
         """Return what became of people after a version of the interactions, up to another."""
-        with self._transactions.read() as connection:
-            return interaction_reads.recorded_changes(connection, source_id, after, until)
+        with driver_errors():
+            rows = self._transactions.database.recorded_rows(source_id, after, until)
+        return interaction_reads.recorded_changes(rows, after, until)
 
     def count_by_day(self, source_id: int, *, since: int, limit: int) -> list[tuple[int, int]]:
         """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most."""

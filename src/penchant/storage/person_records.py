@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from penchant.model import StoredInteraction
+from penchant.storage.records import InteractionChange
 
 
 class StoredPerson(NamedTuple):
@@ -15,10 +16,12 @@ class StoredPerson(NamedTuple):
 class RecordedChanges(NamedTuple):
     """What became of people between two versions of the interactions.
 
-    ``interactions`` ascend by version; ``stated`` are the keys of people whose preferences were replaced. Without
-    ``is_whole`` a version is missing: what had it is gone, and whose it was nothing tells.
+    ``interactions`` ascend by version, and are those of ``user_ids``; ``stated`` are the keys of people whose
+    preferences were replaced. Without ``is_whole`` a version is missing: what had it is gone, and whose it was nothing
+    tells.
     """
 
-    interactions: list[StoredInteraction]
+    interactions: list[InteractionChange]
+    user_ids: frozenset[str]
     stated: list[bytes]
     is_whole: bool

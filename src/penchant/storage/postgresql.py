@@ -209,6 +209,12 @@ class PostgresqlDatabase:
         with self._head_engine.connect() as connection:
             return connection.execute(statements.HEADS_OF, {"numbers": source_ids}).all()
 
+    def recorded_rows(self, source_id: int, after: int, until: int) -> Sequence[Sequence[Any]]:
+        """Return the rows of `statements.RECORDED`."""
+        with self._head_engine.connect() as connection:
+            bounds = {"source": source_id, "after": after, "until": until}
+            return connection.execute(statements.RECORDED, bounds).all()
+
     def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
         """Insert or replace rows of pieces: many through COPY into a temporary table."""
         if len(rows) < COPY_FROM_ROWS:
@@ -244,6 +250,10 @@ class PostgresqlDatabase:
 
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""
+
+    def change_marks(self) -> tuple[int, ...] | None:
+        """Return nothing: only the server knows what has changed."""
+        return None
 
     def durability_warnings(self) -> list[str]:
         """Return what the server's present settings may lose.

@@ -54,8 +54,10 @@ class SqliteDatabase:
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
         event.listen(self.writing_engine, "connect", _require_writable)
         self.engines = (self.reading_engine, self.writing_engine)
-        # The head is read before every answer, and rows of pieces are many: both go to the driver without SQLAlchemy.
+        # The head is read before every answer, what was recorded with the lists of those who do something, and rows of
+        # pieces are many: all of it goes to the driver without SQLAlchemy.
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
+        self._recorded_sql = str(statements.RECORDED.compile(dialect=dialect.dialect(paramstyle="named")))
         upsert = statements.upsert(self.insert, statements.PIECES_KEY)
         self._upsert_sql = str(upsert.compile(dialect=dialect.dialect()))
         self._local = threading.local()
@@ -117,18 +119,23 @@ class SqliteDatabase:
 
     def head_row(self, source_id: int) -> Sequence[Any] | None:
         """Return the row of `statements.HEAD`, on a connection held by this thread."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._open_for_thread()
         # All rows are fetched, so that the statement is reset and holds no snapshot.
-        rows = connection.execute(self._head_sql, (source_id,)).fetchall()
+        rows = self._thread_connection().execute(self._head_sql, (source_id,)).fetchall()
         return rows[0] if rows else None
 
     def head_rows(self, source_ids: Sequence[int]) -> list[Sequence[Any]]:
         """Return the rows of `statements.HEAD` of several sources; those that are missing are left out."""
         return [row for number in source_ids if (row := self.head_row(number)) is not None]
 
-    def _open_for_thread(self) -> sqlite3.Connection:
+    def recorded_rows(self, source_id: int, after: int, until: int) -> list[Sequence[Any]]:
+        """Return the rows of `statements.RECORDED`, on a connection held by this thread."""
+        bounds = {"source": source_id, "after": after, "until": until}
+        return self._thread_connection().execute(self._recorded_sql, bounds).fetchall()
+
+    def _thread_connection(self) -> sqlite3.Connection:
+        held: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if held is not None:
+            return held
         # Opened by its thread, closed by the one that closes the database: the driver forbids that unless told.
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
         configure(connection)
@@ -164,6 +171,16 @@ class SqliteDatabase:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             connection.close()
+
+    def change_marks(self) -> tuple[int, ...]:
+        """Return when the file and its write-ahead log were written last, by whatever process, and their sizes."""
+        marks: list[int] = []
+        for path in (self.path, f"{self.path}-wal"):
+            # There is no log while nobody has the file open; a disk that is away is for those to tell who read.
+            with contextlib.suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116  # one path is a text
+                marks += status.st_mtime_ns, status.st_size
+        return tuple(marks)
 
     def durability_warnings(self) -> list[str]:
         """Return nothing: every connection has its commits synced."""

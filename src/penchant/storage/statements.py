@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, case, literal_column, or_, select
+from sqlalchemy import ColumnElement, Table, bindparam, case, literal_column, or_, select
 
 from penchant.storage.schema import (
     CONTENT,
@@ -73,6 +73,41 @@ FEED = (
     .order_by(interactions.c.version)
 )
 """What was recorded and who was erased in a source after a version."""
+STATED_CODE = -1
+"""In `RECORDED` the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def _within(table: Table) -> ColumnElement[bool]:
+    return (
+        (table.c.source_id == bindparam("source"))
+        & (table.c.version > bindparam("after"))
+        & (table.c.version <= bindparam("until"))
+    )
+
+
+RECORDED = (
+    select(
+        interactions.c.version,
+        interactions.c.user_key,
+        interactions.c.piece_id,
+        interactions.c.type,
+        interactions.c.occurred_at,
+        interactions.c.user_id,
+    )
+    .where(_within(interactions))
+    .union_all(
+        select(
+            preferences.c.version,
+            preferences.c.user_key,
+            literal_column("''"),
+            literal_column(str(STATED_CODE)),
+            literal_column("0"),
+            literal_column("''"),
+        ).where(_within(preferences))
+    )
+    .order_by(interactions.c.version)
+)
+"""What became of people in a source after a version, up to another; of erasures only that there was one."""
 
 
 Insert = Callable[[Table], Any]

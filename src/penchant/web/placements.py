@@ -95,6 +95,7 @@ async def placement_list(call: Call) -> Answer:
         take=values["limit"] or values["take"],
         exclude=values["exclude"],
         min_audience_version=call.min_audience_version(),
+        explain=values["explain"],
     )
     answer = await call.services.placement_lists.answer(view, request)
     headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
@@ -103,7 +104,7 @@ async def placement_list(call: Call) -> Answer:
 
 async def page_lists(call: Call) -> Answer:
     """Answer the lists of several placements, in which no piece comes twice."""
-    call.values()
+    explain = call.values()["explain"]
     page = await call.decode_body(decode_page)
     require_person(call, page.user_id)
     view = await call.view()
@@ -116,6 +117,7 @@ async def page_lists(call: Call) -> Answer:
             take=each.take,
             exclude=page.exclude,
             min_audience_version=least,
+            explain=explain,
         )
         for each in page.lists
     ]
@@ -155,6 +157,7 @@ def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementA
         kind=result.kind,
         content_id=result.content_id,
         list_id=_list_id(call, view, result),
+        category_weights=result.category_weights,
         content=result.content,
     )
 

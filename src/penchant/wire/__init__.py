@@ -38,7 +38,7 @@ from penchant.wire.answers import (
     SourceStatus,
     UserExport,
 )
-from penchant.wire.attributes import decode_stored_marks
+from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
 from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
 from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
@@ -64,11 +64,13 @@ from penchant.wire.interactions import decode_interaction_lines, decode_interact
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
-from penchant.wire.pages import PageRow, PageWish, decode_page
+from penchant.wire.pages import MAX_LISTS, PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.placement_answers import (
     PageEntry,
     PageResult,
+    PlacedPiece,
+    PlacedWhy,
     PlacementHistory,
     PlacementListing,
     PlacementPreview,
@@ -112,6 +114,7 @@ __all__ = [
     "MAX_DAYS",
     "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
+    "MAX_LISTS",
     "MAX_LIST_NAMES_BYTES",
     "MAX_PREVIEWED",
     "SAMPLES",
@@ -150,6 +153,8 @@ __all__ = [
     "PersonalWhy",
     "PieceShare",
     "Place",
+    "PlacedPiece",
+    "PlacedWhy",
     "PlacementHistory",
     "PlacementListing",
     "PlacementPreview",
@@ -207,6 +212,7 @@ __all__ = [
     "decode_preferences",
     "decode_preview",
     "decode_settings",
+    "decode_stored_extra",
     "decode_stored_filters",
     "decode_stored_label",
     "decode_stored_marks",

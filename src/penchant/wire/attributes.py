@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from penchant.attributes import MAX_ATTRIBUTES, Attribute, AttributeType, mark_of
+from penchant.attributes import MAX_ATTRIBUTES, Attribute, AttributeType, mark_of, steps_of
 from penchant.model import DAY_MS, MAX_ID_LENGTH
 from penchant.wire.syntax import Faults, kind_of, pointer
 from penchant.wire.text import name_problem
@@ -55,19 +55,33 @@ def _attribute(key: str, given: Any, where: str, faults: Faults) -> Attribute | 
         return None
     faults.only(given, _MEMBERS, where)
     text, kind = given.get("pointer"), given.get("type")
-    if not isinstance(text, str) or len(text) > MAX_POINTER_LENGTH or not _POINTER.match(text):
-        detail = f"A JSON pointer into extras, such as /language, of up to {MAX_POINTER_LENGTH} characters is accepted."
-        faults.add(f"{where}/pointer", detail)
+    found = read_pointer(text, f"{where}/pointer", faults)
+    if found is None:
         return None
     if not isinstance(kind, str) or kind not in set(AttributeType):
         faults.add(f"{where}/type", f"Found another type; accepted are {_TYPES}.")
         return None
-    return Attribute(AttributeType(kind), text)
+    return Attribute(AttributeType(kind), found)
+
+
+def read_pointer(value: Any, where: str, faults: Faults) -> str | None:
+    """Return a JSON pointer into extras; of anything else the fault is noted."""
+    if isinstance(value, str) and len(value) <= MAX_POINTER_LENGTH and _POINTER.match(value):
+        return value
+    detail = f"A JSON pointer into extras, such as /language, of up to {MAX_POINTER_LENGTH} characters is accepted."
+    faults.add(where, detail)
+    return None
 
 
 def decode_stored_marks(body: bytes, attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """Return the marks of a stored piece; of the rest of its bytes nothing is built."""
     return marks_in(_decoder.decode(body).extras, attributes)
+
+
+def decode_stored_extra(body: bytes, where: str) -> str | None:
+    """Return the text to which a JSON pointer leads in the extras of a stored piece, if it leads to one."""
+    found = _member(_decoder.decode(body).extras, steps_of(where))
+    return found if isinstance(found, str) else None
 
 
 def marks_in(extras: Mapping[str, Any], attributes: Sequence[Attribute]) -> tuple[str, ...]:

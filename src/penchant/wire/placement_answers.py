@@ -6,19 +6,42 @@ from msgspec import UNSET, UnsetType
 
 from penchant.model import PlacementKind
 from penchant.wire.answers import Problem, RecommendedPiece
-from penchant.wire.explanations import Move
+from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
 from penchant.wire.frames import Record
 
 
+class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):
+    """Why a piece is in the list of a placement: the members that `SimilarWhy` or `PersonalWhy` has, by its kind.
+
+    Lists that know nothing of a person, and what a person takes up again, have one part, with the name of their kind.
+    """
+
+    parts: list[PartShare] | UnsetType = UNSET
+    terms: list[KeywordShare] | UnsetType = UNSET
+    rest: TermRest | UnsetType = UNSET
+    audience: float | UnsetType = UNSET
+    rules: list[MovingRule]
+
+
+class PlacedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel"):
+    """One entry of the list of a placement, with reasons where these were asked for."""
+
+    why: PlacedWhy | UnsetType = UNSET
+
+
 class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
-    """The list of a placement: whose variant it is of, and which kind of list it came to be."""
+    """The list of a placement: whose variant it is of, and which kind of list it came to be.
+
+    With reasons, ``category_weights`` are those by which it was made.
+    """
 
     placement: str
     variant: str
     kind: PlacementKind
     user_id: str | None
     content_id: str | None
-    content: list[RecommendedPiece]
+    category_weights: dict[str, float] | UnsetType = UNSET
+    content: list[PlacedPiece]
 
 
 class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
@@ -32,7 +55,8 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     kind: PlacementKind | UnsetType = UNSET
     content_id: str | None
     list_id: str | UnsetType = UNSET
-    content: list[RecommendedPiece] | UnsetType = UNSET
+    category_weights: dict[str, float] | UnsetType = UNSET
+    content: list[PlacedPiece] | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 
 

@@ -217,6 +217,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     max_per_value: Mapping[str, int] | UnsetType = UNSET
     attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
     attribution_window_hours: int | UnsetType = UNSET
+    image_attribute: str | UnsetType = UNSET
 
 
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):

@@ -147,7 +147,12 @@ SAMPLES: Mapping[str, Any] = {
         ]
     },
     "PlacementWish": {"name": "home", "placement": _PLACEMENT, "users": ["kim"], "take": 10},
-    "PlacementResult": _PLACEMENT_LIST | {"userId": "kim", "content": _ENTRIES},
+    "PlacementResult": _PLACEMENT_LIST
+    | {
+        "userId": "kim",
+        "categoryWeights": {"genre": 2},
+        "content": [{"id": "alien", "score": 0.25, "why": _PERSONAL_WHY}],
+    },
     "PlacementResults": {
         "placement": "home",
         "from": "2026-11-01",
@@ -201,6 +206,7 @@ SAMPLES: Mapping[str, Any] = {
         "halfLifeDays": 60,
         "excludeSeen": True,
         "attributes": {"year": {"pointer": "/year", "type": "integer"}},
+        "imageAttribute": "/images/0",
     },
     "SettingsPreview": {
         "pieces": [

@@ -11,7 +11,7 @@ from penchant.model import (
     InteractionType,
     SourceSettings,
 )
-from penchant.wire.attributes import read_attributes
+from penchant.wire.attributes import read_attributes, read_pointer
 from penchant.wire.encoding import encode
 from penchant.wire.syntax import Faults, decode_object, hundredths_of, kind_of, pointer
 from penchant.wire.text import name_problem
@@ -36,6 +36,7 @@ _MEMBERS = (
     "maxPerValue",
     "attributes",
     "attributionWindowHours",
+    "imageAttribute",
 )
 _DEFAULTS = SourceSettings()
 _BLEND_MEMBERS = ("content", "audience", "popularity")
@@ -73,13 +74,14 @@ def read_settings(found: Any) -> SourceSettings:
         max_per_value=reader.max_per_value(value),
         attributes=read_attributes(value.get("attributes", {}), "/attributes", reader.faults),
         attribution_hours=reader.hours(value, "attributionWindowHours", default=_DEFAULTS.attribution_hours),
+        image_pointer=reader.pointer(value, "imageAttribute"),
     )
     reader.faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, members in the interface's order; the last three only where they say something."""
+    """Return settings as JSON, members in the interface's order; the last four only where they say something."""
     weights = settings.interaction_weights
     blend = settings.blend
     limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
@@ -100,6 +102,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
             **limits,
             **({"attributes": attributes} if attributes else {}),
             **({"attributionWindowHours": hours} if hours != _DEFAULTS.attribution_hours else {}),
+            **({"imageAttribute": settings.image_pointer} if settings.image_pointer is not None else {}),
         }
     )
 
@@ -155,6 +158,9 @@ class _Reader:
             self.faults.add(pointer(name), f"Found {kind_of(found)}; true or false is accepted.")
             return default
         return found
+
+    def pointer(self, value: Mapping[str, Any], name: str) -> str | None:
+        return read_pointer(value[name], pointer(name), self.faults) if name in value else None
 
     def category_weights(self, value: Mapping[str, Any]) -> dict[str, Number]:
         where = "/categoryWeights"

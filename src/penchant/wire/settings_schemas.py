@@ -54,6 +54,11 @@ def _settings() -> dict[str, Any]:
                 "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_TAKE},
             },
             "attributionWindowHours": {"type": "integer", "minimum": 1, "maximum": MAX_ATTRIBUTION_HOURS},
+            "imageAttribute": {
+                "type": "string",
+                "description": "A JSON pointer into extras: where the address of a piece's picture is.",
+                "maxLength": MAX_POINTER_LENGTH,
+            },
             "attributes": {
                 "type": "object",
                 "description": "Members of extras that lists can be filtered by.",

@@ -26,6 +26,7 @@ class ComparisonRow:
     label: str | None
     before: int | None
     after: int | None
+    picture: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +76,23 @@ async def _comparison(visit: Visit, view: View, wish: Mapping[str, Any]) -> List
     )
 
 
-def rows_of(found: PreviewedList, labels: Mapping[str, str], label: str | None) -> ListComparison:
-    """Return a list before and after as rows."""
+def rows_of(
+    found: PreviewedList, labels: Mapping[str, str], label: str | None, pictures: Mapping[str, str] | None = None
+) -> ListComparison:
+    """Return a list before and after as rows, with the pictures that may be shown."""
+    pictures = pictures or {}
     before = {each.id: rank for rank, each in enumerate(found.before, start=1)}
     after = {each.id: rank for rank, each in enumerate(found.after, start=1)}
     ids = [*after, *(each for each in before if each not in after)]
     rows = [
-        ComparisonRow(id=each, label=labels.get(each), before=before.get(each), after=after.get(each)) for each in ids
+        ComparisonRow(
+            id=each,
+            label=labels.get(each),
+            before=before.get(each),
+            after=after.get(each),
+            picture=pictures.get(each),
+        )
+        for each in ids
     ]
     return ListComparison(id=found.id, label=label, rows=rows, moved=len(found.moves))
 

@@ -41,6 +41,7 @@ async def piece(visit: Visit) -> PageAnswer:
         "source": view.head.name,
         "id": piece_id,
         "label": stored.get("label"),
+        "picture": (await visit.pictures(view, [piece_id])).get(piece_id),
         "keywords": keywords,
         "more_keywords": more,
         "filters": stored.get("filters", {}),

@@ -124,14 +124,14 @@ async def _previewed(visit: Visit, view: View, wish: dict[str, Any]) -> PageSect
 
 async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[ListComparison]:
     found = await visit.services.placement_previews.preview(view, decode_placement_preview(encode(wish)))
-    labels = await visit.services.browsing.labels(
-        view, list({piece.id for each in found.lists for piece in (*each.before, *each.after)})
-    )
+    ids = list({piece.id for each in found.lists for piece in (*each.before, *each.after)})
+    labels, pictures = await visit.services.browsing.labels(view, ids), await visit.pictures(view, ids)
     return [
         rows_of(
             PreviewedList(id=each.user_id or "", before=each.before, after=each.after, moves=each.moves),
             labels,
             f"{each.user_id or 'nobody in particular'}, variant {each.variant_after}",
+            pictures,
         )
         for each in found.lists
     ]

@@ -70,6 +70,8 @@ def _given(form: Form) -> dict[str, Any]:
         "blend": _numbers(form, "blend-", _BLEND),
         "excludeSeen": bool(form.text("excludeSeen")),
     }
+    if image := form.text("imageAttribute").strip():
+        given["imageAttribute"] = image
     return given | _numbers(form, "", ("halfLifeDays", "retentionDays", "newPieceHalfLifeDays"))
 
 
@@ -90,6 +92,7 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
         | dict(given)
         | {name: defaults[name] | given[name] for name in ("interactionWeights", "blend")},
         "categories": [(name, weights.get(name, "")) for name in sorted(names)],
+        "image": given.get("imageAttribute", ""),
         "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
         "most_tried": MAX_COMPARED,
         "preview": None,

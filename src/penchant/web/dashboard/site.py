@@ -3,7 +3,7 @@
 Errors are pages as well; nothing that a page shows is taken for markup, and nothing on it comes from elsewhere.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -25,6 +25,7 @@ from penchant.service.access import Access
 from penchant.service.sessions import SESSION_S, Session, Sessions
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own, set_cookie
+from penchant.web.dashboard.images import image_sources, is_shown
 from penchant.web.operations import Answer, Call, Handler
 from penchant.web.problems import KINDS
 from penchant.web.tags import body_tag
@@ -41,10 +42,12 @@ _ASSETS = {
     "script.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src {images}; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 _HEADERS = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     # Not less: without a referrer browsers name no origin with forms.
@@ -129,6 +132,14 @@ class Visit:
         """
         self.services.access.require_tenant(self.access)
         return await self.services.views.view(self.access.account_id, self.source)
+
+    async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
+        hosts, pointer = self.services.settings.image_hosts, view.settings.image_pointer
+        if not hosts or pointer is None:
+            return {}
+        addresses = await self.services.browsing.texts_at(view, pointer, ids)
+        return {piece_id: address for piece_id, address in addresses.items() if is_shown(address, hosts)}
 
     def may(self, feature: Feature) -> bool:
         """Return whether the key's plan includes a feature."""
@@ -230,7 +241,7 @@ class DashboardSite:
             body=body.encode(errors="replace"),
             status=page.status,
             media_type=HTML,
-            headers={**_HEADERS, **page.headers},
+            headers={**_headers(call.services.settings.image_hosts), **page.headers},
         )
 
     def problem(self, call: Call, error: PenchantError, session: Session | None) -> Answer:
@@ -262,6 +273,10 @@ class DashboardSite:
         return self.link(f"static/{name}", v=self._assets[name][1])
 
 
+def _headers(image_hosts: Collection[str]) -> dict[str, str]:
+    return _HEADERS | {"content-security-policy": _POLICY.format(images=image_sources(image_hosts))}
+
+
 def _asked_for(call: Call) -> str | None:
     """Return the requested page with its query, to come back to after signing in."""
     page = call.operation.path.removeprefix(HOME).removeprefix("/")
@@ -271,4 +286,4 @@ def _asked_for(call: Call) -> str | None:
 
 def turned(turn: RedirectAnswer) -> Answer:
     """Return a redirect as an answer; the browser then reads the other page by GET."""
-    return Answer(status=303, media_type=HTML, headers={**_HEADERS, "location": turn.path, **turn.headers})
+    return Answer(status=303, media_type=HTML, headers={**_headers(()), "location": turn.path, **turn.headers})

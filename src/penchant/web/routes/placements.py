@@ -4,7 +4,7 @@ from penchant.model import Feature, Scope
 from penchant.web import placements
 from penchant.web.bodies import JSON, SETTINGS_BODY
 from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
-from penchant.web.parameters import CONTENT, EXCLUDE, LIMIT, MIN_VERSION, ROLLBACK_VERSION, TAKE, USER
+from penchant.web.parameters import CONTENT, EXCLUDE, EXPLAIN, LIMIT, MIN_VERSION, ROLLBACK_VERSION, TAKE, USER
 
 _ONE = "/{source}/placements/{name}"
 _LIST_ERRORS = ("unknown-placement", "unknown-piece", "too-few-pieces", "quota-exceeded", "overloaded")
@@ -116,7 +116,7 @@ PLACEMENTS = (
         tag="placements",
         scope=Scope.READ,
         feature=Feature.PLACEMENTS,
-        parameters=(USER, CONTENT, LIMIT, TAKE, EXCLUDE, MIN_VERSION),
+        parameters=(USER, CONTENT, LIMIT, TAKE, EXCLUDE, EXPLAIN, MIN_VERSION),
         counted=True,
         personal=True,
         answer="PlacementResult",
@@ -131,7 +131,7 @@ PLACEMENTS = (
         tag="placements",
         scope=Scope.READ,
         feature=Feature.PLACEMENTS,
-        parameters=(MIN_VERSION,),
+        parameters=(EXPLAIN, MIN_VERSION),
         counted=True,
         personal=True,
         media_types=(JSON,),
