@@ -28,12 +28,16 @@ EXPECTED = {
     "nearest, cosine, a hundredth of the pieces": "all pieces",
     "nearest, cosine, a fifth in a delta": "clean",
     "recommendation, profile of 200 terms": None,
+    "interactions, 10,000 a request": None,
+    "last interaction to an audience part of all": None,
+    "recommendation, 32 connections": None,
+    "recommendation, right after an own interaction": "otherwise",
 }
 
 
 def test_it_measures_the_service_and_the_engine_beside_baselines(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    words = ["bench", "--pieces", str(PIECES), "--seconds", "0.5", "--json", str(file)]
+    words = ["bench", "--pieces", str(PIECES), "--interactions", "20000", "--seconds", "0.5", "--json", str(file)]
 
     done = subprocess.run(
         [sys.executable, "-m", "penchant", *words],

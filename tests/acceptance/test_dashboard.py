@@ -42,6 +42,7 @@ PAGES: Pages = {
     "results": ("results", {"source": "works", "name": "row"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
+    "history": ("history", {"source": "works"}),
     "map": ("map", {"source": "works", "category": "theme"}),
     "map-area": ("map", {"source": "works", "area": "1"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),

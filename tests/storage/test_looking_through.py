@@ -85,6 +85,17 @@ def test_only_the_newest_interactions_are_counted_past_a_limit(storage: Storage)
     assert days(storage, account, limit=3) == [(DAY, 1), (DAY + 1, 1), (DAY + 2, 1)]
 
 
+def test_interactions_are_counted_until_a_moment(storage: Storage) -> None:
+    account = account_with(storage, "a")
+    done(storage, watching(account, "x", DAY, DAY + 1, DAY + 2))
+    head = storage.sources.read_head(account, "s")
+    assert head is not None
+
+    counted = storage.people.count_by_day(head.source_id, since=DAY * DAY_MS, until=(DAY + 2) * DAY_MS, limit=10)
+
+    assert counted == [(DAY, 1), (DAY + 1, 1)]
+
+
 def test_interactions_of_a_deleted_source_are_not_counted(storage: Storage) -> None:
     account = account_with(storage, "a")
     done(storage, watching(account, "x", DAY))

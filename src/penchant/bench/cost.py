@@ -1,6 +1,5 @@
 """Cost figures: what a service takes that nobody asks anything of, and what its installation takes on the disk."""
 
-import contextlib
 import sysconfig
 import time
 from pathlib import Path
@@ -15,22 +14,12 @@ IDLE_S = 20.0
 def measure(report: BenchReport, server: Server, *, seconds: float) -> None:
     """Add the cost of a server that has answered something and is then left alone for some seconds and a half more."""
     time.sleep(seconds / 2)
-    began, used = time.perf_counter(), _cpu_s(server)
+    began, used = time.perf_counter(), server.cpu_s()
     time.sleep(seconds)
-    share = (_cpu_s(server) - used) / (time.perf_counter() - began)
+    share = (server.cpu_s() - used) / (time.perf_counter() - began)
     report.add("cost, CPU of an idle service", 100 * share, "%")
     report.add("cost, memory of an idle service, all processes", server.memory_bytes() / 2**20, "MiB")
     report.add("cost, installed packages", _installed_bytes() / 2**20, "MiB")
-
-
-def _cpu_s(server: Server) -> float:
-    """Return the CPU time that all threads of a server have used, which the kernel tells to the nanosecond."""
-    used_ns = 0
-    for number in server.processes():
-        with contextlib.suppress(OSError):
-            for told in Path(f"/proc/{number}/task").glob("*/schedstat"):
-                used_ns += int(told.read_text().split()[0])
-    return used_ns / 1e9
 
 
 def _installed_bytes() -> int:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +27,16 @@ class BenchFailed(PenchantError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchTarget:
-    """What is served: a data folder, with a PostgreSQL database where one is named; a key once there is one."""
+    """What is served: a data folder, with a PostgreSQL database where one is named; a key once there is one.
+
+    ``python`` is that of the installation to measure.
+    """
 
     folder: Path
     workers: int
     database: str | None = None
     key: str = ""
+    python: str = sys.executable
 
 
 class Server:
@@ -41,7 +45,7 @@ class Server:
     def __init__(self, served: BenchTarget) -> None:
         self.served = served
         self.port = _free_port()
-        command = [sys.executable, "-m", "penchant"]
+        command = [served.python, "-m", "penchant"]
         where = ["--data", str(served.folder), *(["--database", served.database] if served.database else [])]
         options = [*where, "--port", str(self.port), "--workers", str(served.workers)]
         self._log = (served.folder.parent / "bench-server.log").open("ab")
@@ -56,15 +60,15 @@ class Server:
         made = subprocess.run(making, capture_output=True, check=True, text=True, env=environment)  # noqa: S603  # our own
         return made.stdout.strip()
 
-    def ask(self, method: str, path: str, body: bytes = b"") -> bytes:
-        """Return the answer of one request over a connection of its own.
+    def ask(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
+        """Return the answer of one request over a connection of its own; a body is JSON unless headers say otherwise.
 
         Raises:
             BenchFailed: the answer is no success.
         """
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as connection:
-            headers = {"x-api-key": self.key, "content-type": "application/json"}
-            connection.request(method, path, body or None, headers)
+            sent = {"x-api-key": self.key, "content-type": "application/json"} | dict(headers or {})
+            connection.request(method, path, body or None, sent)
             answer = connection.getresponse()
             content = answer.read()
             if answer.status >= 300:
@@ -82,6 +86,15 @@ class Server:
                 for task in Path(f"/proc/{number}/task").iterdir():
                     pending += map(int, (task / "children").read_text().split())
         return found
+
+    def cpu_s(self) -> float:
+        """Return the CPU time that all its threads have used, which the kernel tells to the nanosecond."""
+        used_ns = 0
+        for number in self.processes():
+            with contextlib.suppress(OSError):
+                for told in Path(f"/proc/{number}/task").glob("*/schedstat"):
+                    used_ns += int(told.read_text().split()[0])
+        return used_ns / 1e9
 
     def memory_bytes(self) -> int:
         """Return the memory of all its processes, what they share counted once."""

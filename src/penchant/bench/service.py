@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from penchant.bench import cost
+from penchant.bench import cost, people
 from penchant.bench.catalogue import ids_of
 from penchant.bench.load import LoadPlan, request, run
-from penchant.bench.plain import interactions_a_second, seconds_of_pieces
+from penchant.bench.plain import seconds_of_pieces
 from penchant.bench.report import BenchReport
 from penchant.bench.server import BenchFailed, BenchTarget, Server, running
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
@@ -27,7 +27,6 @@ SENT_TOGETHER = 8
 MEASURED_BATCHES = 24
 """Submissions whose time counts; the rest of a large catalogue is only loaded."""
 QUERIES = 5_000
-PEOPLE = 1_000
 FRESH_RATE = 200.0
 INDEXING_S = 600.0
 COMPILING_S = 300.0
@@ -36,8 +35,10 @@ SETTLING_S = 6.0
 SEED = 11
 
 
-def measure(report: BenchReport, batches: Iterable[list[bytes]], served: BenchTarget, *, seconds: float) -> None:
-    """Add the figures of the service; the data stays where it was served from."""
+def measure(
+    report: BenchReport, batches: Iterable[list[bytes]], served: BenchTarget, *, seconds: float, interactions: int = 0
+) -> None:
+    """Add the figures of the service, with so many made interactions; the data stays where it was served from."""
     workers = served.workers
     began = time.perf_counter()
     with running(served) as server:
@@ -55,7 +56,9 @@ def measure(report: BenchReport, batches: Iterable[list[bytes]], served: BenchTa
         report.add("memory a piece, all processes", (server.memory_bytes() - empty) / len(ids), "B")
         report.add("memory without any piece, all processes", empty / 2**20, "MiB")
         _fresh(report, server, seconds)
-        _people(report, server, ids, seconds)
+        if interactions:
+            people.load(report, server, ids, SOURCE, interactions)
+        people.measure(report, server, ids, SOURCE, seconds)
         key = server.key
     _restart(report, replace(served, key=key), ids[-1], seconds)
 
@@ -158,28 +161,6 @@ def _fresh(report: BenchReport, server: Server, seconds: float) -> None:
     _require(seen.errors == 0, "what was submitted")
     report.add("202 to visible, under 200 submissions/s", seen.p50_ms, "ms", p99=seen.p99_ms)
     report.add("submissions of one piece during that", seen.per_second, "1/s")
-
-
-def _people(report: BenchReport, server: Server, ids: Sequence[str], seconds: float) -> None:
-    """Record interactions of people and ask for recommendations; add the figures of both."""
-    random = np.random.default_rng(SEED)
-    who, what = random.integers(0, PEOPLE, QUERIES).tolist(), random.integers(0, len(ids), QUERIES).tolist()
-    told = [
-        request("POST", f"/{SOURCE}/users/person-{person}/interactions/RateLike/content/{ids[place]}", server.key)
-        for person, place in zip(who, what, strict=True)
-    ]
-    stored = run(LoadPlan(port=server.port, requests=told, seconds=seconds))
-    _require(stored.errors == 0, "interactions")
-    bare = interactions_a_second(seconds, server.served.folder.parent, server.served.database)
-    against = ("one connection, 32 rows a commit", bare)
-    report.add(
-        "interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms, against=against
-    )
-    asked = [request("GET", f"/{SOURCE}/users/person-{n}/recommendation", server.key) for n in range(PEOPLE)]
-    run(LoadPlan(port=server.port, requests=asked, connections=1, seconds=1.0))
-    answered = run(LoadPlan(port=server.port, requests=asked, connections=1, seconds=seconds))
-    _require(answered.errors == 0, "recommendations")
-    report.add("recommendation, one connection", answered.p50_ms, "ms", p99=answered.p99_ms)
 
 
 def _restart(report: BenchReport, served: BenchTarget, piece_id: str, seconds: float) -> None:

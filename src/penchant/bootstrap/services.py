@@ -31,6 +31,7 @@ from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
@@ -171,7 +172,6 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
-    health = CatalogueHealth(metrics, clock=clock)
     return Services(
         current=current,
         metrics=metrics,
@@ -195,15 +195,34 @@ def wire(
         measuring=GaugeUpdater(
             database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
         ),
-        browsing=SourceBrowser(database, views, metrics, clock=clock),
-        search=SourceSearch(database, clock=clock),
-        health=health,
-        maps=CatalogueMaps(views, health, metrics, clock=clock),
-        audience_health=AudienceHealth(views, clock=clock),
+        **_pages(database, views, metrics, clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
         results=Results(database, clock=clock),
         tag_secret=database.storage.tag_secret(),
+    )
+
+
+class _PageServices(TypedDict):
+    """The services of the dashboard alone."""
+
+    browsing: SourceBrowser
+    search: SourceSearch
+    health: CatalogueHealth
+    maps: CatalogueMaps
+    curves: CurveCounter
+    audience_health: AudienceHealth
+
+
+def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callable[[], float]) -> _PageServices:
+    health = CatalogueHealth(metrics, clock=clock)
+    return _PageServices(
+        browsing=SourceBrowser(database, views, metrics, clock=clock),
+        search=SourceSearch(database, clock=clock),
+        health=health,
+        maps=CatalogueMaps(views, health, metrics, clock=clock),
+        curves=CurveCounter(database, clock=clock),
+        audience_health=AudienceHealth(views, clock=clock),
     )
 
 

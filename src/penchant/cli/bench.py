@@ -29,6 +29,13 @@ from penchant.settings import MAX_WORKERS
     help="Folder with pieces.ndjson or pieces.ndjson.gz to measure instead of made pieces.",
 )
 @click.option(
+    "--interactions",
+    type=click.IntRange(0, 100_000_000),
+    default=0,
+    show_default=True,
+    help="Interactions to make before lists of people are measured.",
+)
+@click.option(
     "--workers", type=click.IntRange(1, MAX_WORKERS), default=1, show_default=True, help="Processes that answer."
 )
 @click.option("--database", help="Address of an empty PostgreSQL database to measure with; it is filled.")
@@ -45,6 +52,7 @@ def bench(
     *,
     pieces: int,
     source: Path | None,
+    interactions: int,
     workers: int,
     database: str | None,
     seconds: float,
@@ -60,7 +68,7 @@ def bench(
     with tempfile.TemporaryDirectory(prefix="penchant-bench-") as home:
         folder = Path(home) / "data"
         served = BenchTarget(folder=folder, workers=workers, database=database)
-        service.measure(report, batches, served, seconds=seconds)
+        service.measure(report, batches, served, seconds=seconds, interactions=interactions)
         measure_engine(report, served, seconds)
     if str(json_file) == "-":
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")

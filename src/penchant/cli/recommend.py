@@ -17,23 +17,19 @@ from penchant.bootstrap import cluster_token_file, data_folder, index_folder, ke
 from penchant.cli.list_files import writer_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.cli.progress import Move, progress_bar
+from penchant.cli.sources import view_of
 from penchant.cluster import Crew, WorkFolder, WorkPlan, process_crew
 from penchant.cluster.ray_driver import ray_crew, require_cluster
 from penchant.cluster.work_folder import Manifest, StoredPlan
-from penchant.errors import InvalidInput, UnknownSource
+from penchant.errors import InvalidInput
 from penchant.importing import Files, InputFile
 from penchant.index import engine
 from penchant.index.kernel_samples import FINDING, RIDGE
-from penchant.live.following import Follower, View
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
 from penchant.model import MAX_TAKE
 from penchant.service.bulk_inputs import BulkRequest, write_inputs
 from penchant.service.bulk_lists import use_kernels
 from penchant.service.bulk_placement_inputs import read_placement
 from penchant.settings import MAX_WORKERS, NodeSettings
-from penchant.storage import Storage
-from penchant.telemetry import Metrics
 from penchant.wire import format_timestamp
 from penchant.wire.text import id_problem
 
@@ -139,7 +135,7 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
     use_kernels(kernels, FINDING, RIDGE)
     try:
         with closing(storage_of(settings)) as storage:
-            view = _view(storage, settings, request["account"], request["source"])
+            view = view_of(storage, index_folder(settings), request["account"], request["source"])
             now = max(time.time_ns() // 1_000_000, view.head.changed_at)
             placement = None
             if request["placement"] is not None:
@@ -162,20 +158,6 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
         about["stopped"] = placement.stopped
         about["contentId"] = placement.content_id
     return StoredPlan(request=request, about=about, plan=plan)
-
-
-def _view(storage: Storage, settings: NodeSettings, account: str, source: str) -> View:
-    """Return the source as it is now, from its segment file where there is one.
-
-    Raises:
-        UnknownSource: there is none.
-    """
-    account_id = storage.accounts.find(account)
-    head = None if account_id is None else storage.sources.read_head(account_id, source)
-    if head is None:
-        raise UnknownSource(f"The account {account!r} has no source of this name.")
-    metrics = Metrics()
-    return Follower(storage, Segments(metrics, SegmentFiles(index_folder(settings))), metrics).catch_up(None, head)
 
 
 def _crew(settings: NodeSettings, plan: WorkPlan, folder: Path, workers: int | None) -> Crew:

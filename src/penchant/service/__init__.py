@@ -13,6 +13,7 @@ from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
+from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
@@ -71,6 +72,7 @@ class Services:
     health: CatalogueHealth
     audience_health: AudienceHealth
     maps: CatalogueMaps
+    curves: CurveCounter
     list_ids: ListIds
     impressions: Impressions
     results: Results

@@ -25,7 +25,7 @@ MAX_LIST_PIECES = 100
 """Pieces that are taken of one list: more than any has, so that nobody fills the table with one id."""
 KEYS_AT_ONCE = 500
 """Lists, and people, in one look-up: both databases bound the parameters of a statement."""
-_SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
+SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
 """The bits of the types of interaction that speak for a piece."""
 
 
@@ -250,7 +250,7 @@ _UPDATE = update(impressions).where(
 def _kinds(led_to: int) -> list[int]:
     """Return the kinds of counts that an impression with these bits is in, beside that of what was shown."""
     kinds = [kind.code for kind in InteractionType if led_to & 1 << kind.code]
-    return [*kinds, SUCCEEDED] if led_to & _SUCCESSES else kinds
+    return [*kinds, SUCCEEDED] if led_to & SUCCESSES else kinds
 
 
 def _count_key(impression: Impression, kind: int) -> CountKey:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, case, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
+from penchant.storage.impression_ledger import SUCCESSES
 from penchant.storage.list_keys import first_key, made_at_of
-from penchant.storage.placement_counts import CountsTable, read_counts
+from penchant.storage.placement_counts import CountsTable, counts_by_day, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant.storage.transactions import Transactions
@@ -88,6 +89,28 @@ class ImpressionStore:
                 if user_id is not None:
                     yield user_id, _passed_over(_newest_first(rows)[:limit])
 
+    def outcomes_by_person(
+        self, source_id: int, incarnation: int, placement: str, since: int
+    ) -> list[tuple[str, int, int]]:
+        """Return, for each person and variant, the variant, how many pieces were shown and how many led to something.
+
+        Of lists of a placement that were made since a moment, for people who are known.
+        """
+        led = case((impressions.c.led_to.op("&")(SUCCESSES) != 0, 1), else_=0)
+        statement = (
+            select(impressions.c.variant, func.count(), func.sum(led))
+            .where(
+                impressions.c.source_id == source_id,
+                impressions.c.incarnation == incarnation,
+                impressions.c.placement == placement,
+                impressions.c.list_key >= first_key(since),
+                impressions.c.person != b"",
+            )
+            .group_by(impressions.c.person, impressions.c.variant)
+        )
+        with self._transactions.read() as connection:
+            return [(variant, int(shown), int(led)) for variant, shown, led in connection.execute(statement)]
+
     def read_counts(self, source_id: int, incarnation: int, placement: str, days: tuple[int, int]) -> PlacementCounts:
         """Return the counts of a placement from one UTC day to another, both included, all of one moment."""
         first, last = days
@@ -100,6 +123,16 @@ class ImpressionStore:
             table = read_counts(connection, source_id, incarnation, placement, days)
             pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
         return PlacementCounts(table=table, pieces={row[0]: row[1] for row in pieces})
+
+    def count_by_day(
+        self, source_id: int, incarnation: int, days: tuple[int, int], *, limit: int
+    ) -> list[tuple[int, int, int]]:
+        """Return UTC days from one to another, each with a kind and its count over all placements.
+
+        Of ``limit`` rows of counts at most.
+        """
+        with self._transactions.read() as connection:
+            return counts_by_day(connection, source_id, incarnation, days, limit)
 
     def _rows_of_person(
         self, source_id: int, incarnation: int, user_id: str, since: int, *conditions: ColumnElement[bool]

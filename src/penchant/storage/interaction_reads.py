@@ -102,14 +102,21 @@ def recorded_changes(rows: Sequence[Sequence[Any]], after: int, until: int) -> R
     )
 
 
-def interactions_by_day(connection: Connection, source: int, since: int, limit: int) -> list[tuple[int, int]]:
+def interactions_by_day(
+    connection: Connection, source: int, since: int, limit: int, until: int | None = None
+) -> list[tuple[int, int]]:
     """Return UTC days with their numbers of interactions, ascending: of the newest ``limit`` from ``since`` on.
+
+    Those from the moment ``until`` on are not counted.
 
     Along the index by age; what interactions of a source that was deleted left behind is not counted.
     """
+    within = [interactions.c.source_id == source, interactions.c.occurred_at >= since]
+    if until is not None:
+        within.append(interactions.c.occurred_at < until)
     newest = (
         select(interactions.c.occurred_at, interactions.c.type, interactions.c.version)
-        .where(interactions.c.source_id == source, interactions.c.occurred_at >= since)
+        .where(*within)
         .order_by(interactions.c.occurred_at.desc())
         .limit(limit)
         .subquery()

@@ -45,7 +45,12 @@ class PeopleStore:
             rows = self._transactions.database.recorded_rows(source_id, after, until)
         return interaction_reads.recorded_changes(rows, after, until)
 
-    def count_by_day(self, source_id: int, *, since: int, limit: int) -> list[tuple[int, int]]:
-        """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most."""
+    def count_by_day(
+        self, source_id: int, *, since: int, limit: int, until: int | None = None
+    ) -> list[tuple[int, int]]:
+        """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most.
+
+        Only moments from ``since`` on, and before ``until``, count.
+        """
         with self._transactions.read() as connection:
-            return interaction_reads.interactions_by_day(connection, source_id, since, limit)
+            return interaction_reads.interactions_by_day(connection, source_id, since, limit, until)

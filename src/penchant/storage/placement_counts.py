@@ -136,6 +136,25 @@ def read_counts(
     )
 
 
+def counts_by_day(
+    connection: Connection, source: int, incarnation: int, days: tuple[int, int], limit: int
+) -> list[tuple[int, int, int]]:
+    """Return UTC days with a kind and its count over all placements, of ``limit`` rows of counts at most."""
+    first, last = days
+    counts = placement_counts.c
+    statement = select(counts.day, counts.kind, counts.numbers).where(
+        counts.source_id == source,
+        counts.incarnation == incarnation,
+        counts.day >= first,
+        counts.day <= last,
+        counts.kind.in_((LISTS, SHOWN, SUCCEEDED)),
+    )
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    for day, kind, numbers in connection.execute(statement.limit(limit)):
+        found[day, kind] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
+    return [(day, kind, count) for (day, kind), count in sorted(found.items())]
+
+
 _KEY_COLUMNS = (
     placement_counts.c.placement,
     placement_counts.c.day,
