@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import exact, ridge_exact
-from penchant.index.arrays import over_ranges
+from penchant.index.arrays import over_ranges, starts_of
 from penchant.index.best import Hits, in_order
 from penchant.index.kernel_samples import FINDING, READING, RIDGE, TASTES, UNWEIGHTED, Kind
 from penchant.index.layout import (
@@ -198,17 +198,32 @@ def ridge_rows(
             weights[piece, : len(found)] = ridge_exact.ridge_weights(matrix, found, piece)
             people[piece, : len(found)] = np.minimum(both[piece, found], ridge_exact.MOST_PEOPLE)
         return near, weights, people
-    neighbours = _engine.kernels[RIDGE]["neighbours"]
+    ranked, ids = _by_liking(likes, squares)
+    squares = squares[ids]
+    inverses = 1 / np.maximum(squares, 1)
 
-    def meet(cut: slice) -> None:
-        rows = (near[cut], overlaps[cut], people[cut], counts[cut])
-        neighbours(likes, squares, cut.start, *rows, *_room(count), np.empty(k, dtype=np.int64))
+    def meet(turn: slice) -> None:
+        rows = (near, overlaps, people, counts, *_room(count), np.empty(k, dtype=np.int64))
+        _engine.kernels[RIDGE]["neighbours"](ranked, squares, inverses, ids, turn.start, threads, *rows)
 
-    over_ranges(count, threads, meet)
+    over_ranges(threads, threads, meet)
     for first in range(0, count, block):
         cut = slice(first, first + block)
-        _solve_block(likes, near[cut], overlaps[cut], counts[cut], weights[cut], threads)
-    return near, weights, people
+        _solve_block(ranked, near[cut], overlaps[cut], counts[cut], weights[cut], threads)
+    pieces = np.empty(count, dtype=np.int64)
+    pieces[ids] = np.arange(count)
+    return np.where(near < 0, -1, ids[near])[pieces], weights[pieces], people[pieces]
+
+
+def _by_liking(likes: LikeMatrix, squares: IntArray) -> tuple[LikeMatrix, IntArray]:
+    """Return likes whose pieces are numbered by G_ii, the greatest first, and the piece of each number."""
+    ids = np.argsort(-squares, kind="stable")
+    counts = np.diff(likes.piece_starts)[ids]
+    starts = starts_of(counts)
+    entries = np.repeat(likes.piece_starts[ids] - starts[:-1], counts) + np.arange(len(likes.people))
+    people, grades = likes.people[entries], likes.piece_grades[entries]
+    pieces, own_grades = transpose(starts, people, grades.astype(np.uint16), likes.person_starts[:-1])
+    return LikeMatrix(likes.person_starts, pieces, own_grades.astype(np.uint8), starts, people, grades), ids
 
 
 def _solve_block(
@@ -228,15 +243,13 @@ def _solve_block(
     starts = np.searchsorted(entries[order], np.arange(count + 1))
     found = np.empty((len(near), k * (k + 1) // 2), dtype=np.uint32)
 
-    def fill(cut: slice) -> None:
-        # As if the pieces of other threads had no entries.
-        own = np.clip(starts, starts[cut.start], starts[cut.stop])
-        triangles(likes, near, own, order, found, *_room(count))
+    def fill(turn: slice) -> None:
+        triangles(likes, near, starts, order, turn.start, threads, found, *_room(count))
 
     def weigh(cut: slice) -> None:
         solve(found[cut], overlaps[cut], counts[cut], weights[cut], np.empty((k, k)), np.empty(k))
 
-    over_ranges(count, threads, fill)
+    over_ranges(threads, threads, fill)
     over_ranges(len(near), threads, weigh)
 
 
@@ -258,11 +271,13 @@ def stand_ins(
     if kernel is None:
         return ridge_exact.stand_ins(terms, postings, norms, pieces, most)
     found, likenesses = np.full((len(pieces), most), -1, dtype=np.int64), np.zeros((len(pieces), most))
+    # A catalogue without any keyword has pieces of no length, of which no sum is above 0.
+    with np.errstate(divide="ignore"):
+        inverses = 1 / (norms.roots + norms.mean / 2)
 
     def fill(cut: slice) -> None:
-        sums, met = np.zeros(len(norms.roots)), np.empty(len(norms.roots), dtype=np.int64)
-        rows = (pieces[cut], found[cut], likenesses[cut])
-        kernel(terms, postings, norms, *rows, sums, met, np.empty(most, dtype=np.int64))
+        rows = (pieces[cut], found[cut], likenesses[cut], np.zeros(len(inverses)), np.empty(most, dtype=np.int64))
+        kernel(terms, postings, norms, inverses, *rows)
 
     over_ranges(len(pieces), threads, fill)
     return found, likenesses

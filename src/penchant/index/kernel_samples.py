@@ -100,10 +100,10 @@ def _ridge_samples() -> dict[str, Sample]:
     people = np.zeros((0, 1), dtype=np.uint8)
     norms = LikenessNorms(real, real, 0.0)
     return {
-        "neighbours": (likes, starts, 0, square, square, people, starts, starts, starts, starts),
-        "triangles": (likes, square, starts, starts, triangles, starts, starts),
+        "neighbours": (likes, starts, real, starts, 0, 1, square, square, people, starts, starts, starts, starts),
+        "triangles": (likes, square, starts, starts, 0, 1, triangles, starts, starts),
         "solve": (triangles, square, starts, np.zeros((0, 1), dtype=np.int32), reals, real),
-        "stand_ins": (rows, rows, norms, starts, square, reals, real, starts, starts),
+        "stand_ins": (rows, rows, norms, real, starts, square, reals, real, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
         "shares": (weights, starts, starts, 0.0, starts, starts, starts, real),
     }

@@ -18,6 +18,9 @@ A row of G is added up in one word for each piece (``sums``), of which few are m
 
     met        17 3 90 ...         the pieces i that are not 0, in the order of meeting: what comes after runs over
                                    these alone and sets them back to 0, so a row costs what its people like, not n
+
+Pieces are numbered by how much they are liked, the most liked first (ranks), so that most additions fall upon the same
+few lines of the cache; ``ids`` has the number of each rank in the catalogue, by which ties and equations go.
 """
 
 import numpy as np
@@ -35,19 +38,24 @@ LIKENESS_UNIT = float(layout.LIKENESS_SCALE)
 DIRECT_UNIT = float(layout.DIRECT_SCALE)
 LENT_UNIT = float(layout.LENT_SCALE)
 OWN_UNIT = float(layout.OWN_SCALE)
+CHUNK = 64
+"""Pieces that are looked at together for a stand-in."""
 SLACK = 1.0 - 1e-12
-"""What quotients of doubles are less exact by than the comparison of integers, with room."""
+"""What products of doubles are less exact by than the comparison of integers, with room."""
 
 
 @inlined
-def _add_row(likes, piece, sums, met):
-    """Add up a row of G and how many people each pair has; return how many pieces are met."""
+def _add_row(likes, piece, end, sums, met):
+    """Add up a row of G up to a rank, and how many people each pair has; return how many pieces are met."""
     count = 0
     # Every addition counts a person, so a sum is 0 only before its piece is met.
     for a in range(likes.piece_starts[piece], likes.piece_starts[piece + 1]):
         person, grade = likes.people[a], np.int64(likes.piece_grades[a])
         for b in range(likes.person_starts[person], likes.person_starts[person + 1]):
             i = likes.pieces[b]
+            # A person's likes ascend.
+            if i >= end:
+                break
             if sums[i] == 0:
                 met[count] = i
                 count += 1
@@ -71,7 +79,7 @@ def _is_nearer(overlap, square, piece, other_overlap, other_square, other):
 
 
 @inlined
-def _sift(heap, size, start, sums, squares):
+def _sift(heap, size, start, sums, squares, ids):
     """Let an entry sink below those that are less near: the root is the least near of all.
 
     The heap holds pieces; what they are compared by is looked up in ``sums`` and ``squares``.
@@ -84,19 +92,19 @@ def _sift(heap, size, start, sums, squares):
         if child + 1 < size and _is_nearer(
             sums[heap[child]] & OVERLAP_MASK,
             squares[heap[child]],
-            heap[child],
+            ids[heap[child]],
             sums[heap[child + 1]] & OVERLAP_MASK,
             squares[heap[child + 1]],
-            heap[child + 1],
+            ids[heap[child + 1]],
         ):
             child += 1
         if not _is_nearer(
             sums[entry] & OVERLAP_MASK,
             squares[entry],
-            entry,
+            ids[entry],
             sums[heap[child]] & OVERLAP_MASK,
             squares[heap[child]],
-            heap[child],
+            ids[heap[child]],
         ):
             break
         heap[i] = heap[child]
@@ -105,32 +113,33 @@ def _sift(heap, size, start, sums, squares):
 
 
 @inlined
-def _ascend(numbers, size):
-    """Sort the first numbers by insertion: they are eighty at most."""
+def _ascend(numbers, size, ids):
+    """Sort the first numbers by their ids, by insertion: they are eighty at most."""
     for i in range(1, size):
         number, j = numbers[i], i
-        while j > 0 and numbers[j - 1] > number:
+        while j > 0 and ids[numbers[j - 1]] > ids[number]:
             numbers[j] = numbers[j - 1]
             j -= 1
         numbers[j] = number
 
 
-def neighbours(likes, squares, first, near, overlaps, people, counts, sums, met, heap):
-    """Fill near (b, k) with the neighbours of pieces from `first` on, ascending, and G and people of each pair.
+def neighbours(likes, squares, inverses, ids, first, step, near, overlaps, people, counts, sums, met, heap):
+    """Fill near (n, k) with the neighbours of every `step`-th piece, by ascending id, and G and people of each.
 
-    ``counts`` (b,) gets how many there are; entries past it stay as they are. Costs for each piece the likes of all
-    people who like it.
+    ``squares`` are G_ii and ``inverses`` 1 / G_ii. ``counts`` (n,) gets how many neighbours there are; entries past it
+    stay as they are. Costs for each piece the likes of all people who like it, and so the most for the first ones.
     """
     k = near.shape[1]
-    for r in range(len(near)):
-        piece, size = first + r, 0
-        met_count = _add_row(likes, piece, sums, met)
+    for piece in range(first, len(near), step):
+        size = 0
+        met_count = _add_row(likes, piece, len(squares), sums, met)
         worst = 0.0
         for a in range(met_count):
             i = met[a]
-            if i == piece:
-                continue
             overlap = sums[i] & OVERLAP_MASK
+            # Most pieces fail here, at two products of doubles instead of two divisions of whole numbers.
+            if np.float64(overlap) * np.float64(overlap) * inverses[i] < worst or i == piece:
+                continue
             if size < k:
                 heap[size] = i
                 size += 1
@@ -138,50 +147,52 @@ def neighbours(likes, squares, first, near, overlaps, people, counts, sums, met,
                 if size < k:
                     continue
                 for start in range(k // 2 - 1, -1, -1):
-                    _sift(heap, k, start, sums, squares)
+                    _sift(heap, k, start, sums, squares, ids)
             else:
-                # Most pieces fail here, at one division of doubles instead of two of whole numbers.
-                if np.float64(overlap) * np.float64(overlap) / np.float64(squares[i]) < worst * SLACK:
-                    continue
                 least = heap[0]
                 least_overlap = sums[least] & OVERLAP_MASK
-                if not _is_nearer(overlap, squares[i], i, least_overlap, squares[least], least):
+                if not _is_nearer(overlap, squares[i], ids[i], least_overlap, squares[least], ids[least]):
                     continue
                 heap[0] = i
-                _sift(heap, k, 0, sums, squares)
+                _sift(heap, k, 0, sums, squares, ids)
             worst_overlap = np.float64(sums[heap[0]] & OVERLAP_MASK)
-            worst = worst_overlap * worst_overlap / np.float64(squares[heap[0]])
-        counts[r] = size
-        # Equations are written by ascending piece: of doubles, another order would make other weights.
-        _ascend(heap, size)
+            worst = worst_overlap * worst_overlap * inverses[heap[0]] * SLACK
+        counts[piece] = size
+        # Equations are written by ascending id: of doubles, another order would make other weights.
+        _ascend(heap, size, ids)
         for p in range(size):
-            near[r, p] = heap[p]
-            overlaps[r, p] = sums[heap[p]] & OVERLAP_MASK
-            people[r, p] = min(sums[heap[p]] >> PEOPLE_SHIFT, 255)
+            near[piece, p] = heap[p]
+            overlaps[piece, p] = sums[heap[p]] & OVERLAP_MASK
+            people[piece, p] = min(sums[heap[p]] >> PEOPLE_SHIFT, 255)
         for a in range(met_count):
             sums[met[a]] = 0
 
 
-def triangles(likes, near, owner_starts, owners, found, sums, met):
-    """Fill found (b, k (k + 1) / 2) with G among the neighbours of each row of near.
+def triangles(likes, near, owner_starts, owners, first, step, found, sums, met):
+    """Fill found (b, k (k + 1) / 2) with G among the neighbours of each row of near: the rows of every `step`-th piece.
 
     ``owner_starts`` cuts ``owners`` into the entries of near, as numbers, that hold each piece::
 
-        near[r]    5 8 9           found[r]   55 | 85 88 | 95 98 99     G of these, row p from p (p + 1) / 2 on
+        near[r]    5 8 2           found[r]   55 | 85 88 | 25 28 22     G of these, row p from p (p + 1) / 2 on
 
-    A row of G is added up once for all entries of its piece, however many pieces of the block have it for a neighbour.
+    A row of G is added up once for all entries of its piece, however many pieces of the block have it for a neighbour,
+    as far as the piece itself: G is symmetric, and what is past it stands in the rows of pieces that are less liked.
     """
     n, k = len(owner_starts) - 1, near.shape[1]
-    for piece in range(n):
+    for piece in range(first, n, step):
         if owner_starts[piece] == owner_starts[piece + 1]:
             continue
-        met_count = _add_row(likes, piece, sums, met)
+        met_count = _add_row(likes, piece, piece + 1, sums, met)
         for e in range(owner_starts[piece], owner_starts[piece + 1]):
             r, p = owners[e] // k, owners[e] % k
             base = p * (p + 1) // 2
-            for q in range(p + 1):
-                # -1 stands after the neighbours only, so near[r, q] is one where near[r, p] is.
-                found[r, base + q] = sums[near[r, q]] & OVERLAP_MASK
+            for q in range(k):
+                other = near[r, q]
+                # -1 stands after the neighbours only.
+                if other < 0:
+                    break
+                if other <= piece:
+                    found[r, base + q if q <= p else q * (q + 1) // 2 + p] = sums[other] & OVERLAP_MASK
         for a in range(met_count):
             sums[met[a]] = 0
 
@@ -218,40 +229,46 @@ def solve(triangle, overlaps, counts, weights, lower, b):
             weights[r, i] = np.int32(np.rint(b[i] * WEIGHT_UNIT))
 
 
-def stand_ins(terms, postings, norms, pieces, found, likenesses, sums, met, keys):
+def stand_ins(terms, postings, norms, inverses, pieces, found, likenesses, sums, keys):
     """Fill found (w, m) with the likest liked pieces of each of some pieces, -1 for none, and how alike they are.
 
-    Most alike first, ties of twelve decimals by piece; see `ridge_exact.stand_ins`. The best so far lie in order, and a
-    better one moves those after it down: they are ten.
+    Most alike first, ties of twelve decimals by piece; see `ridge_exact.stand_ins`. ``inverses`` are 1 over the length
+    of each piece. The best so far lie in order, and a better one moves those after it down: they are ten.
     """
-    most = found.shape[1]
+    most, n = found.shape[1], len(sums)
     for w in range(len(pieces)):
-        piece, met_count, size = pieces[w], 0, 0
+        piece, size, floor = pieces[w], 0, 0.0
+        profile = norms.profiles[piece]
         for e in range(terms.starts[piece], terms.starts[piece + 1]):
             term, value = terms.numbers[e], terms.values[e]
             for a in range(postings.starts[term], postings.starts[term + 1]):
-                other = postings.numbers[a]
-                # Rows hold values above 0 alone, so a sum is 0 only before its piece is met.
-                if sums[other] == 0.0:
-                    met[met_count] = other
-                    met_count += 1
-                sums[other] += value * postings.values[a]
-        for a in range(met_count):
-            other = met[a]
-            likeness = sums[other] / (norms.profiles[piece] * (norms.roots[other] + norms.mean / 2))
-            sums[other] = 0.0
-            key = np.int64(np.rint(likeness * LIKENESS_UNIT))
-            if other == piece or (size == most and key < keys[size - 1]):
+                sums[postings.numbers[a]] += value * postings.values[a]
+        # Frequent terms meet most pieces, so all are looked at: many at once, of which seldom one is good enough.
+        for begin in range(0, n, CHUNK):
+            end = min(begin + CHUNK, n)
+            better = 0
+            for other in range(begin, end):
+                better += sums[other] * inverses[other] > floor
+            if better == 0:
                 continue
-            # Pieces come in the order of meeting, not by number, so a tie may go either way.
-            if size == most and key == keys[size - 1] and other > found[w, size - 1]:
-                continue
-            p = size if size < most else size - 1
-            while p > 0 and (key > keys[p - 1] or (key == keys[p - 1] and other < found[w, p - 1])):
-                keys[p], found[w, p], likenesses[w, p] = keys[p - 1], found[w, p - 1], likenesses[w, p - 1]
-                p -= 1
-            keys[p], found[w, p], likenesses[w, p] = key, other, likeness
-            size = min(size + 1, most)
+            for other in range(begin, end):
+                if other == piece or not sums[other] * inverses[other] > floor:
+                    continue
+                likeness = sums[other] / (profile * (norms.roots[other] + norms.mean / 2))
+                key = np.int64(np.rint(likeness * LIKENESS_UNIT))
+                # Of equals the first stays.
+                if size == most and key <= keys[size - 1]:
+                    continue
+                p = size if size < most else size - 1
+                while p > 0 and key > keys[p - 1]:
+                    keys[p], found[w, p], likenesses[w, p] = keys[p - 1], found[w, p - 1], likenesses[w, p - 1]
+                    p -= 1
+                keys[p], found[w, p], likenesses[w, p] = key, other, likeness
+                size = min(size + 1, most)
+                if size == most:
+                    # One less than the last key leaves room for what products of doubles are less exact by.
+                    floor = max(0.0, (keys[size - 1] - 1) * profile / LIKENESS_UNIT)
+        sums[:] = 0.0
 
 
 def likeness_squares(likes, starts, terms, units, found, sums, met):
