@@ -17,7 +17,7 @@ from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 
 MONTHS = 12
 MAX_COUNTED = 200_000
-"""Interactions of a month that are counted: 0.2 s of a thread. Of more, those are the newest."""
+"""Interactions of a month that are counted: 0.1 s of a thread. Of more, those are the newest."""
 MAX_COUNT_ROWS = 100_000
 """Rows of placements' counts that are added up: those of 90 variants in a year."""
 COUNTING_S = 1.0

@@ -27,13 +27,13 @@ MAX_TERMS = 10
 OF_TERM = 10
 """Pieces of each of these keywords, and of each attribute."""
 LOOK_ROWS = 500
-"""Pieces whose texts are read in one turn of a thread, in some 5 ms."""
+"""Pieces whose texts are read in one turn of a thread, in 4 to 10 ms."""
 MAX_LOOKED_AT = 20_000
 """Pieces whose texts are read for an answer at most."""
 LOOK_S = 0.5
 """How long that may take."""
 NEWEST_PEOPLE = 20_000
-"""Interactions, and preferences, among which people are looked for: 30 ms where there are so many."""
+"""Interactions, and preferences, among which people are looked for: 20 ms where there are so many."""
 _LAST_CODE_POINT = "\U0010ffff"
 _MARKS = "\"'([{.,:;!?-–—«»„“”‘’"  # noqa: RUF001  # what stands around words
 
