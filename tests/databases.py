@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -47,8 +48,7 @@ def started_postgresql() -> Iterator[Any]:
     process.send_signal(signal.SIGQUIT)
     process.wait(ENDING_S)
     server.cleanup()
-    # Nobody has to wait until so many files are gone.
-    subprocess.Popen(["rm", "-rf", folder])
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_late(postgresql: str) -> None:
