@@ -29,7 +29,7 @@ EXPECTED = {
     "nearest, cosine, a fifth in a delta": "clean",
     "recommendation, profile of 200 terms": None,
     "interactions, 10,000 a request": None,
-    "last interaction to an audience part of all": None,
+    "audience part of all, after the last interaction": None,
     "recommendation, 32 connections": None,
     "recommendation, right after an own interaction": "otherwise",
 }

@@ -5558,6 +5558,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid-input`: Not acceptable */
             422: {
                 headers: {
@@ -5781,6 +5788,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid-input`: Not acceptable */
             422: {
                 headers: {
@@ -5992,6 +6006,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid-input`: Not acceptable */
             422: {
@@ -8124,6 +8145,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid-input`: Not acceptable */
             422: {
                 headers: {
@@ -8350,6 +8378,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid-input`: Not acceptable */
             422: {
@@ -8843,6 +8878,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `unsupported-media-type`: Unsupported media type */
             415: {
@@ -11281,6 +11323,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid-input`: Not acceptable */
             422: {
                 headers: {
@@ -11542,6 +11591,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid-input`: Not acceptable */
             422: {
@@ -11815,6 +11871,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `unsupported-media-type`: Unsupported media type */
             415: {
@@ -12106,6 +12169,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `unsupported-media-type`: Unsupported media type */
             415: {
@@ -12723,6 +12793,13 @@ export interface operations {
                      */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `unsupported-media-type`: Unsupported media type */
             415: {

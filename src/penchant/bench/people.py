@@ -65,7 +65,7 @@ def load(report: BenchReport, server: Server, ids: Sequence[str], source: str, i
     _wait_for(lambda: _reached(server, source, 0), "the first list")
     report.add("last interaction to first list", time.perf_counter() - began, "s")
     _wait_for(lambda: _reached(server, source, interactions), "the weights")
-    report.add("last interaction to an audience part of all", time.perf_counter() - began, "s")
+    report.add("audience part of all, after the last interaction", time.perf_counter() - began, "s")
     report.add("memory, all processes, with interactions", server.memory_bytes() / 2**20, "MiB")
 
 

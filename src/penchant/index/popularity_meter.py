@@ -57,7 +57,7 @@ class PopularityMeter:
     def _anew(self, people: Sequence[FloatArray]) -> _Measurement:
         greatest = greatest_of(self._parts, people)
         shares = [counted_shares(count, greatest, self._evenness) for count in people]
-        return _Measurement(people, greatest, shares, np.sort(np.concatenate(self._liked(people, shares, self._lives))))
+        return _Measurement(people, greatest, shares, np.sort(_joined(self._liked(people, shares, self._lives))))
 
     def _continued(self, last: _Measurement, people: Sequence[FloatArray]) -> _Measurement | None:
         """Return what `_anew` does where few counts differ from the last ones; ``None`` where all shares may."""
@@ -73,8 +73,8 @@ class PopularityMeter:
         shares = [share.copy() for share in last.shares]
         for share, rows, new in zip(shares, changed, after, strict=True):
             share[rows] = counted_shares(new, last.greatest, self._evenness)
-        gone = np.concatenate(self._liked(before, _taken(last.shares, changed), lives))
-        come = np.concatenate(self._liked(after, _taken(shares, changed), lives))
+        gone = _joined(self._liked(before, _taken(last.shares, changed), lives))
+        come = _joined(self._liked(after, _taken(shares, changed), lives))
         return _Measurement(people, last.greatest, shares, _replaced(last.ranked, np.sort(gone), np.sort(come)))
 
     @staticmethod
@@ -83,6 +83,11 @@ class PopularityMeter:
     ) -> list[FloatArray]:
         """Return by part the shares of live pieces that somebody likes."""
         return [share[live & (count > 0)] for share, count, live in zip(shares, people, lives, strict=True)]
+
+
+def _joined(by_part: Sequence[FloatArray]) -> FloatArray:
+    """Return values of all parts in one array; an empty source has no part."""
+    return np.concatenate([np.zeros(0), *by_part])
 
 
 def _taken(arrays: Sequence[NDArray[Scalar]], rows: Sequence[IntArray]) -> list[NDArray[Scalar]]:

@@ -234,6 +234,8 @@ def _responses(operation: Operation) -> Json:
             "description": "The client has the answer already.",
             "headers": _references(_answer_headers(operation)),
         }
+    if FILTER in operation.parameters:
+        responses["414"] = {"description": "The address is longer than 64 KB; no body tells more."}
     # OpenAPI knows one answer a status: errors that share one are told apart by their codes.
     by_status: dict[int, list[str]] = {}
     for code in _error_codes(operation):

@@ -44,12 +44,12 @@ def _dawdle_over_nested_lists(module: ModuleType) -> None:
 
 def _take_two_signs_for_one(module: ModuleType) -> None:
     """Have a field of the dashboard's settings take ``--5`` for a number, as 0.1.0 did."""
-    number: Callable[[str], Any] = module._number
+    number: Callable[[str], Any] = module.number_in
 
-    def _number(text: str) -> Any:
+    def number_in(text: str) -> Any:
         return int(text) if text.strip().lstrip("-").isdecimal() and len(text) < 10 else number(text)
 
-    module._number = _number  # type: ignore[attr-defined]  # as above
+    module.number_in = number_in  # type: ignore[attr-defined]  # as above
 
 
 _FAULTS = {
