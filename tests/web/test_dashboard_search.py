@@ -73,6 +73,7 @@ def test_what_no_piece_can_have_is_refused(visitor: Visitor, text: str, status: 
     assert visitor.get("search", source="s", q=text).status_code == status
 
 
+@pytest.mark.usefixtures("alone")
 def test_keywords_and_attributes_are_found_behind_what_is_read(
     books: Visitor, filled: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def test_keywords_and_attributes_are_found_behind_what_is_read(
     assert pieces(books, "elv", "b") == pieces(books, "EL2", "b") == ["z"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_reading_goes_on_where_it_stopped(books: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "LOOK_ROWS", 2)
     monkeypatch.setattr(searching, "MAX_LOOKED_AT", 4)

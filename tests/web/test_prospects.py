@@ -160,6 +160,7 @@ def test_what_cannot_be_asked_is_told(service: Service, path: str, status: int, 
     assert (answer.status_code, answer.json()["code"]) == (status, code)
 
 
+@pytest.mark.usefixtures("alone")
 def test_so_many_people_are_looked_at_and_no_more(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     for user in ("kim", "lee"):
