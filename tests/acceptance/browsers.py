@@ -123,9 +123,10 @@ class Window:
         self.page.keyboard.type(text)
 
     def press(self, name: str) -> None:
-        """Go to a link or button with Tab, and press Enter."""
+        """Go to a link or button with Tab, press Enter, and wait for the page that it leads to."""
         self.tab_to(name)
-        self.page.keyboard.press("Enter")
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
 
     def focused(self) -> str:
         """Return what the element that has the focus is called."""

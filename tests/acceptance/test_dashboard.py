@@ -229,7 +229,8 @@ def test_an_editor_runs_an_experiment_by_keyboard_alone(opening: Opening, server
     show_lists(server.client, "works", "home", people=80)
     window.press("What it showed, and what came of it")
     page.get_by_role("row", name="loved no difference shown yet").wait_for()
-    window.press("The same in numbers")
+    window.tab_to("The same in numbers")
+    page.keyboard.press("Enter")
     page.get_by_role("region", name="Differences of loved by day").wait_for()
     assert page.get_by_role("img", name="Difference of loved over time").count() == 1
     window.photograph("experiment")
