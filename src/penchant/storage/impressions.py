@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.hashing import list_person, user_key
@@ -69,17 +69,8 @@ class ImpressionStore:
         self, source_id: int, incarnation: int, user_ids: Iterable[str], placement: str, *, since: int, limit: int
     ) -> Iterator[tuple[str, Mapping[str, int]]]:
         """Yield `passed_over` of each of these people who was shown something, one person at a time in memory."""
-        statement = (
-            select(impressions)
-            .where(
-                impressions.c.source_id == source_id,
-                impressions.c.incarnation == incarnation,
-                impressions.c.placement == placement,
-                impressions.c.list_key >= first_key(since),
-                impressions.c.person != b"",
-            )
-            .order_by(impressions.c.person)
-        )
+        shown = _shown_to_known(source_id, incarnation, placement, since)
+        statement = select(impressions).where(shown).order_by(impressions.c.person)
         with self._transactions.read() as connection:
             secret = read_secret(connection, LIST_IDS)
             people = {list_person(secret, user_key(source_id, each)): each for each in user_ids} if secret else {}
@@ -99,13 +90,7 @@ class ImpressionStore:
         led = case((impressions.c.led_to.op("&")(SUCCESSES) != 0, 1), else_=0)
         statement = (
             select(impressions.c.variant, func.count(), func.sum(led))
-            .where(
-                impressions.c.source_id == source_id,
-                impressions.c.incarnation == incarnation,
-                impressions.c.placement == placement,
-                impressions.c.list_key >= first_key(since),
-                impressions.c.person != b"",
-            )
+            .where(_shown_to_known(source_id, incarnation, placement, since))
             .group_by(impressions.c.person, impressions.c.variant)
         )
         with self._transactions.read() as connection:
@@ -151,6 +136,17 @@ class ImpressionStore:
                 *conditions,
             )
             return _newest_first(row for row in connection.execute(statement) if bytes(row.list_key) >= oldest)
+
+
+def _shown_to_known(source_id: int, incarnation: int, placement: str, since: int) -> ColumnElement[bool]:
+    """Select what lists of a placement that were made since a moment showed to people who are known."""
+    return and_(
+        impressions.c.source_id == source_id,
+        impressions.c.incarnation == incarnation,
+        impressions.c.placement == placement,
+        impressions.c.list_key >= first_key(since),
+        impressions.c.person != b"",
+    )
 
 
 def _newest_first(rows: Iterable[Any]) -> list[Any]:

@@ -99,6 +99,26 @@ def _read_share(text: str) -> float:
     return float(text)
 
 
+def _bounds(what: str, *, most: int, default: int) -> tuple[Parameter, Parameter]:
+    """Return the parameter of how many of something a page or list has, and its old name."""
+    limit = Parameter(
+        name="limit",
+        description=f"How many {what} to return, 1 to {most:,} (more counts as {most:,}). Wins over `take`. "
+        f"Default {default}.",
+        schema={"type": "integer", "minimum": 1},  # no default, as in `LIMIT`
+        read=lambda text: integer(text, least=1, most=most),
+    )
+    take = Parameter(
+        name="take",
+        description="The old name of `limit`, which wins over it.",
+        schema={"type": "integer", "minimum": 1, "default": default},
+        read=limit.read,
+        default=default,
+        deprecated=True,
+    )
+    return limit, take
+
+
 VERSION_SCHEMA = {"type": "integer", "format": "int64", "minimum": 0}
 """Of versions, as answers have them: generated clients hand one on without converting it."""
 
@@ -230,34 +250,8 @@ PAGE_LIMIT = Parameter(
     schema={"type": "integer", "minimum": 1},
     read=lambda text: integer(text, least=1),
 )
-INTERACTIONS_LIMIT = Parameter(
-    name="limit",
-    description="How many interactions to return, 1 to 1,000 (more counts as 1,000). Wins over `take`. Default 10.",
-    schema={"type": "integer", "minimum": 1},  # no default, as in `LIMIT`
-    read=lambda text: integer(text, least=1, most=MAX_LISTED_INTERACTIONS),
-)
-INTERACTIONS_TAKE = Parameter(
-    name="take",
-    description="The old name of `limit`, which wins over it.",
-    schema={"type": "integer", "minimum": 1, "default": 10},
-    read=INTERACTIONS_LIMIT.read,
-    default=10,
-    deprecated=True,
-)
-PEOPLE_LIMIT = Parameter(
-    name="limit",
-    description="How many people to return, 1 to 10,000 (more counts as 10,000). Wins over `take`. Default 100.",
-    schema={"type": "integer", "minimum": 1},  # no default, as in `LIMIT`
-    read=lambda text: integer(text, least=1, most=MAX_LISTED_PEOPLE),
-)
-PEOPLE_TAKE = Parameter(
-    name="take",
-    description="The old name of `limit`, which wins over it.",
-    schema={"type": "integer", "minimum": 1, "default": 100},
-    read=PEOPLE_LIMIT.read,
-    default=100,
-    deprecated=True,
-)
+INTERACTIONS_LIMIT, INTERACTIONS_TAKE = _bounds("interactions", most=MAX_LISTED_INTERACTIONS, default=10)
+PEOPLE_LIMIT, PEOPLE_TAKE = _bounds("people", most=MAX_LISTED_PEOPLE, default=100)
 TIMESTAMP = Parameter(
     name="timestamp",
     description="When it happened (RFC 3339), at most 5 minutes ahead; without it, now.",
