@@ -8,7 +8,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from acceptance.processes import wait_until
-from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, shared_metrics, storage_of, web_application
+from penchant.bootstrap import (
+    METRICS_FOLDER,
+    METRICS_LOCK,
+    kernel_folder,
+    shared_metrics,
+    storage_of,
+    web_application,
+)
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable
 from penchant.live.election import Election
@@ -84,3 +91,35 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
     with TestClient(web_application(settings), headers={"x-api-key": key}) as client:
         wait_until(lambda: len(client.get("/-/admin/keys").json()["keys"]) == 2)
         assert "penchant_rows_purged_total" in client.get("/-/metrics").text
+
+
+def test_kernels_of_all_data_folders_lie_in_the_cache_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (NodeSettings(data=str(tmp_path / name)) for name in ("one", "other"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert kernel_folder(one) == kernel_folder(other) == tmp_path / "cache" / "penchant" / "kernels"
+    assert kernel_folder(one).stat().st_mode & 0o077 == 0
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert kernel_folder(one) == tmp_path / "home" / ".cache" / "penchant" / "kernels"
+    assert kernel_folder(NodeSettings(kernel_folder=str(tmp_path / "named"))) == tmp_path / "named"
+
+
+def test_kernels_lie_in_the_data_folder_where_the_cache_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = NodeSettings(data=str(tmp_path / "data"))
+    own = tmp_path / "data" / "kernels"
+
+    # No home, as system users may have none.
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/dev/null")
+    assert kernel_folder(settings) == own
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert kernel_folder(settings) != own
+    (tmp_path / "cache" / "penchant" / "kernels").chmod(0o777)
+    assert kernel_folder(settings) == own

@@ -148,7 +148,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How long entries of the audit log, and keys after they were revoked or have expired, are kept and listed; 0: for
     good."""
     kernel_folder: str | None = None
-    """Folder of the compiled kernels; by default one in the data folder."""
+    """Folder of the compiled kernels; by default one in the user's cache folder, or else in the data folder."""
     metrics_public: bool = True
     """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
     dashboard: bool = True
@@ -317,6 +317,17 @@ def load_settings(
 def environment_without_settings() -> dict[str, str]:
     """Return the environment for a service that must not know what is set for another one."""
     return {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
+
+
+def cache_home() -> Path | None:
+    """Return the folder of what programs of a user can make again, by the XDG rules; ``None`` without a home."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if named.is_absolute():
+        return named
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        return None
 
 
 def client_key() -> str | None:

@@ -38,6 +38,11 @@ class BenchTarget:
     key: str = ""
     python: str = sys.executable
 
+    @property
+    def kernels(self) -> Path:
+        """Where its kernels are: in the data folder, so that the first start compiles them."""
+        return self.folder / "kernels"
+
 
 class Server:
     """A running server, with a key to ask it."""
@@ -50,7 +55,7 @@ class Server:
         options = [*where, "--port", str(self.port), "--workers", str(served.workers)]
         self._log = (served.folder.parent / "bench-server.log").open("ab")
         # Whatever is set for another service must not lead here, least of all its database.
-        environment = environment_without_settings()
+        environment = environment_without_settings() | {"PENCHANT_KERNEL_FOLDER": str(served.kernels)}
         self.process = subprocess.Popen([*command, "serve", *options], stderr=self._log, env=environment)  # noqa: S603  # our own
         self._wait()
         self.key = served.key or self._new_key([*command, "keys", "create", *where], environment)

@@ -65,7 +65,7 @@ def measure(
 
 def _wait_for_kernels(server: Server) -> None:
     ended = time.perf_counter() + COMPILING_S
-    while not are_compiled(server.served.folder / "kernels"):
+    while not are_compiled(server.served.kernels):
         _require(time.perf_counter() < ended, "kernels")
         time.sleep(0.1)
     time.sleep(SETTLING_S)

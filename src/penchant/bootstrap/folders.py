@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penchant.errors import StorageUnavailable
+from penchant.live.compiling import find_fault
 from penchant.live.election import Election
 from penchant.settings import (
     NodeSettings,
+    cache_home,
     set_metrics_folder,
 )
 from penchant.storage import ServerOptions, Storage, open_storage
@@ -65,8 +67,12 @@ def index_folder(settings: NodeSettings) -> Path:
 
 
 def kernel_folder(settings: NodeSettings) -> Path:
-    """Return where compiled kernels are kept."""
-    return Path(settings.kernel_folder or Path(settings.data) / KERNEL_FOLDER)
+    """Return where compiled kernels are kept: for all data of a user; without a cache folder in the data folder."""
+    if settings.kernel_folder is not None:
+        return Path(settings.kernel_folder)
+    home = cache_home()
+    shared = None if home is None else home / "penchant" / KERNEL_FOLDER
+    return shared if shared and find_fault(shared) is None else Path(settings.data) / KERNEL_FOLDER
 
 
 def cluster_token_file(settings: NodeSettings) -> Path:

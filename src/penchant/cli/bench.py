@@ -85,7 +85,7 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
         published = next(files.published(source_id), None)
         found = None if published is None else files.read(published)
         if found is not None:
-            kernels = {kind: load_kernels(served.folder / "kernels", kind) for kind in KINDS}
+            kernels = {kind: load_kernels(served.kernels, kind) for kind in KINDS}
             use(kernels)
             loading.measure(report, served, kernels)
             engine.measure(report, found.segments[0], kernels, seconds)

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -158,23 +157,22 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
 
 @contextlib.contextmanager
 def kernels_for(history: SourceHistory, searches: int, settings: NodeSettings) -> Iterator[None]:
-    """Search with compiled kernels, where so many searches are worth it: those of the data folder, if there is one."""
+    """Search with compiled kernels, where so many searches are worth it."""
     if searches <= FEW:
         yield
         return
-    with contextlib.ExitStack() as stack:
-        folder = kernel_folder(settings)
-        if settings.kernel_folder is None and not Path(settings.data).exists():
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-kernels-")))
-        kinds: set[Kind] = {FINDING, RIDGE, ("d", "B")}
-        # Weights above 255 take two bytes, for which there are kernels of their own.
-        if any(max(piece.weights.values(), default=0) > 255 for piece in history.pieces):
-            kinds |= {("d", "H")}
-        engine.use({kind: load_kernels(folder, kind) for kind in sorted(kinds)})
-        try:
-            yield
-        finally:
-            engine.use({})
+    folder, data = kernel_folder(settings), Path(settings.data)
+    # No data folder is made for a history of files.
+    kept = None if folder.is_relative_to(data) and not data.exists() else folder
+    kinds: set[Kind] = {FINDING, RIDGE, ("d", "B")}
+    # Weights above 255 take two bytes, for which there are kernels of their own.
+    if any(max(piece.weights.values(), default=0) > 255 for piece in history.pieces):
+        kinds |= {("d", "H")}
+    engine.use({kind: load_kernels(kept, kind) for kind in sorted(kinds)})
+    try:
+        yield
+    finally:
+        engine.use({})
 
 
 @contextlib.contextmanager

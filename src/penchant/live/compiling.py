@@ -1,4 +1,4 @@
-"""Kernel compiling: once for a machine, into files of machine code in a folder that nobody else may write.
+"""Kernel compiling: once for a user of a machine, into files of machine code in a folder that nobody else may write.
 
 Until kernels are compiled, and where they cannot be, numpy answers the same. A file is code that this process runs
 without a question, so a folder that others can write is not used. A file's name tells for which release, compiler and
