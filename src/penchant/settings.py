@@ -362,6 +362,11 @@ def counting_alone() -> Iterator[None]:
             os.environ[METRICS_VARIABLE] = named
 
 
+def start_with_one_thread() -> None:
+    """Let processes that are started from now on do linear algebra by one thread each, so that sums have one order."""
+    os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+
+
 def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
     named = file or environment.get(ENVIRONMENT_PREFIX + "SETTINGS")
     path = Path(named or SETTINGS_FILE)
