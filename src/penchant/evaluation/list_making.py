@@ -30,7 +30,7 @@ TRIAL = "trial"
 WORK = "penchant.evaluation.list_making:prepare"
 
 
-class ListShare(NamedTuple):
+class MethodShare(NamedTuple):
     """The lists of a method for some of the people who are asked for; ``case`` numbers the requests."""
 
     case: int
@@ -67,11 +67,11 @@ class MadeLists(NamedTuple):
         return cls(stored.parameters, stored.seconds, lists)
 
 
-def shares_of(case: int, methods: Sequence[str], people: int) -> list[ListShare]:
+def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShare]:
     """Return the shares of a request with so many people."""
     ordered = sorted(methods, key=lambda name: COSTLY.index(name) if name in COSTLY else len(COSTLY))
     return [
-        ListShare(case, method, begin, min(people, begin + size))
+        MethodShare(case, method, begin, min(people, begin + size))
         for method in ordered
         for size in (people if method in FITTED else RANGE,)
         for begin in range(0, people, size)
@@ -88,7 +88,7 @@ class ListMaker:
         self._people: IntArray
         self._contenders: Contenders
 
-    def make(self, share: ListShare) -> MadeLists:
+    def make(self, share: MethodShare) -> MadeLists:
         """Return the lists of a share."""
         if share.case != self._case:
             request = self._requests[share.case]
@@ -107,7 +107,7 @@ class ListWork(NamedTuple):
 
     history: SourceHistory
     requests: Sequence[EvaluationRequest]
-    shares: Sequence[ListShare]
+    shares: Sequence[MethodShare]
     kernels: KernelChoice
 
 
