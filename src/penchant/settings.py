@@ -20,6 +20,7 @@ from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
 
+MAX_SHARDS = 64
 MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -139,6 +140,10 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     index_memory_bytes: Count = 0
     """What all loaded sources may take in each worker, mapped files included; those asked for least recently are let
     go. 0: half of the machine's memory, divided by the workers."""
+    shard_pieces: Count = 0
+    """Pieces from which a source is kept in several segments, which are searched on their own; 0: none."""
+    shards: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)] = 4
+    """Segments of each such source."""
     audit_retention_days: Count = 396
     """How long entries of the audit log, and keys after they were revoked or have expired, are kept and listed; 0: for
     good."""
@@ -297,7 +302,7 @@ def load_settings(
     values = _read_file(file, environment)
     # Each of these overrides what came before it.
     values |= _read_environment(environment)
-    values |= {_kebab(name): value for name, value in (overrides or {}).items() if value is not None}
+    values |= {name.replace("_", "-"): value for name, value in (overrides or {}).items() if value is not None}
     try:
         # Not strict, since the environment has numbers as texts.
         settings = msgspec.convert(values, NodeSettings, strict=False)
@@ -362,6 +367,11 @@ def counting_alone() -> Iterator[None]:
             os.environ[METRICS_VARIABLE] = named
 
 
+def start_with_one_thread() -> None:
+    """Let processes that are started from now on do linear algebra by one thread each, so that sums have one order."""
+    os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+
+
 def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
     named = file or environment.get(ENVIRONMENT_PREFIX + "SETTINGS")
     path = Path(named or SETTINGS_FILE)
@@ -386,7 +396,3 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
