@@ -20,6 +20,7 @@ from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
 
+MAX_SHARDS = 64
 MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -139,6 +140,10 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     index_memory_bytes: Count = 0
     """What all loaded sources may take in each worker, mapped files included; those asked for least recently are let
     go. 0: half of the machine's memory, divided by the workers."""
+    shard_pieces: Count = 0
+    """Pieces from which a source is kept in several segments, which are searched on their own; 0: none."""
+    shards: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)] = 4
+    """Segments of each such source."""
     audit_retention_days: Count = 396
     """How long entries of the audit log, and keys after they were revoked or have expired, are kept and listed; 0: for
     good."""

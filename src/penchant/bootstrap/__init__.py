@@ -11,13 +11,14 @@ from penchant.bootstrap.folders import (
     shared_metrics,
     storage_of,
 )
-from penchant.bootstrap.processes import run_builder, web_application, worker_application
+from penchant.bootstrap.processes import builders_of, run_builder, web_application, worker_application
 from penchant.bootstrap.services import HOUSEKEEPING_LOCK, open_services
 
 __all__ = (
     "HOUSEKEEPING_LOCK",
     "METRICS_FOLDER",
     "METRICS_LOCK",
+    "builders_of",
     "cluster_token_file",
     "data_folder",
     "index_folder",

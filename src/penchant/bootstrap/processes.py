@@ -19,14 +19,16 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
 from penchant.errors import StorageUnavailable
 from penchant.live.array_files import PublishedFile
-from penchant.live.builder import build_for_ever, builder_lock
+from penchant.live.builder import FileBuilder, build_for_ever, builder_lock
 from penchant.live.compiling import are_compiled, compile_kernels
-from penchant.live.index_builders import index_builders
+from penchant.live.index_builders import BuildKind, index_builders
+from penchant.live.segment_files import ShardRule
 from penchant.service import Services
 from penchant.settings import (
     CurrentSettings,
@@ -35,7 +37,7 @@ from penchant.settings import (
     counting_alone,
     metrics_folder,
 )
-from penchant.storage import SourceHead
+from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.tracing import send_spans
 from penchant.web.application import Application
@@ -117,9 +119,18 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
             # Joined in a thread, or it would stay a zombie while this one builds for ever.
             threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
-        builders = index_builders(storage, index_folder(settings), metrics, build)
+        builders = builders_of(storage, settings, metrics, build)
         election, marks = builder_lock(data_folder(settings)), storage.upkeep.change_marks
         build_for_ever([*builders.values()], election, metrics, marks)
+
+
+def builders_of(
+    storage: Storage, settings: NodeSettings, metrics: Metrics, build: BuildKind | None = None
+) -> dict[str, FileBuilder[Any]]:
+    """Return the builders of the files of a data folder by their kind, as `index_builders`."""
+    sharding = ShardRule(pieces=settings.shard_pieces, count=settings.shards)
+    kernels = kernel_folder(settings)
+    return index_builders(storage, index_folder(settings), metrics, build, kernels=kernels, sharding=sharding)
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:
@@ -130,8 +141,7 @@ def _compile(settings: NodeSettings, parent: int) -> None:
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
     _start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
-        builders = index_builders(storage, index_folder(settings), Metrics(), kernels=kernel_folder(settings))
-        builders[kind].build(head, published)
+        builders_of(storage, settings, Metrics())[kind].build(head, published)
 
 
 def _start_helper(settings: NodeSettings, parent: int) -> None:

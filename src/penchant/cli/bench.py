@@ -83,9 +83,9 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
     files = SegmentFiles(served.folder / "index")
     for source_id in files.sources():
         published = next(files.published(source_id), None)
-        segment = None if published is None else files.read(published)
-        if segment is not None:
+        found = None if published is None else files.read(published)
+        if found is not None:
             kernels = {kind: load_kernels(served.folder / "kernels", kind) for kind in KINDS}
             use(kernels)
             loading.measure(report, served, kernels)
-            engine.measure(report, segment, kernels, seconds)
+            engine.measure(report, found.segments[0], kernels, seconds)

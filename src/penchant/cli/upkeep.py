@@ -1,17 +1,18 @@
 """``penchant check`` and ``reindex``: compare the index with what is stored, and make it anew."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
-from penchant.bootstrap import index_folder, kernel_folder, storage_of
+from penchant.bootstrap import builders_of, index_folder, storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.errors import StorageUnavailable, UnknownSource
-from penchant.live.builder import SMALLEST_FILE
+from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
-from penchant.live.index_builders import index_builders
 from penchant.live.likes_builder import SMALLEST_LIKES
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
@@ -44,7 +45,7 @@ def reindex(
     with closing(storage_of(settings)) as storage:
         chosen = None if source is None else _number(storage, account, source)
         try:
-            made = _make_anew(storage, index_folder(settings), kernel_folder(settings), chosen)
+            made = _make_anew(builders_of(storage, settings, Metrics()).values(), chosen)
         except OSError as error:
             raise StorageUnavailable(f"The index cannot be written ({error.strerror}).") from error
     click.echo(
@@ -53,10 +54,10 @@ def reindex(
     )
 
 
-def _make_anew(storage: Storage, folder: Path, kernels: Path, chosen: int | None) -> int:
+def _make_anew(builders: Iterable[FileBuilder[Any]], chosen: int | None) -> int:
     """Build the files of all sources, or of one; return how many sources have any."""
     made = set()
-    for builder in index_builders(storage, folder, Metrics(), kernels=kernels).values():
+    for builder in builders:
         with builder.writing():
             for head in builder.sources():
                 if chosen in {None, head.source_id}:

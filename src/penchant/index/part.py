@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,31 @@ NORM_SCALE = 1 << 38
 fine enough for nine decimals of a score, coarse enough for 30 million fractions in 64 bits."""
 
 
+class SegmentOrigin(NamedTuple):
+    """The file of several segments that one was mapped from, by the numbers that name it, and its place there."""
+
+    file: tuple[int, ...]
+    place: int
+
+
 class Part:
-    """A segment in a snapshot. ``live`` has shape (n_pieces,), uint8; it is never written to."""
+    """A segment in a snapshot. ``live`` has shape (n_pieces,), uint8; it is never written to.
+
+    One with an ``origin`` is never merged with others outside of the builder.
+    """
 
     def __init__(
-        self, segment: Segment, live: Mask, masks: Masks, row_lookup: RowLookup, gone: IntArray | None
+        self,
+        segment: Segment,
+        live: Mask,
+        masks: Masks,
+        row_lookup: RowLookup,
+        gone: IntArray | None,
+        origin: SegmentOrigin | None = None,
     ) -> None:
         self.segment = segment
         self.live = live
+        self.origin = origin
         self.live_count = int(np.count_nonzero(live))
         self._masks = masks
         self._row_lookup = row_lookup
@@ -32,10 +50,10 @@ class Part:
         self._day_counts: Mapping[int, int] | None = None
 
     @classmethod
-    def whole(cls, segment: Segment) -> "Part":
+    def whole(cls, segment: Segment, origin: SegmentOrigin | None = None) -> "Part":
         """Return a part with every piece live."""
         live = np.ones(len(segment), dtype=np.uint8)
-        return cls(segment, live, Masks(segment, live), RowLookup(segment), None)
+        return cls(segment, live, Masks(segment, live), RowLookup(segment), None, origin)
 
     def without(self, ids: Strings) -> "Part":
         """Return the part without the pieces of these ids; itself where it has none of them."""
@@ -50,16 +68,16 @@ class Part:
         gone = np.zeros(len(self.segment.terms), dtype=np.int64) if self._gone is None else self._gone.copy()
         for row in rows.tolist():
             gone[self.segment.piece(row)[0]] += 1
-        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, gone)
+        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, gone, self.origin)
 
     def apart(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""
         # `replace` shares the arrays and begins with no norms.
-        return self.within(replace(self.segment))
+        return self.within(replace(self.segment), self.origin)
 
-    def within(self, segment: Segment) -> "Part":
+    def within(self, segment: Segment, origin: SegmentOrigin | None = None) -> "Part":
         """Return the same pieces out of another segment that has the same rows."""
-        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self._gone)
+        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self._gone, origin)
 
     @property
     def nbytes(self) -> int:

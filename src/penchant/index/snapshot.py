@@ -33,9 +33,9 @@ from penchant.index.layout import (
     Values,
 )
 from penchant.index.masks import Filter
-from penchant.index.part import NORM_SCALE, Part
+from penchant.index.part import NORM_SCALE, Part, SegmentOrigin
 from penchant.index.segment import MAX_NORMS, Factors, Segment
-from penchant.index.strings import Strings
+from penchant.index.strings import Strings, shard_numbers
 from penchant.model import Algorithm, IndexedPiece, Term
 
 FACTOR_SCALE = 100
@@ -72,6 +72,14 @@ class Snapshot:
     def of_segment(cls, segment: Segment) -> "Snapshot":
         """Return the snapshot of a source whose live pieces are those of one segment."""
         return cls((Part.whole(segment),))
+
+    @classmethod
+    def of_file(cls, segments: Sequence[Segment], file: tuple[int, ...]) -> "Snapshot":
+        """Return the snapshot of all segments of a file, which these numbers name; several stay apart for good."""
+        if len(segments) == 1:
+            return cls.of_segment(segments[0])
+        parts = [Part.whole(segment, SegmentOrigin(file, place)) for place, segment in enumerate(segments)]
+        return cls([part for part in parts if part.live_count])
 
     def apply(
         self,
@@ -112,6 +120,18 @@ class Snapshot:
     def merged(self) -> Segment:
         """Return one segment of all live pieces."""
         return merge_segments([(part.segment, part.live) for part in self.parts])
+
+    def split(self, count: int) -> tuple[Segment, ...]:
+        """Return so many segments of all live pieces, each of those with one of `shard_numbers`."""
+        numbers = [shard_numbers(part.segment.ids, count) for part in self.parts]
+        shares = []
+        for number in range(count):
+            chosen = [
+                (part.segment, part.live & (own == number)) for part, own in zip(self.parts, numbers, strict=True)
+            ]
+            # What has no such piece would only add its terms; but an empty segment has attributes, too.
+            shares.append(merge_segments([each for each in chosen if each[1].any()] or chosen[:1]))
+        return tuple(shares)
 
     def apart(self) -> "Snapshot":
         """Return the same pieces with a memory of their own: single questions displace nothing remembered for lists."""

@@ -1,6 +1,7 @@
 """Strings: ids and keywords as tables, without an object for each: their UTF-8 in one array, and where it is cut."""
 
 import itertools
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -112,6 +113,11 @@ class Strings:
             return [places.get(value, -1) for value in wanted]
         found = [(self.position_of(value), value) for value in wanted]
         return [place if place < len(self) and self.encoded(place) == value else -1 for place, value in found]
+
+
+def shard_numbers(ids: Strings, count: int) -> NDArray[np.uint8]:
+    """Return for each id which of so many shards has it, at most 256: the same in every process and release."""
+    return np.fromiter((zlib.crc32(each) % count for each in ids.all_encoded()), np.uint8, len(ids))
 
 
 def rows_in(table: Strings, ids: Strings) -> IntArray:

@@ -19,12 +19,14 @@ from typing import Any, Generic, TypeVar
 
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Segment, Snapshot, Strings
+from penchant.index import Snapshot, Strings
 from penchant.index.kernel_samples import FINDING, READING
-from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
+from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
+from penchant.live.segment_files import NUMBERED, SegmentFiles, SegmentSet, array_name, segment_count
+from penchant.settings import MAX_SHARDS
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -42,6 +44,8 @@ RETRY_S = 30.0
 """Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
 ATTRIBUTES = frozenset({"attributes.starts", "attributes.text"})
 """The arrays of a segment file that tell of which attributes its marks are."""
+HEADING = ATTRIBUTES | {array_name(place, NUMBERED) for place in range(MAX_SHARDS)}
+"""These, and those that tell of how many segments it is."""
 INTERVAL_S = 0.25
 LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
@@ -161,13 +165,13 @@ class FileBuilder(ABC, Generic[T]):
         self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in source_ids}
 
 
-class Builder(FileBuilder[Segment]):
+class Builder(FileBuilder[SegmentSet]):
     """Builds the segment files, by the kernels of a folder where it has them."""
 
     def __init__(
         self,
         storage: Storage,
-        files: ArrayFiles[Segment],
+        files: SegmentFiles,
         metrics: Metrics,
         build: Build | None = None,
         *,
@@ -175,9 +179,10 @@ class Builder(FileBuilder[Segment]):
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(storage, files, metrics, build, monotonic=monotonic)
+        self._segment_files = files
         self._kernels = kernels
         self._marked: dict[int, tuple[int, int]] = {}
-        """By source the versions, of it and of its file, that were found to have the same attributes."""
+        """By source the versions, of it and of its file, that were found to agree in what `_is_shaped` looks at."""
 
     def sources(self) -> list[SourceHead]:
         """Return the sources with many pieces."""
@@ -188,7 +193,7 @@ class Builder(FileBuilder[Segment]):
         return stamp_of(head)
 
     def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
-        """Return whether enough has changed, or the attributes are others, by which all pieces would be marked anew."""
+        """Return whether enough has changed, or the file is cut or marked in another way than it is to be."""
         if is_due(head, published, rested=rested) or published is None:
             return True
         versions = head.version, published.stamp.version
@@ -198,23 +203,31 @@ class Builder(FileBuilder[Segment]):
             _, curation = self._storage.sources.read_curation(head.account_id, head.name)
         except UnknownSource:
             return False
-        found = self._files.read_part(published, ATTRIBUTES)
+        found = self._files.read_part(published, HEADING)
         wanted = numbered(settings_in(curation).attributes.values())
-        if found is None or list(Strings(*(found[name] for name in sorted(ATTRIBUTES)))) != list(map(str, wanted)):
+        if found is None or not self._is_shaped(found, head, list(map(str, wanted))):
             return True
         self._marked[head.source_id] = versions
         return False
+
+    def _is_shaped(self, found: Arrays, head: SourceHead, attributes: list[str]) -> bool:
+        """Return whether a file has the right number of segments, and marks of the right attributes."""
+        count = segment_count(found)
+        is_marked = list(Strings(*(found[name] for name in sorted(ATTRIBUTES)))) == attributes
+        return is_marked and count == self._segment_files.sharding.segments(head.piece_count, count)
 
     def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a segment file, as `FileBuilder.build`."""
         started = time.perf_counter()
         if self._kernels is not None:
             use_compiled(self._kernels, SEGMENT_KERNELS)
-        segment = None if published is None else self._files.read(published)
-        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, segment)) as feed:
-            snapshot, stamp = continued(segment, feed), stamp_of(feed.head)
-        self._files.publish(stamp, snapshot.merged())
-        fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
+        base = None if published is None else self._segment_files.snapshot(published)
+        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, base)) as feed:
+            snapshot, stamp, piece_count = continued(base, feed), stamp_of(feed.head), feed.head.piece_count
+        count = self._segment_files.sharding.segments(piece_count, 1 if base is None else len(base.parts))
+        segments = snapshot.split(count) if count > 1 else (snapshot.merged(),)
+        self._files.publish(stamp, SegmentSet(segments))
+        fields = {"pieces": snapshot.piece_count, "segments": count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
 
@@ -275,9 +288,9 @@ def cursor_of(published: PublishedFile | None, content: object | None) -> FeedCu
     return FeedCursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)
 
 
-def continued(segment: Segment | None, feed: ContentFeed) -> Snapshot:
-    """Return the snapshot of a segment and the changes since."""
-    return apply_feed(Snapshot.empty() if segment is None else Snapshot.of_segment(segment), feed)
+def continued(base: Snapshot | None, feed: ContentFeed) -> Snapshot:
+    """Return the snapshot of a file and the changes since."""
+    return apply_feed(base or Snapshot.empty(), feed)
 
 
 def is_due(head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from penchant.errors import UnknownSource
-from penchant.index import Likes, Segment
+from penchant.index import Likes, Snapshot
 from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, DamagedFile, PublishedFile, read_file
 from penchant.live.builder import SMALLEST_FILE, continued, cursor_of
 from penchant.live.likes_builder import SMALLEST_LIKES, LikesBuilder, counted
 from penchant.live.likes_files import LikesFiles
-from penchant.live.segment_files import SegmentFiles
+from penchant.live.segment_files import SegmentFiles, SegmentSet
 from penchant.live.weights_builder import WeightsBuilder
 from penchant.live.weights_files import StoredWeights, WeightsFiles
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
@@ -31,11 +31,12 @@ def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
     """
     builder = LikesBuilder(storage, LikesFiles(folder), Metrics())
 
-    def segment_differs(head: SourceHead, published: PublishedFile, segment: Segment) -> list[str]:
-        def made(base: Segment | None, feed: ContentFeed) -> Arrays:
+    def segments_differ(head: SourceHead, published: PublishedFile, found: SegmentSet) -> list[str]:
+        def made(base: Snapshot | None, feed: ContentFeed) -> Arrays:
             return continued(base, feed).merged().arrays()
 
-        return _differing(storage.sources.follow_content, head, (segment, cursor_of(published, segment)), made)
+        base = Snapshot.of_file(found.segments, tuple(published.stamp))
+        return _differing(storage.sources.follow_content, head, (base, cursor_of(published, base)), made)
 
     def likes_differ(head: SourceHead, published: PublishedFile, likes: Likes) -> list[str]:
         oldest_day = builder.oldest_day(head)
@@ -61,7 +62,7 @@ def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
         return [name for name, array in theirs.items() if not np.array_equal(ours[name], array)]
 
     found = [
-        *_problems(SegmentFiles(folder), storage.sources.list_large(SMALLEST_FILE), segment_differs),
+        *_problems(SegmentFiles(folder), storage.sources.list_large(SMALLEST_FILE), segments_differ),
         *_problems(LikesFiles(folder), storage.sources.list_busy(SMALLEST_LIKES), likes_differ),
     ]
     yield from found

@@ -55,11 +55,11 @@ class Segments:
     def base(self, head: SourceHead, version: int) -> SnapshotBase | None:
         """Return what to start from instead of what began at a version: a file that is `newer`, mapped."""
         published = self.newer(head, version)
-        segment = None if published is None or self._files is None else self._files.read(published)
-        if published is None or segment is None:
+        snapshot = None if published is None or self._files is None else self._files.snapshot(published)
+        if published is None or snapshot is None:
             return None
         self._metrics.segments_mapped.inc()
-        return SnapshotBase(snapshot=Snapshot.of_segment(segment), version=published.stamp.version)
+        return SnapshotBase(snapshot=snapshot, version=published.stamp.version)
 
     def _is_built(self) -> bool:
         return self._builder is not None and self._builder.is_won_by_anyone()

@@ -90,9 +90,9 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         self._prepare_kernels()
         # Two feeds, read one after the other: the file names the version of each that its weights are of.
         segments = self._segment_files.newest(head)
-        segment = None if segments is None else self._segment_files.read(segments)
-        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(segments, segment)) as content:
-            snapshot, version = continued(segment, content), content.head.version
+        base = None if segments is None else self._segment_files.snapshot(segments)
+        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(segments, base)) as content:
+            snapshot, version = continued(base, content), content.head.version
             stored = content.curation.settings
         settings = decode_settings(stored) if stored else SourceSettings()
         oldest_day = self._days.of(head)
