@@ -319,15 +319,9 @@ def environment_without_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
 
 
-def cache_home() -> Path | None:
-    """Return the folder of what programs of a user can make again, by the XDG rules; ``None`` without a home."""
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if named.is_absolute():
-        return named
-    try:
-        return Path.home() / ".cache"
-    except RuntimeError:
-        return None
+def named_cache_folder() -> Path:
+    """Return where the environment wants what a user's programs can make again; a relative path where it names none."""
+    return Path(os.environ.get("XDG_CACHE_HOME", ""))
 
 
 def client_key() -> str | None:
@@ -401,9 +395,6 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         # Plans are tables, which only the file can hold.
         if text is None or field.name == "plans":
             continue
-        values[field.encode_name] = _split(text) if get_origin(field.type) is tuple else text
+        is_list = get_origin(field.type) is tuple
+        values[field.encode_name] = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
     return values
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]

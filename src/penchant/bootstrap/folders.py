@@ -13,7 +13,7 @@ from penchant.live.compiling import find_fault
 from penchant.live.election import Election
 from penchant.settings import (
     NodeSettings,
-    cache_home,
+    named_cache_folder,
     set_metrics_folder,
 )
 from penchant.storage import ServerOptions, Storage, open_storage
@@ -70,9 +70,12 @@ def kernel_folder(settings: NodeSettings) -> Path:
     """Return where compiled kernels are kept: for all data of a user; without a cache folder in the data folder."""
     if settings.kernel_folder is not None:
         return Path(settings.kernel_folder)
-    home = cache_home()
-    shared = None if home is None else home / "penchant" / KERNEL_FOLDER
-    return shared if shared and find_fault(shared) is None else Path(settings.data) / KERNEL_FOLDER
+    home = named_cache_folder()
+    # Where a user has no home, it stays relative.
+    with contextlib.suppress(RuntimeError):
+        home = home if home.is_absolute() else Path.home() / ".cache"
+    shared = home / "penchant" / KERNEL_FOLDER
+    return shared if home.is_absolute() and find_fault(shared) is None else Path(settings.data) / KERNEL_FOLDER
 
 
 def cluster_token_file(settings: NodeSettings) -> Path:
