@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from penchant.index import Segment, Snapshot, build_segment
-from penchant.live.array_files import ArrayFiles, Arrays, FileKind, PublishedFile
+from penchant.live.array_files import ArrayFiles, Arrays, FileKind, PublishedFile, Stamp, read_arrays
 
 SUFFIX, MAGIC, FORMAT = ".segment", b"penchant segment", 4
 SEGMENT = FileKind(name="segment", suffix=SUFFIX, magic=MAGIC, format=FORMAT, of_arrays=Segment.of_arrays)
@@ -70,6 +70,16 @@ class SegmentFiles(ArrayFiles[SegmentSet]):
         """Return the pieces of a file, mapped, as `read`."""
         found = self.read(published)
         return None if found is None else Snapshot.of_file(found.segments, tuple(published.stamp))
+
+    def segment(self, stamp: Stamp, place: int) -> Segment:
+        """Return one of the segments of a file, mapped; of the others nothing is looked at.
+
+        Raises:
+            DamagedFile, OSError: as `read_file`.
+            KeyError: the file has no segment at this place.
+        """
+        names = frozenset(array_name(place, name) for name in _NAMES)
+        return _segment(read_arrays(SEGMENTS, self.path(stamp), stamp, names), place)
 
 
 def array_name(place: int, name: str) -> str:
