@@ -125,11 +125,11 @@ def test_a_shard_remembers_some_states_of_a_segment() -> None:
     held, request = ScannedSegment(halves().parts[0].segment), request_for(halves())
 
     for number in range(KEPT_STATES):
-        held.note(LiveRows(STAMP, 0, bytes([number]), np.array([0], dtype=np.uint32).tobytes()))
+        held.note(LiveRows((*STAMP, 2), 0, bytes([number]), np.array([0], dtype=np.uint32).tobytes()))
 
     assert held.scan(request).outcome is ScanOutcome.MISSING_ROWS
     with pytest.raises(BrokenMessage):
-        held.note(LiveRows(STAMP, 0, b"x", np.array([20], dtype=np.uint32).tobytes()))
+        held.note(LiveRows((*STAMP, 2), 0, b"x", np.array([20], dtype=np.uint32).tobytes()))
 
 
 @pytest.mark.parametrize(
@@ -270,6 +270,20 @@ def test_a_file_that_is_not_there_is_no_end(sources: Sources, caplog: pytest.Log
         assert scene.count("answered") == 0
         scene.files.publish(STAMP, SegmentSet([part.segment for part in scene.base.parts]))
         await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 0)
+        shards.close()
+
+    play(sources, scene)
+
+
+def test_a_file_of_one_version_that_is_cut_anew_is_another_one(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        shards = scene.asking([await scene.start()])
+        await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 0)
+        thirds = scene.base.split(3)
+        scene.files.publish(STAMP, SegmentSet(thirds))
+        before = scene.count("answered")
+
+        await same_lists(shards, Snapshot.of_file(thirds, tuple(STAMP)), until=lambda: scene.count("answered") > before)
         shards.close()
 
     play(sources, scene)

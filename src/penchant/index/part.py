@@ -20,7 +20,7 @@ fine enough for nine decimals of a score, coarse enough for 30 million fractions
 
 
 class SegmentOrigin(NamedTuple):
-    """The file of several segments that one was mapped from, by the numbers that name it, and its place there."""
+    """The file that a segment was mapped from, by numbers that name it and of how many it is, and its place there."""
 
     file: tuple[int, ...]
     place: int

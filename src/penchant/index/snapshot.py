@@ -79,7 +79,7 @@ class Snapshot:
         """Return the snapshot of all segments of a file, which these numbers name; several stay apart for good."""
         if len(segments) == 1:
             return cls.of_segment(segments[0])
-        parts = [Part.whole(segment, SegmentOrigin(file, place)) for place, segment in enumerate(segments)]
+        parts = [Part.whole(each, SegmentOrigin((*file, len(segments)), n)) for n, each in enumerate(segments)]
         return cls([part for part in parts if part.live_count])
 
     def apply(

@@ -29,6 +29,8 @@ PROOF_BYTES = 32
 LENGTH = struct.Struct(">I")
 MAX_MESSAGE = 1 << 28
 """Bytes of a message at most: the rows of 50 million pieces that are gone, and more than any query."""
+FileName: TypeAlias = tuple[int, int, int, int, int, int]
+"""The stamp of a segment file, and of how many segments it is."""
 PackedClause: TypeAlias = tuple[Any, ...]
 """A clause as lists: its spans, or the three lists of a group."""
 
@@ -45,7 +47,7 @@ class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
     """A scan of one segment of a file, without the rows that ``live`` stands for, in the numbers of that segment."""
 
     number: int
-    file: tuple[int, ...]
+    file: FileName
     place: int
     live: bytes
     mode: int
@@ -65,7 +67,7 @@ class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
 class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
     """The rows of a segment that are gone, uint32, and the digest by which scans name them."""
 
-    file: tuple[int, ...]
+    file: FileName
     place: int
     live: bytes
     gone: bytes

@@ -26,6 +26,7 @@ from penchant.live.shard_messages import (
     NONCE_BYTES,
     PROOF_BYTES,
     BrokenMessage,
+    FileName,
     LiveRows,
     ScanAnswer,
     ScanOutcome,
@@ -105,8 +106,8 @@ class ShardServer:
     def __init__(self, folder: Path, token: bytes) -> None:
         self._files = SegmentFiles(folder)
         self._token = token
-        self._segments: dict[tuple[Stamp, int], ScannedSegment] = {}
-        self._mapping: dict[tuple[Stamp, int], asyncio.Task[None]] = {}
+        self._segments: dict[tuple[FileName, int], ScannedSegment] = {}
+        self._mapping: dict[tuple[FileName, int], asyncio.Task[None]] = {}
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
         """Begin to listen.
@@ -148,12 +149,12 @@ class ShardServer:
         return hmac.compare_digest(shown, proof(self._token, nonce))
 
     def _note(self, rows: LiveRows) -> None:
-        found = self._segments.get((Stamp(*rows.file), rows.place))
+        found = self._segments.get((rows.file, rows.place))
         if found is not None:
             found.note(rows)
 
     def _answer(self, asked: ScanRequest) -> ScanAnswer:
-        name = Stamp(*asked.file), asked.place
+        name = asked.file, asked.place
         found = self._segments.get(name)
         if found is not None:
             return found.scan(asked)
@@ -161,19 +162,21 @@ class ShardServer:
             self._mapping[name] = asyncio.create_task(self._map(*name))
         return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
 
-    async def _map(self, stamp: Stamp, place: int) -> None:
+    async def _map(self, file: FileName, place: int) -> None:
         """Map a segment, and let go those of older files; one that cannot be mapped is tried when it is asked for."""
+        stamp, count = Stamp(*file[:-1]), file[-1]
         try:
             # Checksums read all of it: meanwhile others are scanned.
-            segment = await asyncio.to_thread(self._files.segment, stamp, place)
-        except (DamagedFile, OSError, KeyError) as error:
+            segment = await asyncio.to_thread(self._files.segment, stamp, count, place)
+        except (DamagedFile, OSError) as error:
             logger.warning("a shard cannot map segment %d of version %d: %s", place, stamp.version, error)
             return
         finally:
-            del self._mapping[stamp, place]
-        self._segments[stamp, place] = ScannedSegment(segment)
-        of_source = {each for each, _ in self._segments if each.source_id == stamp.source_id}
-        kept = sorted(of_source, key=lambda each: (each.created_at, each[2:]))[-KEPT_FILES:]
+            del self._mapping[file, place]
+        self._segments[file, place] = ScannedSegment(segment)
+        # Their numbers ascend from one file of a source to the next.
+        of_source = {each for each, _ in self._segments if each[0] == stamp.source_id}
+        kept = sorted(of_source)[-KEPT_FILES:]
         for name in [name for name in self._segments if name[0] in of_source.difference(kept)]:
             del self._segments[name]
         logger.info("a shard has mapped a segment", extra={"fields": {"place": place, "pieces": len(segment)}})

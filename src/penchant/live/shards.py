@@ -16,6 +16,7 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from penchant.index.layout import FARTHEST
 from penchant.index.part import Part
 from penchant.index.snapshot import factors_of
 from penchant.live.database import AsyncStorage
-from penchant.live.shard_messages import LiveRows, ScanAnswer, ScanOutcome, ScanRequest, pack_clause
+from penchant.live.shard_messages import FileName, LiveRows, ScanAnswer, ScanOutcome, ScanRequest, pack_clause
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.telemetry import Metrics
@@ -161,7 +162,7 @@ def scan_request(
     take, limit = choice
     return ScanRequest(
         number=number,
-        file=part.origin.file,
+        file=cast("FileName", part.origin.file),
         place=part.origin.place,
         live=part.live_digest,
         mode=query.mode,
