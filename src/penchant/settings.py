@@ -147,8 +147,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     shard_hosts: tuple[Annotated[str, msgspec.Meta(pattern=r"^[^\s+/@]+:[0-9]+(\+[^\s+/@]+:[0-9]+)*$")], ...] = ()
     """By shard the address (host:port) of a process that searches its segments, or of several, joined by ``+``."""
     audit_retention_days: Count = 396
-    """How long entries of the audit log, and keys after they were revoked or have expired, are kept and listed; 0: for
-    good."""
+    """How long entries of the audit log, and keys that have ended, are kept and listed; 0: for good."""
     kernel_folder: str | None = None
     """Folder of the compiled kernels; by default one in the user's cache folder, or else in the data folder."""
     metrics_public: bool = True
@@ -158,8 +157,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     administration: bool = True
     """Whether ``/-/admin`` is served; otherwise its addresses are 404, and the command line does the same."""
     hsts_max_age_s: Count = 0
-    """For how long browsers that came over TLS are told to come by TLS alone (``strict-transport-security``); 0: not
-    at all."""
+    """How long browsers that came by TLS are told to use it alone (``strict-transport-security``); 0: not at all."""
     image_hosts: tuple[ImageHost, ...] = ()
     """Hosts (``img.example``, ``img.example:8443``) from which the dashboard's pages may show pictures of pieces."""
     cors_origins: tuple[str, ...] = ()
