@@ -308,6 +308,10 @@ class SimilarityQuery:
             self.mode, self.norm = COUNT, float(len(terms))
             self.terms, self.values = terms.astype(np.int64), np.ones(len(terms), dtype=np.uint8)
             return
+        if algorithm is Algorithm.COSINE and not category_weights:
+            self.mode, self.norm = DOT, float(norms.dot.exact[row])
+            self.terms, self.values = terms.astype(np.int64), weights.astype(np.int64)
+            return
         factors = np.asarray(factors_of(segment, category_weights), dtype=np.int64)[segment.category_of[terms]]
         if algorithm is Algorithm.COSINE:
             self.mode, self.norm = DOT, float(norms.dot.exact[row])
