@@ -302,7 +302,7 @@ def load_settings(
     values = _read_file(file, environment)
     # Each of these overrides what came before it.
     values |= _read_environment(environment)
-    values |= {_kebab(name): value for name, value in (overrides or {}).items() if value is not None}
+    values |= {name.replace("_", "-"): value for name, value in (overrides or {}).items() if value is not None}
     try:
         # Not strict, since the environment has numbers as texts.
         settings = msgspec.convert(values, NodeSettings, strict=False)
@@ -367,6 +367,11 @@ def counting_alone() -> Iterator[None]:
             os.environ[METRICS_VARIABLE] = named
 
 
+def start_with_one_thread() -> None:
+    """Let processes that are started from now on do linear algebra by one thread each, so that sums have one order."""
+    os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+
+
 def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
     named = file or environment.get(ENVIRONMENT_PREFIX + "SETTINGS")
     path = Path(named or SETTINGS_FILE)
@@ -391,7 +396,3 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")

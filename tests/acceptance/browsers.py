@@ -1,23 +1,29 @@
 """A real Chromium at the dashboard of a real server, by mouse, by keyboard, narrow, dark, and without scripts."""
 
+import os
 import re
+import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlencode
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from acceptance.servers import Server
 from visitors import HOME
 
-CHROMIUM = Path("/usr/bin/chromium")
-SCREENSHOTS = Path(__file__).parents[2] / "build" / "dashboard"
-"""Where pictures of the pages are kept for whoever wants to look: nothing is compared with them."""
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+SCREENSHOTS = os.environ.get("PENCHANT_SCREENSHOTS")
+"""A folder for pictures of the pages, for whoever wants to look; nothing is compared with them."""
+IMPACTS = frozenset({"minor", "moderate", "serious", "critical"})
+"""How much a violation may matter, as axe has it."""
 MAX_TABS = 80
 TIMEOUT_MS = 15_000
 
@@ -25,12 +31,25 @@ TIMEOUT_MS = 15_000
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start the system's Chromium; skip where there is none."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}: install Chromium to run the dashboard's tests")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
         yield browser
         browser.close()
+
+
+def violations(page: Page, impacts: Collection[str] = IMPACTS) -> list[tuple[str, list[str]]]:
+    """Return what axe finds wrong on a page: the rule, and the first elements that break it."""
+    found = [each for each in Axe().run(page).response["violations"] if each["impact"] in impacts]
+    return [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found]
+
+
+def photograph(page: Page, name: str, *, whole: bool = False) -> None:
+    """Keep a picture of what a window shows, or of the whole page, where pictures are asked for."""
+    if SCREENSHOTS is not None:
+        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=whole)
 
 
 class PictureHost:
@@ -137,9 +156,8 @@ class Window:
         return str(found).strip()
 
     def photograph(self, name: str) -> None:
-        """Keep a picture of the whole page."""
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        """Keep a picture of the whole page, where pictures are asked for."""
+        photograph(self.page, name, whole=True)
 
     def close(self) -> None:
         """Close the window; fail if a page did what it may not."""

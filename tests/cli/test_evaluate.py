@@ -1,6 +1,9 @@
 """``penchant evaluate`` as a process: on files and on a source, with clear words where that cannot be."""
 
 import json
+import subprocess
+import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -53,6 +56,30 @@ def test_it_judges_all_methods_on_the_films_of_the_demo(tmp_path: Path) -> None:
     assert all(name in done.stdout for name in gains)
     assert "item-kNN 0." in picture.read_text()
     assert sorted(tmp_path.iterdir()) == [figures, picture]
+
+
+def test_what_was_killed_is_gone_on_with_and_gives_the_same_figures(tmp_path: Path) -> None:
+    figures, whole = tmp_path / "figures.json", tmp_path / "whole.json"
+    words = ["evaluate", "--folder", str(FILMS), "--method", "EASE", "--method", "penchant", "--people", "300"]
+    parts = tmp_path / "figures.json.work" / "parts"
+    with subprocess.Popen(
+        [sys.executable, "-m", "penchant", *words, "--json", str(figures), "--processes", "2"], stdout=subprocess.PIPE
+    ) as begun:
+        while not list(parts.glob("*-*")):
+            assert begun.poll() is None
+            time.sleep(0.05)
+        begun.kill()
+
+    again = command(*words, "--json", str(figures), "--processes", "1")
+    anew = command(*words, "--json", str(whole))
+
+    assert "Going on with what was begun." in again.stderr
+    assert anew.returncode == 0, anew.stderr
+    found = [json.loads(path.read_text()) for path in (figures, whole)]
+    for each in (method for report in found for method in report["methods"]):
+        each.pop("seconds")
+    assert found[0] == found[1]
+    assert sorted(tmp_path.iterdir()) == [figures, whole]
 
 
 def test_a_source_gives_the_figures_of_its_files(tmp_path: Path) -> None:

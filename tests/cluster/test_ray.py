@@ -16,8 +16,11 @@ import pytest
 from acceptance.servers import command
 from cluster.ray_nodes import RayNodes, descendants
 from cluster.working import PLAN, TEXT, folder_with
+from evaluation.by_crews import evaluate_by, tune_by
+from evaluation.conftest import drawn
 from kernel_cache import KERNELS
 from penchant.cli.importing import load_ndjson
+from penchant.cluster import Crew, WorkPlan
 from penchant.cluster.ray_driver import ray_crew
 from penchant.errors import Refused
 from penchant.storage import open_storage
@@ -94,6 +97,16 @@ def test_lists_are_the_same_bytes_whatever_becomes_of_nodes(
     nodes.kill(1)
     with pytest.raises(Refused, match="no CPU left"):
         list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))
+
+
+def test_evaluation_and_tuning_find_the_same_though_a_node_is_lost(nodes: RayNodes, tmp_path: Path) -> None:
+    history = drawn(120, 80, 12, groups=4)
+
+    def by_cluster(plan: WorkPlan, folder: Path) -> Crew:
+        return ray_crew(plan, folder, nodes.address)
+
+    evaluate_by(by_cluster, history, tmp_path / "evaluation", lambda: nodes.kill(2))
+    tune_by(by_cluster, history, tmp_path / "tuning", lambda: None)
 
 
 @REPEATED

@@ -9,7 +9,8 @@ import pytest
 
 import penchant
 
-MODULES = "penchant.__main__, penchant.bootstrap, penchant.cli.cluster, penchant.cli.recommend"
+COMMANDS = ("cluster", "evaluate", "recommend", "tune")
+MODULES = ", ".join(("penchant.__main__", "penchant.bootstrap", *(f"penchant.cli.{name}" for name in COMMANDS)))
 IMPORTED = f"import sys, {MODULES}; print('ray' in sys.modules)"
 
 
@@ -32,6 +33,8 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     "words",
     (
         ("recommend", "--source", "s", "--out", "lists.ndjson"),
+        ("evaluate", "--source", "s"),
+        ("tune", "--source", "s"),
         ("cluster", "start", "--host", "127.0.0.2"),
         ("cluster", "join", "127.0.0.2:6379"),
     ),

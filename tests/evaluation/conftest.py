@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from penchant.evaluation.contest import Contest, made_here
 from penchant.evaluation.histories import SourceHistory, history_of
+from penchant.evaluation.report import Evaluation
+from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
 
 Making = Callable[..., SourceHistory]
@@ -28,6 +31,12 @@ def drawn(people: int, pieces: int, each: int, *, groups: int = 1, seed: int = 0
         for day, piece in enumerate(random.choice(own, min(each, len(own)), replace=False).tolist()):
             rows.append((f"u{person}", f"p{piece:04d}", "RateLike", day))
     return made(rows, [f"p{number:04d}" for number in range(pieces)])
+
+
+def evaluate(history: SourceHistory, request: EvaluationRequest) -> Evaluation:
+    """Return how methods do on a history, by this process."""
+    contest = Contest(history, [request])
+    return contest.evaluated(made_here(contest, lambda _what, _done, _total: None))[0]
 
 
 @pytest.fixture(scope="session")

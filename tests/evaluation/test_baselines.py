@@ -7,11 +7,11 @@ import pytest
 
 from evaluation.conftest import drawn, made
 from penchant.evaluation import baselines
-from penchant.evaluation.contest import RELEVANT
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
 from penchant.evaluation.metrics import NOTHING
 from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.trials import RELEVANT
 from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
 

@@ -8,15 +8,16 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from evaluation.conftest import drawn, made
+from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation import plot
-from penchant.evaluation.contest import PENCHANT, EvaluationRequest, evaluate
+from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import TYPES, SourceHistory, history_of
 from penchant.evaluation.knowledge import Knowledge
 from penchant.evaluation.report import Evaluation, as_json
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, SourceSettings
 from penchant.wire import decode_stored_piece, encode, format_timestamp
 from serving import Service
@@ -24,13 +25,9 @@ from serving import Service
 PLAIN = ("random", "popular", "content", PENCHANT, "item-kNN", "RP3beta", "EASE", "iALS")
 
 
-def quietly(_what: str, _done: int, _total: int) -> None:
-    pass
-
-
 @pytest.fixture(scope="module")
 def report(alike: SourceHistory) -> Evaluation:
-    return evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)), quietly)
+    return evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)))
 
 
 def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation) -> None:
@@ -42,7 +39,7 @@ def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation
 
 
 def test_the_same_wish_gives_the_same_figures(alike: SourceHistory, report: Evaluation) -> None:
-    again = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)), quietly)
+    again = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)))
 
     def figures(evaluation: Evaluation) -> list[object]:
         return [{**json.loads(encode(each)), "seconds": 0} for each in evaluation.methods]
@@ -79,15 +76,13 @@ def test_penchant_is_compared_with_each_over_the_same_people(report: Evaluation)
 
 
 def test_at_most_so_many_people_are_asked(alike: SourceHistory) -> None:
-    found = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.3), people=7, methods=("popular",)), quietly)
+    found = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.3), people=7, methods=("popular",)))
 
     assert (found.warm_people_asked, found.cold_people_asked) == (7, 7)
 
 
 def test_methods_that_need_too_much_memory_are_left_out_and_named(alike: SourceHistory) -> None:
-    found = evaluate(
-        alike, EvaluationRequest(split=SplitRule(), memory_bytes=1_000, methods=("EASE", "popular")), quietly
-    )
+    found = evaluate(alike, EvaluationRequest(split=SplitRule(), memory_bytes=1_000, methods=("EASE", "popular")))
 
     assert [each.name for each in found.methods] == ["popular"]
     assert found.notes[0].startswith("EASE: left out, since 80 liked pieces need")
@@ -96,10 +91,10 @@ def test_methods_that_need_too_much_memory_are_left_out_and_named(alike: SourceH
 def test_nothing_to_judge_is_told() -> None:
     empty = made([], ["a", "b"])
     with pytest.raises(InvalidInput, match="has no interactions"):
-        evaluate(empty, EvaluationRequest(split=SplitRule()), quietly)
+        evaluate(empty, EvaluationRequest(split=SplitRule()))
     watched = made([("u", f"p{number}", "Watch", number) for number in range(9)], [f"p{number}" for number in range(9)])
     with pytest.raises(InvalidInput, match="Nobody in made has RateLike among"):
-        evaluate(watched, EvaluationRequest(split=SplitRule(), relevant=(InteractionType.RATE_LIKE,)), quietly)
+        evaluate(watched, EvaluationRequest(split=SplitRule(), relevant=(InteractionType.RATE_LIKE,)))
 
 
 def test_the_json_is_the_report_and_the_plot_tells_every_method(report: Evaluation) -> None:

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conftest import drawn, made
+from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
-from penchant.evaluation.contest import PENCHANT, EvaluationRequest, evaluate, known_part
+from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge
 from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.trials import EvaluationRequest, known_part
 from penchant.index import BoolArray
 from penchant.model import DAY_MS, GradedLike
 
@@ -31,10 +32,6 @@ ROWS = st.lists(
     max_size=60,
 )
 KINDS = st.sampled_from(["time", "random", "cut"])
-
-
-def quietly(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 def begun(history: SourceHistory, limits: KnowledgeLimits, kind: str = "time") -> tuple[Knowledge, BoolArray]:
@@ -117,7 +114,7 @@ def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
 def figures(alike: SourceHistory) -> dict[tuple[int, int], dict[str, float]]:
     request = EvaluationRequest(split=SplitRule(), methods=("popular", PENCHANT, "EASE", "RP3beta", "item-kNN", "iALS"))
     cases = [KnowledgeLimits(history=size, likes=likes) for size in (0, 400) for likes in (1, 3)]
-    found = [evaluate(alike, replace(request, limits=each), quietly) for each in cases]
+    found = [evaluate(alike, replace(request, limits=each)) for each in cases]
     return {
         (each.history or 0, each.known_likes or 0): {
             method.name: method.warm_people.ndcg10.value for method in each.methods if method.warm_people.ndcg10
@@ -141,7 +138,7 @@ def test_where_others_are_known_one_like_leads_to_what_they_like(
 def test_a_source_that_has_less_is_told(alike: SourceHistory) -> None:
     request = EvaluationRequest(split=SplitRule(), limits=KnowledgeLimits(history=5_000), methods=("popular",))
 
-    found = evaluate(alike, request, quietly)
+    found = evaluate(alike, request)
 
     assert found.notes == ["There are only 600 interactions of people who are not asked for."]
     assert (found.shared, found.warm_people_asked, found.cold_people_asked) == (600, 60, 0)
@@ -152,7 +149,7 @@ def test_too_few_to_ask_for_is_told(rows: Sequence[tuple[str, str, str, int]]) -
     request = EvaluationRequest(split=SplitRule(), limits=KnowledgeLimits(likes=3))
 
     with pytest.raises(InvalidInput, match=r"has no interactions|likes and more, .* has less than two: one to ask for"):
-        evaluate(made(rows, PIECES), request, quietly)
+        evaluate(made(rows, PIECES), request)
 
 
 def test_the_same_request_draws_the_same_newcomers() -> None:

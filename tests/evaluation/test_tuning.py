@@ -9,11 +9,13 @@ import pytest
 
 from evaluation.conftest import drawn, made
 from penchant.errors import InvalidInput
-from penchant.evaluation import tuning
-from penchant.evaluation.contest import EvaluationRequest
+from penchant.evaluation import setting_changes
+from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial
 from penchant.evaluation.histories import SourceHistory, history_of
+from penchant.evaluation.setting_changes import changed_members
 from penchant.evaluation.splits import SplitRule
-from penchant.evaluation.tuning import TuningRequest, TuningResult, changed_members, tune
+from penchant.evaluation.trials import EvaluationRequest
+from penchant.evaluation.tuning import TuningResult, gather_here, tune
 from penchant.model import DAY_MS, Blend, IndexedPiece, InteractionType, SourceSettings, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, seconds=60, test_people=120)
@@ -26,7 +28,8 @@ def quietly(_what: str, _done: int, _total: int) -> None:
 def tuned(
     history: SourceHistory, request: TuningRequest = QUICK, now: Callable[[], float] = lambda: 0.0
 ) -> TuningResult:
-    return tune(history, request, quietly, now)
+    trial = TuningTrial.of(history, request)
+    return tune(trial, request, gather_here(trial), quietly, now)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +63,7 @@ def test_nothing_is_proposed_where_all_is_chance(seed: int) -> None:
 
 def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """People like pieces of one theme; a second category, of far greater weights, says nothing."""
-    monkeypatch.setattr(tuning, "BLENDS", ())
+    monkeypatch.setattr(setting_changes, "BLENDS", ())
     random = np.random.default_rng(0)
     pieces = [
         IndexedPiece(
@@ -87,7 +90,7 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
 
 def test_a_source_whose_people_like_what_is_new_gets_it_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody knows what is popular; of the rest few people like what is old, and all what nobody knew before."""
-    monkeypatch.setattr(tuning, "BLENDS", ())
+    monkeypatch.setattr(setting_changes, "BLENDS", ())
     popular, rare, fresh = ([f"{letter}{number:02d}" for number in range(10)] for letter in "par")
     random = np.random.default_rng(0)
     rows = [("early", each, InteractionType.RATE_LIKE, 300 * DAY_MS) for each in rare[:4]]

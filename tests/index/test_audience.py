@@ -167,7 +167,7 @@ def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) 
     }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(events=EVENTS, told=SETTINGS)
 def test_popularity_counted_after_each_step_is_that_of_a_rebuild(
     events: list[tuple[Any, ...]], told: dict[str, Any]

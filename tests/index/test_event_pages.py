@@ -1,14 +1,16 @@
 """Interactions that are counted page by page give the bytes of those that are counted one by one."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import EventPages, Likes, Tally
-from penchant.model import DAY_MS, InteractionType
+from penchant.index import EventPages, Likes, Tally, event_pages, likes
+from penchant.model import DAY_MS, InteractionType, SourceSettings
 from strategies import examples
 
 EVENTS = st.lists(
@@ -20,6 +22,15 @@ EVENTS = st.lists(
     ),
     max_size=40,
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_ranges() -> Iterator[None]:
+    """A few events make several ranges of people."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(event_pages, "EVENTS_IN_CACHE", 7)
+        patch.setattr(likes, "EVENTS_AT_ONCE", 5)
+        yield
 
 
 def key_of(number: int) -> bytes:
@@ -59,6 +70,11 @@ def test_pages_in_any_order_give_the_likes_of_a_tally(
     found = pages.likes(lambda versions: {version: events[version - 1][1] for version in versions}, threads=threads)
 
     assert arrays(found) == arrays(tally.compacted())
+    matrix = found.matrix(found.ids, SourceSettings(), oldest_day, threads=threads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likes, "EVENTS_AT_ONCE", 1_000)
+        whole = found.matrix(found.ids, SourceSettings(), oldest_day)
+    assert [column.tolist() for column in matrix] == [column.tolist() for column in whole]
 
 
 def arrays(likes: Likes) -> dict[str, tuple[str, list[int]]]:

@@ -28,7 +28,7 @@ from penchant.service.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
 from penchant.wire import RecommendationResult, decode_preferences, decode_submission, stored_retention_days
-from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID
+from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID, examples
 
 USERS = ("kim", "lee", "é")
 MOST = 6
@@ -187,7 +187,7 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.mark.slow
-@budget(deadline=None, max_examples=40)
+@budget(deadline=None, max_examples=examples(40))
 @given(st.lists(st.tuples(STEPS, st.lists(REQUESTS, max_size=3)), max_size=12), st.sampled_from([0, 9_000, 1 << 20]))
 def test_whatever_happens_a_remembered_list_is_that_of_what_is_stored(
     runner: asyncio.Runner,

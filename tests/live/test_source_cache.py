@@ -30,6 +30,7 @@ from penchant.live.views import View, ViewLimits, Views
 from penchant.storage import DeleteSource
 from penchant.storage.sqlite import SqliteDatabase
 from penchant.telemetry import Metrics
+from strategies import examples
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -371,5 +372,5 @@ def _ids(view: View) -> Iterator[str]:
 
 TestRequestsBesideChanges = RequestsBesideChanges.TestCase
 TestRequestsBesideChanges.settings = settings(
-    max_examples=25, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(25), stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -13,9 +13,9 @@ import audience_reference
 import oracle
 from clocks import DAY_CLOCK
 from serving import Service
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS, examples
 
-SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOWLY = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ALGORITHMS = st.sampled_from([None, "jaccard", "cosine"])
 LISTS = st.lists(PIECE_IDS, max_size=3, unique=True)
 BLENDS = st.sampled_from(

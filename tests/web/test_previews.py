@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from factories import piece, weighted
 from serving import Service
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS, PIECES
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS, PIECES, examples
 
-SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOWLY = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LISTS = st.lists(PIECE_IDS, max_size=3, unique=True)
 WISHES = st.fixed_dictionaries(
     {},

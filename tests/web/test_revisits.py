@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, DayClock
 from factories import piece
 from serving import Service
+from strategies import examples
 
 NUMBERS = count()
 TYPES = ("Click", "Play", "Watch", "Bookmark", "RateLike", "RateDislike")
@@ -48,7 +49,7 @@ def ids(service: Service, query: str = "") -> list[str]:
     return [entry["id"] for entry in again(service, query)]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(events=EVENTS)
 def test_the_list_is_that_of_the_words(service: Service, clock: DayClock, events: list[tuple[int, str, int]]) -> None:
     source = f"s{next(NUMBERS)}"

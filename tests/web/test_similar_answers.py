@@ -8,7 +8,7 @@ from hypothesis import settings as run_with
 from hypothesis import strategies as st
 
 from serving import Service
-from strategies import CHANGES, PIECE_IDS
+from strategies import CHANGES, PIECE_IDS, examples
 
 REQUESTS = st.sampled_from(["", "?algo=jaccard", "?limit=2", "?exclude=p1", "?catalogs=x", "?at=2020-01-01"])
 STEERING = st.one_of(
@@ -46,7 +46,7 @@ def patient(service: Service, method: str, path: str, **options: Any) -> Any:
 @given(
     changes=CHANGES, steering=st.lists(STEERING, max_size=4), request=REQUESTS, pieces=st.lists(PIECE_IDS, min_size=1)
 )
-@run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@run_with(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_remembered_list_is_the_one_that_a_search_gives(
     service: Service, changes: list[Any], steering: list[Any], request: str, pieces: list[str]
 ) -> None:

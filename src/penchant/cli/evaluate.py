@@ -10,13 +10,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from penchant.cli.histories import history_options, kernels_for, origin_of, progress, trial_of, trial_options
-from penchant.evaluation import contest, plot, report
+from penchant.cli.contests import ContestRun
+from penchant.cli.crews import processes_option, require_crew
+from penchant.cli.histories import history_options, origin_of, progress, trial_of, trial_options
+from penchant.evaluation import contenders, plot, report, trials
 from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 
 WIDTH = 140
-METHODS = ("random", "popular", "content", contest.PENCHANT, *contest.FITTED)
 MAX_HISTORY, MAX_LIKES = 1_000_000_000, 1_000
 
 
@@ -63,19 +64,23 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 @click.option(
     "--people",
     type=click.IntRange(1, 1_000_000),
-    default=contest.PEOPLE,
+    default=trials.PEOPLE,
     show_default=True,
     help="People to ask for at most, drawn by the seed; as many of whom nothing is known.",
 )
 @click.option(
-    "--method", "methods", multiple=True, type=click.Choice(METHODS), help="Only this method; repeat it (default all)."
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(contenders.METHODS),
+    help="Only this method; repeat it (default all).",
 )
 @click.option(
     "--memory",
     type=click.FloatRange(0.01, 1024),
-    default=contest.MEMORY_BYTES / 2**30,
+    default=trials.MEMORY_BYTES / 2**30,
     show_default=True,
-    help="GiB that EASE, item-kNN and RP3beta may take; they are left out where they need more.",
+    help="GiB that EASE, item-kNN and RP3beta may take in each process; they are left out where they need more.",
 )
 @click.option(
     "--json",
@@ -83,6 +88,8 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     type=click.Path(dir_okay=False, path_type=Path),
     help="File for the figures as JSON, beside the table; - for standard output instead of it.",
 )
+@click.option("--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with.")
+@processes_option
 @click.option(
     "--plot", "plot_file", type=click.Path(dir_okay=False, path_type=Path), help="File for a picture of them, as SVG."
 )
@@ -96,13 +103,16 @@ def evaluate(
     memory: float,
     json_file: Path | None,
     plot_file: Path | None,
+    anew: bool,
+    processes: int | None,
     **options: Any,
 ) -> None:
     """Hold out a part of what people did, recommend from the rest, and count what they would have been shown.
 
     Of a source (--source, with --data or --database), or of files in the shape that import takes (--folder, or
     --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed.
-    Several numbers of --history or --known are evaluated one after the other, all pairs of them.
+    Several numbers of --history or --known are evaluated one after the other, all pairs of them. Interrupted, the same
+    command with --json FILE goes on from there.
     """
     cases = _limits_of(history, known)
     if cases != [None] and cold:
@@ -113,10 +123,10 @@ def evaluate(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
     found = origin_of(**origin)
+    require_crew(found.settings, processes)
+    run = ContestRun(found, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
-        read = found.read()
-        with kernels_for(read, min(people, read.person_count) * len(cases), found.settings):
-            evaluated = [contest.evaluate(read, replace(request, limits=each), tell) for each in cases]
+        evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     if plot_file is not None:
         plot_file.write_text(plot.svg(evaluated[0]), encoding="utf-8")
     as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)

@@ -16,11 +16,10 @@ from penchant.bootstrap import kernel_folder, storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, Command, database_options, read_settings
 from penchant.cli.progress import progress_bar
 from penchant.errors import InvalidInput, PenchantError, UnknownSource
-from penchant.evaluation import contest, splits
-from penchant.evaluation.contest import Tell
+from penchant.evaluation import splits, trials
 from penchant.evaluation.histories import Row, SourceHistory, history_of
+from penchant.evaluation.trials import EvaluationRequest, Tell
 from penchant.importing import Files, InputFile
-from penchant.index import engine
 from penchant.index.kernel_samples import FINDING, RIDGE, Kind
 from penchant.live.compiling import load_kernels
 from penchant.model import (
@@ -31,6 +30,7 @@ from penchant.model import (
     InteractionType,
     SourceSettings,
 )
+from penchant.service.bulk_lists import KernelChoice
 from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage
 from penchant.wire import decode_interaction_lines, decode_settings, decode_stored_piece, decode_submission
@@ -38,7 +38,7 @@ from penchant.wire import decode_interaction_lines, decode_settings, decode_stor
 UNDATED = 1 << 62
 """When a piece of a file became available that does not say so: whenever it is asked."""
 FEW = 100
-"""Searches up to which compiling kernels takes longer than doing without: some tens of milliseconds each."""
+"""Searches up to which kernels and processes take longer than doing without: some tens of milliseconds each."""
 NAMES = ("{}.ndjson.gz", "{}.ndjson")
 _WHICH = "Name one: a source with --source, a folder with --folder, or files with --pieces and --interactions."
 _existing = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -115,12 +115,12 @@ def trial_options(function: Command) -> Command:
 
 def trial_of(
     trial: Mapping[str, Any], *, people: int, cold: float = 0.0, **others: Any
-) -> tuple[contest.EvaluationRequest, dict[str, Any]]:
+) -> tuple[EvaluationRequest, dict[str, Any]]:
     """Return the request that `trial_options` describe, and the options that are not among them."""
     rest = dict(trial)
     rule = splits.SplitRule(kind=rest.pop("split"), cold=cold, seed=rest.pop("seed"))
-    relevant = tuple(map(InteractionType, rest.pop("relevant"))) or contest.RELEVANT
-    return contest.EvaluationRequest(split=rule, relevant=relevant, people=people, **others), rest
+    relevant = tuple(map(InteractionType, rest.pop("relevant"))) or trials.RELEVANT
+    return EvaluationRequest(split=rule, relevant=relevant, people=people, **others), rest
 
 
 def origin_of(*, settings_file: Path | None, data: str | None, database: str | None, **members: Any) -> HistoryOrigin:
@@ -157,11 +157,8 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
 
 
 @contextlib.contextmanager
-def kernels_for(history: SourceHistory, searches: int, settings: NodeSettings) -> Iterator[None]:
-    """Search with compiled kernels, where so many searches are worth it: those of the data folder, if there is one."""
-    if searches <= FEW:
-        yield
-        return
+def kernels_for(history: SourceHistory, settings: NodeSettings) -> Iterator[KernelChoice]:
+    """Give the compiled kernels that many searches are worth: those of the data folder, if there is one."""
     with contextlib.ExitStack() as stack:
         folder = kernel_folder(settings)
         if settings.kernel_folder is None and not Path(settings.data).exists():
@@ -170,11 +167,10 @@ def kernels_for(history: SourceHistory, searches: int, settings: NodeSettings) -
         # Weights above 255 take two bytes, for which there are kernels of their own.
         if any(max(piece.weights.values(), default=0) > 255 for piece in history.pieces):
             kinds |= {("d", "H")}
-        engine.use({kind: load_kernels(folder, kind) for kind in sorted(kinds)})
-        try:
-            yield
-        finally:
-            engine.use({})
+        for kind in kinds:
+            # Compiled before there are several processes that would.
+            load_kernels(folder, kind)
+        yield KernelChoice(str(folder.absolute()), tuple(sorted(kinds)))
 
 
 @contextlib.contextmanager

@@ -1,9 +1,8 @@
 """``penchant recommend``: the lists of everybody, or of some users, at one version of a source, in one file."""
 
 import hashlib
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,13 @@ import msgspec
 from rich.console import Console
 
 from penchant import __version__
-from penchant.bootstrap import cluster_token_file, data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
+from penchant.cli.crews import crew_of, do_parts, require_crew
 from penchant.cli.list_files import writer_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.cli.progress import Move, progress_bar
 from penchant.cli.sources import view_of
-from penchant.cluster import Crew, WorkFolder, WorkPlan, process_crew
-from penchant.cluster.ray_driver import ray_crew, require_cluster
+from penchant.cluster import WorkFolder
 from penchant.cluster.work_folder import Manifest, StoredPlan
 from penchant.errors import InvalidInput
 from penchant.importing import Files, InputFile
@@ -84,8 +83,7 @@ def recommend(
         raise click.UsageError("--content is for the lists of a placement: --placement.")
     settings = read_settings(settings_file, data=data, database=database)
     write = writer_of(out, is_placement=placement is not None)
-    if settings.cluster is not None and workers is None:
-        require_cluster(settings.cluster)  # before minutes of reading
+    require_crew(settings, workers)
     users = None if users_file is None else read_users(users_file)
     request = {
         "release": __version__,
@@ -107,7 +105,7 @@ def recommend(
             work.begin(stored)
         else:
             console.print(f"Going on with what was begun: lists of {stored.about['moment']}.", highlight=False)
-        _work(work, stored.plan, _crew(settings, stored.plan, work.path, workers), move)
+        do_parts(work, stored.plan, crew_of(settings, stored.plan, work.path, workers), _shown(move))
         manifest = work.finish(stored, write)
     _tell(out, manifest, time.monotonic() - started)
 
@@ -160,23 +158,8 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
     return StoredPlan(request=request, about=about, plan=plan)
 
 
-def _crew(settings: NodeSettings, plan: WorkPlan, folder: Path, workers: int | None) -> Crew:
-    """Return who does the work: the cluster of the settings, unless there is none or processes are asked for."""
-    if settings.cluster is not None and workers is None:
-        token_file = cluster_token_file(settings)
-        return ray_crew(plan, folder, settings.cluster, token_file if token_file.exists() else None)
-    return process_crew(plan, folder, workers or os.cpu_count() or 1)
-
-
-def _work(work: WorkFolder, plan: WorkPlan, crew: Crew, move: Move) -> None:
-    """Make the parts that are not there yet."""
-    finished = work.finished()
-    done = sum(end - begin for begin, end in map(plan.bounds, finished))
-    for part in crew.run(number for number in range(plan.range_count) if number not in finished):
-        work.put(part.number, part.content)
-        begin, end = plan.bounds(part.number)
-        done += end - begin
-        move("recommending", done, plan.count, f"{done}/{plan.count}")
+def _shown(move: Move) -> Callable[[int, int], None]:
+    return lambda done, total: move("recommending", done, total, f"{done}/{total}")
 
 
 def _tell(out: Path, manifest: Manifest, took_s: float) -> None:

@@ -1,8 +1,10 @@
 """``penchant tune``: whether other settings would have done better, and by how much; applied on request only."""
 
 import sys
+import tempfile
 import time
-from contextlib import closing
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import click
 import msgspec
 
 from penchant.bootstrap import storage_of
+from penchant.cli.crews import crew_of, processes_option, require_crew
 from penchant.cli.histories import (
+    FEW,
     HistoryOrigin,
     history_options,
     kernels_for,
@@ -20,10 +24,15 @@ from penchant.cli.histories import (
     trial_options,
 )
 from penchant.cli.tuned import TunedSource
-from penchant.evaluation import tuning
+from penchant.cluster import Dispatcher
+from penchant.evaluation import candidate_lists, tuning
+from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in, write_plan
 from penchant.evaluation.intervals import Estimate
 from penchant.evaluation.report import MeanFigure
-from penchant.evaluation.tuning import TuningRequest, TuningResult
+from penchant.evaluation.setting_changes import changed_members
+from penchant.evaluation.trials import Tell
+from penchant.evaluation.tuning import TuningResult
+from penchant.index import IntArray
 from penchant.wire import encode, encode_settings
 
 
@@ -33,21 +42,21 @@ from penchant.wire import encode, encode_settings
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 86_400),
-    default=tuning.SECONDS,
+    default=candidate_lists.SECONDS,
     show_default=True,
     help="Time after which no other settings are tried.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(1, 1_000),
-    default=tuning.CANDIDATES,
+    default=candidate_lists.CANDIDATES,
     show_default=True,
     help="Settings to try at most.",
 )
 @click.option(
     "--people",
     type=click.IntRange(2, 1_000_000),
-    default=tuning.PEOPLE,
+    default=candidate_lists.PEOPLE,
     show_default=True,
     help="People to try settings on at most, drawn by the seed; three times as many judge the best.",
 )
@@ -55,6 +64,7 @@ from penchant.wire import encode, encode_settings
 @click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
 @click.option("--force", is_flag=True, help="Roll back although the settings were changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@processes_option
 def tune(
     *,
     seconds: float,
@@ -64,6 +74,7 @@ def tune(
     rollback: bool,
     force: bool,
     as_json: bool,
+    processes: int | None,
     **options: Any,
 ) -> None:
     """Try settings by replay of a source's own history, and propose those that are certainly better.
@@ -78,6 +89,7 @@ def tune(
     if rollback:
         _roll_back(found, force=force)
         return
+    require_crew(found.settings, processes)
     request = TuningRequest(
         trial=trial,
         candidates=candidates,
@@ -85,9 +97,7 @@ def tune(
         test_people=3 * people,
     )
     with progress() as tell:
-        history = found.read()
-        with kernels_for(history, min(people, history.person_count) * candidates, found.settings):
-            tuned = tuning.tune(history, request, tell, time.monotonic)
+        tuned = _tuned(found, request, processes, tell)
     # The database was closed after the history was read: a search takes minutes.
     applied = is_applied and tuned.better
     if applied:
@@ -97,6 +107,24 @@ def tune(
         sys.stdout.buffer.write(encode(_members(tuned, applied=applied)) + b"\n")
         return
     _show(tuned, applied=applied)
+
+
+def _tuned(origin: HistoryOrigin, request: TuningRequest, processes: int | None, tell: Tell) -> TuningResult:
+    """Return the best settings, with lists made by processes or a cluster where there are many."""
+    history = origin.read()
+    trial = TuningTrial.of(history, request)
+    if len(trial.validation.people) * request.candidates <= FEW:
+        return tuning.tune(trial, request, tuning.gather_here(trial), tell, time.monotonic)
+    with ExitStack() as stack:
+        kernels = stack.enter_context(kernels_for(history, origin.settings))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-tune-")))
+        plan = write_plan((history, request, kernels), trial, folder)
+        dispatcher = stack.enter_context(closing(Dispatcher(crew_of(origin.settings, plan, folder, processes))))
+
+        def gather(needed: Sequence[int], likely: Iterable[int]) -> Sequence[IntArray]:
+            return [lists_in(content) for content in dispatcher.gather(needed, likely)]
+
+        return tuning.tune(trial, request, gather, tell, time.monotonic)
 
 
 def _roll_back(origin: HistoryOrigin, *, force: bool) -> None:
@@ -144,7 +172,7 @@ def _show(tuned: TuningResult, *, applied: bool) -> None:
         return
     click.echo(f"NDCG@10 {tuned.test_before.value:.4f} becomes {tuned.test_after.value:.4f}: {_gain(tuned.gain)}")
     before, after = (msgspec.json.decode(encode_settings(each)) for each in (tuned.before, tuned.settings))
-    for name, one, other in tuning.changed_members(before, after):
+    for name, one, other in changed_members(before, after):
         click.echo(f"  {name}: {_plain(one)} -> {_plain(other)}")
     click.echo(encode_settings(tuned.settings).decode())
     if applied:

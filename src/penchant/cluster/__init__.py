@@ -7,7 +7,8 @@ does it, nor how often: the output is the same bytes. `ray_node` runs this machi
 """
 
 from penchant.cluster.crew import Crew, process_crew
+from penchant.cluster.dispatcher import Dispatcher
 from penchant.cluster.plan import Files, Work, WorkPlan
 from penchant.cluster.work_folder import Manifest, WorkFolder
 
-__all__ = ["Crew", "Files", "Manifest", "Work", "WorkFolder", "WorkPlan", "process_crew"]
+__all__ = ["Crew", "Dispatcher", "Files", "Manifest", "Work", "WorkFolder", "WorkPlan", "process_crew"]

@@ -10,7 +10,7 @@ its end, however it ended: its ranges are given out again, and another child is 
 
 import multiprocessing
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -67,13 +67,16 @@ class Crew:
         self._arguments = arguments
         self._started = multiprocessing.get_context("spawn")
 
-    def run(self, numbers: Iterable[int]) -> Iterator[PartDone]:
+    def run(self, numbers: Iterable[int]) -> Generator[PartDone, None, None]:
         """Yield what ranges have become, each once, in the order in which they are done.
+
+        Of a ``deque`` the next ones are taken while it is run: the caller may change it between two of them.
 
         Raises:
             Refused: a range cannot be done.
         """
-        waiting, losses, children = deque(numbers), Counter[int](), list[_Child]()
+        waiting = numbers if isinstance(numbers, deque) else deque(numbers)
+        losses, children = Counter[int](), list[_Child]()
         failed_starts = 0
         try:
             while waiting or any(child.under_way for child in children):

@@ -117,7 +117,7 @@ class WorkFolder:
         parts = list[PartEntry]()
         written = self.out.with_name(self.out.name + ".new")
         with written.open("wb") as file:
-            write(self._contents(stored.plan, parts), file)
+            write(_noted(stored.plan, self.contents(stored.plan), parts), file)
             file.flush()
             os.fsync(file.fileno())
         with written.open("rb") as file:
@@ -134,11 +134,19 @@ class WorkFolder:
         described.unlink(missing_ok=True)
         written.replace(self.out)
         _write(described, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
-        shutil.rmtree(self.path)
+        self.remove()
         return manifest
 
-    def _contents(self, plan: WorkPlan, parts: list[PartEntry]) -> Iterator[bytes]:
-        """Yield the parts in order, and note each."""
+    def remove(self) -> None:
+        """Remove the folder: its work is done."""
+        shutil.rmtree(self.path)
+
+    def contents(self, plan: WorkPlan) -> Iterator[bytes]:
+        """Yield the parts in order.
+
+        Raises:
+            Refused: as `finish`.
+        """
         paths = self.finished()
         for number in range(plan.range_count):
             content = paths[number].read_bytes()
@@ -146,9 +154,16 @@ class WorkFolder:
             if paths[number].name != f"{number}-{digest}":
                 paths[number].unlink()
                 raise Refused(f"A part of {self.out} was damaged on the disk. Run the command again: it makes it anew.")
-            begin, end = plan.bounds(number)
-            parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
             yield content
+
+
+def _noted(plan: WorkPlan, contents: Iterator[bytes], parts: list[PartEntry]) -> Iterator[bytes]:
+    """Yield parts, and note each."""
+    for number, content in enumerate(contents):
+        begin, end = plan.bounds(number)
+        digest = hashlib.sha256(content).hexdigest()
+        parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
+        yield content
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape
 
-from penchant.evaluation.contest import PENCHANT
+from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.report import Evaluation, MethodFigures
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 720, 130, 70, 64, 30

@@ -57,10 +57,13 @@ class PreparedSource:
 
     def under(self, knowledge: Knowledge) -> "PreparedSource":
         """Return the same under other settings."""
-        settings = knowledge.settings
-        if all(getattr(settings, name) == getattr(self.settings, name) for name in WEIGHED_BY):
+        if self.is_for(knowledge.settings):
             return self
-        return replace(self, audience=audience_of(knowledge, self.snapshot), settings=settings)
+        return replace(self, audience=audience_of(knowledge, self.snapshot), settings=knowledge.settings)
+
+    def is_for(self, settings: SourceSettings) -> bool:
+        """Return whether it is valid under settings."""
+        return all(getattr(settings, name) == getattr(self.settings, name) for name in WEIGHED_BY)
 
 
 class ServedSource:
@@ -79,10 +82,6 @@ class ServedSource:
             blacklisted=frozenset(),
         )
         self._numbers = {piece.id: number for number, piece in enumerate(knowledge.history.pieces)}
-
-    def under(self, knowledge: Knowledge) -> "ServedSource":
-        """Return the same under other settings: ``knowledge`` is of the same events."""
-        return ServedSource(knowledge, self.prepared.under(knowledge))
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
         """Return a person's recommendations, best first; with an algorithm from the content alone."""

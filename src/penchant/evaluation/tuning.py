@@ -7,71 +7,41 @@ Two splits by the same rule, one within the other; what a step judges by is neve
     judging            |------------------ known -------------------|-- held out --|  once, for the best alone
 
 The search goes up a hill: a change of one setting is tried from the best so far, and becomes the best if it gains.
+Lists are made by whoever there is (`candidate_lists`); while those of one candidate are awaited, those of the next
+ones are made as if it gained nothing, which is mostly so. What the search finds does not depend on it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
-from penchant.errors import InvalidInput
 from penchant.evaluation import intervals
-from penchant.evaluation.contest import (
-    EvaluationRequest,
-    JudgedPeople,
-    asked_people,
-    in_batches,
-    mean_ndcg,
-    nothing_to_judge,
+from penchant.evaluation.candidate_lists import (
+    EARLY,
+    FIRST_SHARE,
+    LATE,
+    TEST,
+    CandidateLists,
+    TuningRequest,
+    TuningTrial,
 )
-from penchant.evaluation.histories import TYPES, SourceHistory
 from penchant.evaluation.intervals import Estimate
-from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.served import ServedSource
-from penchant.evaluation.splits import split
-from penchant.index import BoolArray, FloatArray
-from penchant.model import Blend, InteractionType, SourceSettings
+from penchant.evaluation.trials import Tell, mean_ndcg
+from penchant.index import FloatArray, IntArray
+from penchant.model import SourceSettings
 
-CANDIDATES = 60
-SECONDS = 300.0
-PEOPLE = 1_000
-TEST_PEOPLE = 3_000
-BLENDS = (
-    (0.1, 0.8, 0.1), (0.0, 0.9, 0.1), (0.05, 0.9, 0.05), (0.1, 0.9, 0.0), (0.1, 0.6, 0.3), (0.1, 0.3, 0.6),
-    (0.0, 0.6, 0.4), (0.2, 0.7, 0.1), (0.3, 0.6, 0.1), (0.3, 0.4, 0.3), (0.5, 0.4, 0.1), (0.7, 0.2, 0.1),
-    (0.9, 0.0, 0.1),
-)  # fmt: skip
-"""Content, audience and popularity: a coarse net over what sources of all kinds may want."""
-HALF_LIVES = (0.0, 30.0, 90.0, 365.0)
-NEW_PIECE_HALF_LIVES = (0.0, 7.0, 30.0, 120.0)
-CATEGORY_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0)
-MAX_CATEGORIES = 6
-"""Categories that are tried: those with the most keywords in pieces."""
-TYPE_FACTORS = (0.0, 0.33, 3.0)
-"""What the weight of a type of interaction is tried to be multiplied by."""
-MAX_TYPE_WEIGHT = 100
-NEARBY = 0.1
-"""How far blends are drawn around the best, once the net is used up."""
-FIRST_SHARE = 4
-"""A candidate that is clearly worse for one in so many people is not asked for by the others."""
 CLEARLY = 2.0
 """How many standard errors are clear."""
 WORTHWHILE = 0.5
 """How many standard errors a change has to gain: so proposals hold no whims, which change much and gain nothing
 (D69 of docs/decisions.md)."""
+AHEAD = 32
+"""Candidates of which lists may be made before it is known from which settings they start."""
 
-Change = Callable[[SourceSettings], SourceSettings]
-Tell = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuningRequest:
-    """How to tune, and with how much effort; ``test_people`` judge the best, and no other."""
-
-    trial: EvaluationRequest
-    candidates: int = CANDIDATES
-    seconds: float = SECONDS
-    test_people: int = TEST_PEOPLE
+Gather = Callable[[Sequence[int], Iterable[int]], Sequence[IntArray]]
+"""Gives the lists of items, in their order; meanwhile those of other ones may be made, which are likely to be next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,113 +71,111 @@ class TuningResult:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Search:
-    """The best settings so far, and what is left to spend; ``gains`` are those of the best by person."""
+    """The best settings so far, and what is left to spend.
 
-    served: ServedSource
-    knowledge: Knowledge
-    asked: JudgedPeople
+    ``best`` are the changes that made them, as a mask, ``gains`` those of the best by person.
+    """
+
+    trial: TuningTrial
+    request: TuningRequest
+    gather: Gather
     now: Callable[[], float]
     until: float
-    most: int
+    best: int = 0
     gains: FloatArray = field(default_factory=lambda: np.zeros(0))
     tried: int = 0
 
     @property
-    def settings(self) -> SourceSettings:
-        return self.knowledge.settings
-
-    @property
     def is_over(self) -> bool:
-        return self.tried >= self.most or self.now() >= self.until
+        return self.tried >= self.request.candidates or self.now() >= self.until
 
-    def attempt(self, settings: SourceSettings) -> None:
-        """Try settings, and make them the best so far if they gain enough."""
+    def candidates(self, begin: int) -> Iterator[int]:
+        """Yield the changes from a number on that make other settings of the best."""
+        settings = self.trial.settings(self.best)
+        for number in range(begin, len(self.trial.changes)):
+            if self.trial.changes[number][1](settings) != settings:
+                yield number
+
+    def run(self, tell: Tell) -> None:
+        """Try changes until the time or the candidates are used up."""
+        number = -1
+        while not self.is_over:
+            number = next(self.candidates(number + 1), -1)
+            if number < 0:
+                return
+            tell(self.trial.changes[number][0], self.tried, self.request.candidates)
+            self.attempt(number)
+
+    def attempt(self, number: int) -> None:
+        """Try a change, and make it part of the best so far if it gains enough."""
         self.tried += 1
-        knowledge = replace(self.knowledge, settings=settings)
-        served = self.served.under(knowledge)
+        mask = self.best | 1 << number
         # First a quarter of the people: a candidate that is clearly worse costs only that.
-        first = max(1, len(self.asked.people) // FIRST_SHARE)
-        # Spread over all: people stand in the order of their first interaction.
-        early = np.arange(len(self.asked.people)) % FIRST_SHARE == 0
+        early, late = self.trial.places(EARLY), self.trial.places(LATE)
         gains = self.gains.copy()
-        gains[early] = gains_of(served, self.asked, early)
+        gains[early] = self.gains_of(mask, EARLY, self._following(number))
         lead = gains[early] - self.gains[early]
+        first = max(1, len(gains) // FIRST_SHARE)
         if lead.mean() < -CLEARLY * lead.std() / np.sqrt(first):
             return
-        gains[~early] = gains_of(served, self.asked, ~early)
+        gains[late] = self.gains_of(mask, LATE, self._following(number))
         # Person by person against the best: what counts is the spread of the differences, not that of the gains.
         lead = gains - self.gains
         if lead.mean() > WORTHWHILE * lead.std() / np.sqrt(len(lead)):
-            self.served, self.knowledge, self.gains = served, knowledge, gains
+            self.best, self.gains = mask, gains
+
+    def gains_of(self, mask: int, group: int, likely: Iterable[int] = ()) -> FloatArray:
+        """Return NDCG@10 of a group, in the order of its people; ``likely`` is what may be asked for next."""
+        asked = self.trial.test if group == TEST else self.trial.validation
+        places = self.trial.places(group).tolist()
+        if not places:
+            return np.zeros(0)
+        lists = self.gather(self.trial.items(mask, group), likely)
+        # Of all at once: the figures of one person then do not depend on how people are cut into ranges.
+        return mean_ndcg(np.concatenate(lists), [asked.relevant[place] for place in places])
+
+    def _following(self, number: int) -> Iterator[int]:
+        """Yield the items that come after a change if the best stays as it is."""
+        ahead = min(AHEAD, self.request.candidates - self.tried)
+        for following in islice(self.candidates(number + 1), ahead):
+            yield from self.trial.items(self.best | 1 << following, EARLY)
 
 
-def tune(history: SourceHistory, request: TuningRequest, tell: Tell, now: Callable[[], float]) -> TuningResult:
+def tune(
+    trial: TuningTrial, request: TuningRequest, gather: Gather, tell: Tell, now: Callable[[], float]
+) -> TuningResult:
     """Return the best settings that were found in time, judged by people whose later likes were not looked at before.
 
-    ``now`` is a monotonic clock, in seconds.
-
-    Raises:
-        InvalidInput: there is no person to judge by.
+    ``now`` is a monotonic clock, in seconds; a request's time begins with the call.
     """
-    started = now()
-    parts = split(history.events, request.trial.split)
-    known = Knowledge.of(history, parts.known, history.settings)
-    test, _ = asked_people(known, parts.held_out, replace(request.trial, people=request.test_people))
-    inner = replace(history, events=known.events)
-    inner_parts = split(inner.events, request.trial.split)
-    part = Knowledge.of(inner, inner_parts.known, history.settings)
-    validation, _ = asked_people(part, inner_parts.held_out, request.trial)
-    if not len(test.people) or not len(validation.people):
-        raise InvalidInput(nothing_to_judge(history, request.trial))
+    search = _Search(trial=trial, request=request, gather=gather, now=now, until=now() + request.seconds)
     tell("the settings in force", 0, request.candidates)
-    everybody = np.ones(len(validation.people), dtype=np.bool_)
-    served = ServedSource(part)
-    before = gains_of(served, validation, everybody)
-    search = _Search(
-        served=served,
-        knowledge=part,
-        asked=validation,
-        now=now,
-        until=started + request.seconds,
-        most=request.candidates,
-        gains=before,
-    )
-    for what, change in _changes(history, part, request.trial.split.seed):
-        if search.is_over:
-            break
-        # From the best at this moment, which an earlier change of another setting may have made.
-        settings = change(search.settings)
-        if settings != search.settings:
-            tell(what, search.tried, request.candidates)
-            search.attempt(settings)
+    search.gains = np.zeros(len(trial.validation.people))
+    for group in (EARLY, LATE):
+        search.gains[trial.places(group)] = search.gains_of(0, group)
+    before = search.gains
+    search.run(tell)
     tell("judging", request.candidates, request.candidates)
-    return _judged(search, before, (known, test), request.trial.split.seed)
+    return _judged(search, before)
 
 
-def gains_of(served: ServedSource, asked: JudgedPeople, which: BoolArray) -> FloatArray:
-    """Return NDCG@10 of the people that a mask chooses, in their order."""
-    places = np.flatnonzero(which).tolist()
-    relevant = [asked.relevant[place] for place in places]
-    if not places:
-        return np.zeros(0)
-    return mean_ndcg(in_batches(served.lists, asked.people[which], lambda _done: None), relevant)
+def gather_here(trial: TuningTrial) -> Gather:
+    """Return what makes lists in this process."""
+    lists = CandidateLists(trial)
+    return lambda needed, _likely: [lists.make(item) for item in needed]
 
 
-def _judged(search: _Search, before: FloatArray, judges: tuple[Knowledge, JudgedPeople], seed: int) -> TuningResult:
+def _judged(search: _Search, before: FloatArray) -> TuningResult:
     """Return the result, with the best settings judged by people and interactions that the search did not see."""
-    known, test = judges
-    everybody = np.ones(len(test.people), dtype=np.bool_)
-    old = ServedSource(known)
-    earlier = gains_of(old, test, everybody)
-    later = earlier
-    if search.settings != known.settings:
-        later = gains_of(old.under(replace(known, settings=search.settings)), test, everybody)
+    trial, seed = search.trial, search.request.trial.split.seed
+    earlier = search.gains_of(0, TEST)
+    later = search.gains_of(search.best, TEST) if search.best else earlier
     return TuningResult(
-        before=known.settings,
-        settings=search.settings,
+        before=trial.known.settings,
+        settings=trial.settings(search.best),
         tried=search.tried,
-        validation_people=len(search.asked.people),
-        test_people=len(test.people),
+        validation_people=len(trial.validation.people),
+        test_people=len(trial.test.people),
         validation_gain=_estimate(search.gains - before, seed),
         sure_gain=intervals.certain_gain(search.gains - before, search.tried),
         test_before=_estimate(earlier, seed),
@@ -219,92 +187,4 @@ def _judged(search: _Search, before: FloatArray, judges: tuple[Knowledge, Judged
 def _estimate(values: FloatArray, seed: int) -> Estimate:
     found = intervals.estimate(values, seed)
     assert found is not None  # noqa: S101  # there is a person
-    return found
-
-
-def _changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterator[tuple[str, Change]]:
-    """Give changes one after the other, each of one thing: first a coarse net, then draws near the best."""
-    for content, audience, popularity in BLENDS:
-        yield "blend", _blended(Blend(content=content, audience=audience, popularity=popularity))
-    for kind in (TYPES[number] for number in np.unique(knowledge.events.types).tolist()):
-        for factor in TYPE_FACTORS:
-            yield f"weight of {kind.value}", _weighing(kind, factor)
-    for days in HALF_LIVES:
-        yield "half-life", _forgetting(days)
-    for days in NEW_PIECE_HALF_LIVES:
-        yield "half-life of new pieces", _ageing(days)
-    for category in _categories(history):
-        for weight in CATEGORY_WEIGHTS:
-            yield f"weight of {category}", _categorising(category, weight)
-    # Without end: the caller stops by time, or by the number of candidates.
-    random = np.random.default_rng([seed, 5])
-    while True:
-        yield "blend nearby", _nearby(random.normal(0, NEARBY, 3).tolist())
-
-
-def _blended(blend: Blend) -> Change:
-    return lambda settings: replace(settings, blend=blend)
-
-
-def _forgetting(days: float) -> Change:
-    return lambda settings: replace(settings, half_life_days=days)
-
-
-def _ageing(days: float) -> Change:
-    return lambda settings: replace(settings, new_piece_half_life_days=days)
-
-
-def _nearby(steps: Sequence[float]) -> Change:
-    """Return the change that moves the shares of the blend by these steps, down to 0 at least."""
-
-    def change(settings: SourceSettings) -> SourceSettings:
-        blend = settings.blend
-        total = blend.content + blend.audience + blend.popularity
-        shares = (blend.content / total, blend.audience / total, blend.popularity / total)
-        content, audience, popularity = (
-            round(max(0.0, share + step), 2) for share, step in zip(shares, steps, strict=True)
-        )
-        if not content + audience + popularity:
-            return settings
-        return replace(settings, blend=Blend(content=content, audience=audience, popularity=popularity))
-
-    return change
-
-
-def _weighing(kind: InteractionType, factor: float) -> Change:
-    def change(settings: SourceSettings) -> SourceSettings:
-        weight = round(min(MAX_TYPE_WEIGHT, max(-MAX_TYPE_WEIGHT, settings.interaction_weights[kind] * factor)), 2)
-        return replace(settings, interaction_weights={**settings.interaction_weights, kind: weight})
-
-    return change
-
-
-def _categorising(category: str, weight: float) -> Change:
-    def change(settings: SourceSettings) -> SourceSettings:
-        weights = {name: value for name, value in settings.category_weights.items() if name != category}
-        return replace(settings, category_weights=weights if weight == 1 else {**weights, category: weight})
-
-    return change
-
-
-def _categories(history: SourceHistory) -> Sequence[str]:
-    """Return the categories with the most keywords in pieces; of one category alone a weight changes nothing."""
-    counts: dict[str, int] = {}
-    for piece in history.pieces:
-        for term in piece.weights:
-            counts[term.category] = counts.get(term.category, 0) + 1
-    if len(counts) < 2:
-        return ()
-    return sorted(counts, key=lambda name: (-counts[name], name))[:MAX_CATEGORIES]
-
-
-def changed_members(before: Mapping[str, object], after: Mapping[str, object]) -> list[tuple[str, object, object]]:
-    """Return which members of settings differ, inner ones by their path, with both values; ``None`` for none."""
-    found: list[tuple[str, object, object]] = []
-    for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name), after.get(name)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            found += [(f"{name}.{inner}", *both) for inner, *both in changed_members(one, other)]  # type: ignore[misc]
-        elif one != other:
-            found.append((name, one, other))
     return found

@@ -36,7 +36,7 @@ def members_of(kind: type, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]
     return members
 
 
-def is_first(ascending: IntArray) -> BoolArray:
+def is_first(ascending: IntArray | NDArray[np.uint64]) -> BoolArray:
     """Return where ascending numbers are not the same as the one before."""
     firsts = np.ones(len(ascending), dtype=np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=firsts[1:])

@@ -284,14 +284,25 @@ def stand_ins(
 
 
 def likeness_squares(
-    likes: LikeMatrix, starts: IntArray, terms: NDArray[np.uint32], units: IntArray, term_count: int
+    likes: LikeMatrix,
+    starts: IntArray,
+    terms: NDArray[np.uint32],
+    units: IntArray,
+    term_count: int,
+    *,
+    threads: int = 1,
 ) -> IntArray:
     """Return by person the square of the sum of the vectors of all likes; see `ridge_exact.likeness_squares`."""
     kernel = _engine.kernel("likeness_squares", RIDGE)
     if kernel is None:
         return ridge_exact.likeness_squares(likes, starts, terms, units, term_count)
     found = np.zeros(len(likes.person_starts) - 1, dtype=np.int64)
-    kernel(likes, starts, terms, units, found, *_room(term_count))
+
+    def fill(cut: slice) -> None:
+        own = likes._replace(person_starts=likes.person_starts[cut.start : cut.stop + 1])
+        kernel(own, starts, terms, units, found[cut], *_room(term_count))
+
+    over_ranges(len(found), threads, fill)
     return found
 
 

@@ -63,7 +63,9 @@ class SourceFigures:
         return 1 + lead * DENSITY_SQUARE / (DENSITY_SQUARE + density**2)
 
 
-def figures_of(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rarities: FloatArray) -> SourceFigures:
+def figures_of(
+    likes: LikeMatrix, catalogue: Segment, values: FloatArray, rarities: FloatArray, *, threads: int = 1
+) -> SourceFigures:
     """Return the figures of likes of a catalogue's pieces.
 
     ``values`` (z,) are the roots of weights, times category weight, by entry of the catalogue; ``rarities`` (v,) are f
@@ -71,7 +73,8 @@ def figures_of(likes: LikeMatrix, catalogue: Segment, values: FloatArray, rariti
     """
     counts = np.diff(likes.piece_starts)
     units = unit_vectors(catalogue, values, rarities)
-    squares = engine.likeness_squares(likes, catalogue.starts, catalogue.piece_terms, units, len(catalogue.terms))
+    arrays = (catalogue.starts, catalogue.piece_terms, units)
+    squares = engine.likeness_squares(likes, *arrays, len(catalogue.terms), threads=threads)
     telling = telling_of(likes, catalogue, units, squares)
     square = min(GREATEST_KAPPA, max(LEAST_KAPPA, telling**2 - 1))
     return SourceFigures(

@@ -1,10 +1,27 @@
 """Graded likes: what people like of a catalogue's pieces, and how much, as arrays by person and by piece."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index import engine
 from penchant.index.arrays import starts_of
 from penchant.index.layout import BoolArray, IntArray, LikeMatrix
+
+
+class GradedLikes(NamedTuple):
+    """Likes as columns: the number of the person, the row of the piece, and the grade."""
+
+    people: IntArray
+    pieces: IntArray
+    grades: NDArray[np.uint8]
+
+    @classmethod
+    def none(cls) -> "GradedLikes":
+        """Return no likes."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none, none, none.astype(np.uint8))
 
 
 def latest_likes(people: IntArray, pieces: IntArray, moments: IntArray, most: int) -> BoolArray:
@@ -21,14 +38,22 @@ def latest_likes(people: IntArray, pieces: IntArray, moments: IntArray, most: in
 
 def like_matrix(people: IntArray, pieces: IntArray, grades: NDArray[np.uint8], piece_count: int) -> LikeMatrix:
     """Return likes, each of them once, by person and by piece; people without any are left out."""
+    pairs = people << 32 | pieces
+    # Those of millions come from `Likes` in this order.
+    if (pairs[1:] < pairs[:-1]).any():
+        order = np.argsort(pairs)
+        people, pieces, grades = people[order], pieces[order], grades[order]
     # The order of people stays: their numbers only close up.
-    _, people = np.unique(people, return_inverse=True)
-    by_person, by_piece = np.lexsort((pieces, people)), np.lexsort((people, pieces))
+    counts = np.bincount(people)
+    person_starts = starts_of(counts[counts > 0])
+    piece_starts = starts_of(np.bincount(pieces, minlength=piece_count))
+    numbers = pieces.astype(np.uint32)
+    owners, moved = engine.transpose(person_starts, numbers, grades.astype(np.uint16), piece_starts[:-1])
     return LikeMatrix(
-        person_starts=starts_of(np.bincount(people)),
-        pieces=pieces[by_person].astype(np.uint32),
-        grades=grades[by_person],
-        piece_starts=starts_of(np.bincount(pieces, minlength=piece_count)),
-        people=people[by_piece].astype(np.uint32),
-        piece_grades=grades[by_piece],
+        person_starts=person_starts,
+        pieces=numbers,
+        grades=grades,
+        piece_starts=piece_starts,
+        people=owners,
+        piece_grades=moved.astype(np.uint8),
     )

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import arrays_of, is_first, members_of, starts_of
-from penchant.index.grades import latest_likes, like_matrix
+from penchant.index.arrays import arrays_of, is_first, members_of, over_ranges, starts_of
+from penchant.index.grades import GradedLikes, latest_likes, like_matrix
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, rows_in
@@ -36,6 +36,8 @@ NEVER = int(np.iinfo(np.int64).min)
 """The moment of what has not happened."""
 FEW_RUNS = 16
 """So many runs are searched one by one, of more all at once: a search of numpy costs as much as a look at them all."""
+EVENTS_AT_ONCE = 1_000_000
+"""Events, about, that are looked at together for who likes what: what is worked out of each takes a hundred bytes."""
 LAST_DAY = int(np.iinfo(np.int32).max)
 Words = NDArray[np.uint64]
 
@@ -76,9 +78,8 @@ class LatestEvents(NamedTuple):
 def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
     """Return the latest event of each number, ascending by number; of one moment the later recorded."""
     columns = several[0] if len(several) == 1 else side_by_side(several)
-    order = np.argsort(columns.numbers)
-    numbers = columns.numbers[order]
-    begins = np.append(True, numbers[1:] != numbers[:-1])
+    order = _ascending(columns.numbers)
+    begins = is_first(columns.numbers[order])
     if begins.all():
         return columns.take(order)
     # By runs of a number, not by a sort of three columns: that takes as long as all else together.
@@ -90,6 +91,18 @@ def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
     last = np.flatnonzero(versions == np.maximum.reduceat(versions, starts)[runs])
     # What was counted twice is there twice.
     return columns.take(order[last[np.append(True, runs[last][1:] != runs[last][:-1])]])
+
+
+def _ascending(numbers: IntArray) -> IntArray:
+    """Return the order in which numbers ascend."""
+    bits = len(numbers).bit_length()
+    least, greatest = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if (greatest - least) >> (63 - bits):
+        return np.argsort(numbers)
+    # Numbers that hold their places are sorted in a fraction of the time in which `argsort` follows each of them.
+    marked = (numbers - least) << bits | np.arange(len(numbers))
+    marked.sort()
+    return marked & ((1 << bits) - 1)
 
 
 def side_by_side(several: Sequence[LatestEvents]) -> LatestEvents:
@@ -127,6 +140,15 @@ def pair_facts(events: LatestEvents, settings: SourceSettings, oldest_day: int) 
         latest=np.maximum.reduceat(events.moments, starts),
         grades=grades,
     )
+
+
+def _graded(facts: PairFacts, rows: IntArray, most: int) -> GradedLikes:
+    """Return the latest likes of each person, so many at most, of the pieces that have a row."""
+    found = rows[facts.pieces] if len(facts.pieces) else facts.pieces
+    counted = (facts.grades > 0) & (found >= 0)
+    likes = GradedLikes(facts.people[counted], found[counted], facts.grades[counted])
+    latest = latest_likes(likes.people, likes.pieces, facts.latest[counted], most)
+    return GradedLikes(likes.people[latest], likes.pieces[latest], likes.grades[latest])
 
 
 class PositivePairs(NamedTuple):
@@ -205,8 +227,7 @@ class Likes:
     @property
     def events(self) -> LatestEvents:
         """All events, ascending by number."""
-        people = np.repeat(np.arange(self.person_count), np.diff(self.starts))
-        return self._events_at(people, slice(None))
+        return self._events_of_range(0, self.person_count)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
@@ -263,14 +284,32 @@ class Likes:
             numbers = self._numbers[segment] = rows_in(self.ids, segment.ids)
         return numbers
 
-    def matrix(self, catalogue: Strings, settings: SourceSettings, oldest_day: int) -> LikeMatrix:
-        """Return the likes of a catalogue's pieces, given by ascending ids: the latest ones of each person."""
-        facts = pair_facts(self.events, settings, oldest_day)
-        rows = rows_in(catalogue, self.ids)[facts.pieces] if len(facts.pieces) else facts.pieces
-        counted = (facts.grades > 0) & (rows >= 0)
-        people, rows, grades = facts.people[counted], rows[counted], facts.grades[counted]
-        latest = latest_likes(people, rows, facts.latest[counted], most_likes(len(catalogue)))
-        return like_matrix(people[latest], rows[latest], grades[latest], len(catalogue))
+    def matrix(self, catalogue: Strings, settings: SourceSettings, oldest_day: int, *, threads: int = 1) -> LikeMatrix:
+        """Return the likes of a catalogue's pieces, given by ascending ids: the latest ones of each person.
+
+        People are looked at a range after the other, which bounds the memory, each by one of so many ``threads``.
+        """
+        rows, most = rows_in(catalogue, self.ids), most_likes(len(catalogue))
+        parts = -(-len(self.pieces) // EVENTS_AT_ONCE)
+        found: dict[int, GradedLikes] = {}
+
+        def gather(turn: slice) -> None:
+            for part in range(turn.start, turn.stop):
+                first, last = (self.person_count * each // parts for each in (part, part + 1))
+                facts = pair_facts(self._events_of_range(first, last), settings, oldest_day)
+                found[part] = _graded(facts, rows, most)
+
+        over_ranges(parts, threads, gather)
+        graded = [GradedLikes.none(), *(found.pop(part) for part in range(parts))]
+        people = np.concatenate([each.people for each in graded])
+        pieces = np.concatenate([each.pieces for each in graded])
+        grades = np.concatenate([each.grades for each in graded])
+        return like_matrix(people, pieces, grades, len(catalogue))
+
+    def _events_of_range(self, first: int, last: int) -> LatestEvents:
+        """Return the events of the people from one number up to another."""
+        people = np.repeat(np.arange(first, last), np.diff(self.starts[first : last + 1]))
+        return self._events_at(people, slice(int(self.starts[first]), int(self.starts[last])))
 
     def _events_at(self, people: IntArray, rows: IntArray | slice) -> LatestEvents:
         numbers = people << PERSON_SHIFT | self.pieces[rows].astype(np.int64) << PAIR_SHIFT | self.codes[rows]

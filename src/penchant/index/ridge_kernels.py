@@ -79,33 +79,32 @@ def _is_nearer(overlap, square, piece, other_overlap, other_square, other):
 
 
 @inlined
-def _sift(heap, size, start, sums, squares, ids):
+def _precedes(piece, other, sums, squares, inverses, ids):
+    """Return whether a piece is nearer than another one: by doubles, and by whole numbers where these hardly differ."""
+    overlap, other_overlap = sums[piece] & OVERLAP_MASK, sums[other] & OVERLAP_MASK
+    one = np.float64(overlap) * np.float64(overlap) * inverses[piece]
+    two = np.float64(other_overlap) * np.float64(other_overlap) * inverses[other]
+    if one * SLACK > two:
+        return True
+    if two * SLACK > one:
+        return False
+    return _is_nearer(overlap, squares[piece], ids[piece], other_overlap, squares[other], ids[other])
+
+
+@inlined
+def _sift(heap, size, start, sums, squares, inverses, ids):
     """Let an entry sink below those that are less near: the root is the least near of all.
 
-    The heap holds pieces; what they are compared by is looked up in ``sums`` and ``squares``.
+    The heap holds pieces; what they are compared by is looked up in the other arrays.
     """
     i, entry = start, heap[start]
     while True:
         child = 2 * i + 1
         if child >= size:
             break
-        if child + 1 < size and _is_nearer(
-            sums[heap[child]] & OVERLAP_MASK,
-            squares[heap[child]],
-            ids[heap[child]],
-            sums[heap[child + 1]] & OVERLAP_MASK,
-            squares[heap[child + 1]],
-            ids[heap[child + 1]],
-        ):
+        if child + 1 < size and _precedes(heap[child], heap[child + 1], sums, squares, inverses, ids):
             child += 1
-        if not _is_nearer(
-            sums[entry] & OVERLAP_MASK,
-            squares[entry],
-            ids[entry],
-            sums[heap[child]] & OVERLAP_MASK,
-            squares[heap[child]],
-            ids[heap[child]],
-        ):
+        if not _precedes(entry, heap[child], sums, squares, inverses, ids):
             break
         heap[i] = heap[child]
         i = child
@@ -137,7 +136,7 @@ def neighbours(likes, squares, inverses, ids, first, step, near, overlaps, peopl
         for a in range(met_count):
             i = met[a]
             overlap = sums[i] & OVERLAP_MASK
-            # Most pieces fail here, at two products of doubles instead of two divisions of whole numbers.
+            # Most pieces fail here.
             if np.float64(overlap) * np.float64(overlap) * inverses[i] < worst or i == piece:
                 continue
             if size < k:
@@ -147,14 +146,12 @@ def neighbours(likes, squares, inverses, ids, first, step, near, overlaps, peopl
                 if size < k:
                     continue
                 for start in range(k // 2 - 1, -1, -1):
-                    _sift(heap, k, start, sums, squares, ids)
+                    _sift(heap, k, start, sums, squares, inverses, ids)
             else:
-                least = heap[0]
-                least_overlap = sums[least] & OVERLAP_MASK
-                if not _is_nearer(overlap, squares[i], ids[i], least_overlap, squares[least], ids[least]):
+                if not _precedes(i, heap[0], sums, squares, inverses, ids):
                     continue
                 heap[0] = i
-                _sift(heap, k, 0, sums, squares, ids)
+                _sift(heap, k, 0, sums, squares, inverses, ids)
             worst_overlap = np.float64(sums[heap[0]] & OVERLAP_MASK)
             worst = worst_overlap * worst_overlap * inverses[heap[0]] * SLACK
         counts[piece] = size

@@ -30,7 +30,7 @@ FEW_PEOPLE = 50
 """A piece that fewer people like has stand-ins."""
 EVIDENCE = 3
 """The people after whom stand-ins count half as much."""
-BLOCK_BYTES = 256 << 20
+BLOCK_BYTES = 512 << 20
 """Memory for triangles: a block has as many pieces as fit, and adds up the rows of all its neighbours once more."""
 
 
@@ -134,7 +134,7 @@ def build_weights(
     values = values_of(catalogue, category_weights)
     rarities = rarities_of(np.diff(catalogue.posting_starts), count)
     liked_by = np.diff(likes.piece_starts)
-    numbers = figures_of(likes, catalogue, values, rarities)
+    numbers = figures_of(likes, catalogue, values, rarities, threads=threads)
     return AudienceWeights(
         ids=catalogue.ids,
         **_transposed(near, weights, people),

@@ -79,7 +79,7 @@ def weigh(
 ) -> StoredWeights | None:
     """Return the weights that likes and a catalogue give; ``None`` while numpy alone would take too long."""
     catalogue = snapshot.merged()
-    matrix = likes.matrix(catalogue.ids, settings, oldest_day)
+    matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
     if not makes_weights(int(np.count_nonzero(np.diff(matrix.piece_starts)))):
         return None
     return StoredWeights(

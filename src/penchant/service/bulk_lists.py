@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,12 +26,25 @@ COMPRESSION = 1
 """Level of gzip: higher ones take longer than making the lists, for a tenth less."""
 
 
+class KernelChoice(NamedTuple):
+    """The kernels that work searches with: those of a folder of the machine where it was planned."""
+
+    folder: str
+    kinds: tuple[Kind, ...]
+
+    def use(self) -> None:
+        """Search with them; on another machine with those of a folder for all such work there."""
+        folder = Path(self.folder)
+        here = folder if folder.exists() else Path(tempfile.gettempdir()) / f"penchant-kernels-{os.getuid()}"
+        use_kernels(here, *self.kinds)
+
+
 def prepare(files: Files) -> Work:
     """Return what makes the lists of a range of people, compressed by itself: gzip files joined are one."""
     inputs = read_inputs(files)
-    folder, (part,) = _kernel_folder(inputs), inputs.view.snapshot.parts
+    (part,) = inputs.view.snapshot.parts
     weights = part.segment.posting_weights.dtype.char
-    use_kernels(folder, FINDING, RIDGE, ("d", weights), ("lists", weights))
+    KernelChoice(inputs.context.kernels, (FINDING, RIDGE, ("d", weights), ("lists", weights))).use()
     lines = _recommendation_lines(inputs) if inputs.context.placement is None else _placement_lines(inputs)
 
     def work(begin: int, end: int) -> bytes:
@@ -43,12 +57,6 @@ def prepare(files: Files) -> Work:
 def use_kernels(folder: Path, *kinds: Kind) -> None:
     """Search with the compiled kernels of a folder, compiled first where it has none."""
     engine.use({kind: load_kernels(folder, kind) for kind in kinds})
-
-
-def _kernel_folder(inputs: BulkInputs) -> Path:
-    """Return the folder of the service, or, where that is another machine's, one for all such work on this machine."""
-    folder = Path(inputs.context.kernels)
-    return folder if folder.exists() else Path(tempfile.gettempdir()) / f"penchant-kernels-{os.getuid()}"
 
 
 def _recommendation_lines(inputs: BulkInputs) -> Lines:
