@@ -296,8 +296,7 @@ class SimilarityQuery:
         if algorithm is None:
             algorithm = Algorithm.COSINE if own.segment.weighted[row] else Algorithm.JACCARD
         self.algorithm = algorithm
-        self.own = own
-        self.row = row
+        self.own, self.row = own, row
         self.weights = category_weights
         segment = own.segment
         terms, weights = segment.piece(row)
