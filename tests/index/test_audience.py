@@ -13,6 +13,7 @@ import oracle
 from answers import snapshot_of
 from penchant.index import Audience, AudienceWeights, Tally, build_weights, tally
 from penchant.index.likes import Likes
+from penchant.index.piece_numbers import PieceNumbers
 from penchant.index.popularity import PieceCounts
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, GradedLike, InteractionType, SourceSettings
@@ -228,7 +229,7 @@ def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: 
     counting = counting_of([event for event in events if event[0] == "record"])
     snapshot = snapshot_of([{"id": each, "categories": {"t": [each[1], "x"]}} for each in PIECES])
     likes = counting.tally.compacted().matrix(Strings.of(PIECES), SourceSettings(), 0)
-    counts = PieceCounts(counting.tally.base, (), np.zeros(len(counting.tally.base.ids), dtype=np.int64))
+    counts = PieceCounts(PieceNumbers(counting.tally.base), np.zeros(len(counting.tally.base.ids), dtype=np.int64))
     audience = Audience(counts, build_weights(likes, snapshot.merged(), {}))
     chosen = [GradedLike(piece_id, 4 + number) for number, piece_id in enumerate(own)]
 

@@ -1,5 +1,6 @@
 """Popularity of pieces that nobody has touched for long: exact, however old the likes are."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from penchant.index import Snapshot, Strings, Tally
-from penchant.index.popularity import HALF_LIFE_DAYS, shares_of
+from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, shares_of
 from penchant.index.popularity_meter import PopularityMeter
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
@@ -87,3 +88,19 @@ def test_popularity_measured_step_by_step_is_that_of_one_look(
         assert measured.shares[0].tolist() == shares.tolist()
         assert measured.median == median
         assert measured.lifted[0].tolist() == np.maximum(shares, floors[0] * median).tolist()
+
+
+@given(st.lists(st.lists(st.sampled_from(["p0", "p1", "p2", "p3", "gone"]), min_size=1), max_size=5))
+def test_counts_stay_as_they_were_while_more_pieces_are_liked(snapshot: Snapshot, steps: list[list[str]]) -> None:
+    tally, versions = Tally.empty(0), itertools.count(1)
+    found: list[tuple[PieceCounts, list[float]]] = []
+    for pieces in steps:
+        for version, piece in zip(versions, pieces, strict=False):
+            tally.record(b"%016d" % version, piece, InteractionType.WATCH, TODAY * DAY_MS, version)
+        counts = tally.popularity(SETTINGS, TODAY)
+        liked = [each for earlier in steps[: len(found) + 1] for each in earlier]
+        found.append((counts, [float(liked.count(piece)) for piece in PIECES]))
+
+    # The newest is asked first, as requests do; who began before still has an older one.
+    for counts, expected in [*found[::-1], *found]:
+        assert counts.by_part(snapshot.parts)[0].tolist() == expected

@@ -19,7 +19,15 @@ from penchant.errors import PreviewTooLarge
 from penchant.index import tally
 from penchant.live import likes_builder
 from penchant.live.array_files import PublishedFile
-from penchant.live.audiences import FREE_S, MAX_LAG_S, QUICK_CHANGES, AudienceCount, AudienceRequest, Audiences
+from penchant.live.audiences import (
+    MAX_LAG_S,
+    QUICK_CHANGES,
+    REST_RATIO,
+    SAVED_S,
+    AudienceCount,
+    AudienceRequest,
+    Audiences,
+)
 from penchant.live.builder import builder_lock
 from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles
@@ -76,12 +84,13 @@ class Counter:
         *,
         source: str = "s",
         monotonic: Callable[[], float] = time.monotonic,
+        thread_time: Callable[[], float] = time.thread_time,
     ) -> None:
         self.sources = sources
         self.source = source
         self.metrics = Metrics()
         stored = StoredLikes(self.metrics, files, builder_lock(sources.folder))
-        self.audiences = Audiences(sources.storage, stored, monotonic)
+        self.audiences = Audiences(sources.storage, stored, monotonic, thread_time=thread_time)
         self.counted: AudienceCount | None = None
 
     def wanted(self, *, today: int = TODAY, of: SourceSettings = KEPT_10_DAYS) -> AudienceRequest:
@@ -340,12 +349,12 @@ def test_a_small_base_is_put_in_order_by_the_worker(sources: Sources, likes_file
     assert worker.answers() == Counter(sources).answers()
 
 
-class Stepping:
-    """A monotonic clock that goes on by as much as each count is to take."""
+class CountCost:
+    """The time of a thread, which goes on by as much as each count is to take."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float) -> None:
         self.now = 100.0
-        self.step = 0.0
+        self.step = step
 
     def __call__(self) -> float:
         self.now += self.step
@@ -354,20 +363,28 @@ class Stepping:
 
 def test_a_count_that_took_long_rests_but_not_from_erasures(sources: Sources) -> None:
     fill(sources)
-    clock = Stepping()
-    worker = Counter(sources, monotonic=clock)
-    clock.step = 2 * FREE_S
+    worker = Counter(sources, monotonic=lambda: 1.0, thread_time=CountCost(2 * SAVED_S))
     counted = worker.look()
     sources.record("eve", "p1")
 
-    assert counted.rests_until <= clock.now + MAX_LAG_S
-    assert counted.serves(worker.wanted(), clock.now)
-    assert not counted.serves(worker.wanted(), clock.now + MAX_LAG_S)
+    assert counted.serves(worker.wanted(), 1.0)
+    assert not counted.serves(worker.wanted(), 1.0 + MAX_LAG_S)
     sources.erase("eve")
-    assert not counted.serves(worker.wanted(), clock.now)
+    assert not counted.serves(worker.wanted(), 1.0)
 
 
-def test_a_quick_count_does_not_rest(sources: Sources) -> None:
+def test_counts_rest_when_what_a_source_has_saved_up_is_used(sources: Sources) -> None:
+    fill(sources)
+    moments = [100.0]
+    worker = Counter(sources, monotonic=lambda: moments[0], thread_time=CountCost(SAVED_S * 0.3))
+    rested = [worker.look().rests_until > moments[0] for _ in range(4)]
+    moments[0] += REST_RATIO * SAVED_S + MAX_LAG_S
+    rested.append(worker.look().rests_until > moments[0])
+
+    assert rested == [False, False, False, True, False]
+
+
+def test_a_count_does_not_rest_where_little_is_counted(sources: Sources) -> None:
     fill(sources)
     worker = Counter(sources, monotonic=lambda: 1.0)
     counted = worker.look()

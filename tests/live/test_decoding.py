@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kernel_cache import KERNELS
 from penchant.attributes import Attribute, AttributeType
-from penchant.index import Strings, build_segment, engine
+from penchant.index import Strings, TermReader, build_segment, engine, reading
 from penchant.index.kernel_samples import READING
 from penchant.live import decoding
 from penchant.live.compiling import load_kernels
-from penchant.live.decoding import segment_of_changes
+from penchant.live.decoding import PieceReader
 from penchant.storage import PieceChange
 from penchant.wire import decode_stored_piece, decode_submission
 from strategies import examples
@@ -70,10 +70,18 @@ def expected(changes: list[PieceChange], attributes: tuple[Attribute, ...] = ())
     return build_segment(pieces, Strings.of(map(str, attributes))).arrays()
 
 
+def read(changes: list[PieceChange], attributes: tuple[Attribute, ...] = (), batch: int = 1_000) -> dict[str, Any]:
+    """Return the arrays of the segment that a reader makes of changes, read so many at a time."""
+    reader = PieceReader(attributes, Strings.of(map(str, attributes)))
+    for begin in range(0, len(changes), batch):
+        reader.add(changes[begin : begin + batch])
+    segment = reader.segment()
+    assert segment is not None
+    return segment.arrays()
+
+
 def read_by_kernel(changes: list[PieceChange]) -> int:
-    found = decoding._read(sorted(changes, key=lambda change: change.id), ())  # what it leaves, nobody tells
-    assert found is not None
-    return len(found[0].ids)
+    return len(changes) - len(PieceReader()._read(changes))  # what it leaves, nobody tells
 
 
 def assert_same(arrays: dict[str, Any], others: dict[str, Any]) -> None:
@@ -84,13 +92,34 @@ def assert_same(arrays: dict[str, Any], others: dict[str, Any]) -> None:
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([(), ATTRIBUTES]))
-def test_a_segment_is_the_same_with_the_kernel(pieces: list[dict[str, Any]], attributes: tuple[Attribute, ...]) -> None:
+@given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([(), ATTRIBUTES]), st.integers(1, 8))
+def test_a_segment_is_the_same_with_the_kernel(
+    pieces: list[dict[str, Any]], attributes: tuple[Attribute, ...], batch: int
+) -> None:
     changes = stored(pieces)
 
-    found = segment_of_changes(changes, attributes, Strings.of(map(str, attributes)))
+    assert_same(read(changes, attributes, batch), expected(changes, attributes))
 
-    assert_same(found.arrays(), expected(changes, attributes))
+
+@pytest.mark.parametrize("has_kernel", (True, False))
+def test_a_reader_takes_more_terms_than_it_has_room_for_at_first(
+    monkeypatch: pytest.MonkeyPatch, *, has_kernel: bool
+) -> None:
+    monkeypatch.setattr(reading, "LEAST_ROOM", 2)
+    pieces = [{"categories": {"tag": [f"keyword {n} of {place % 7}" for n in range(place)]}} for place in range(20)]
+    changes = stored(pieces)
+    if not has_kernel:
+        engine.use({})
+
+    assert_same(read(changes, batch=3), expected(changes))
+
+
+def test_filters_are_told_apart_beyond_what_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "FILTER_SLOTS", 4)
+    catalogs = [[f"c{place % 11}", "all"][: 1 + place % 2] for place in range(60)]
+    changes = stored([{"categories": {}, "filters": {"catalogs": each}} for each in catalogs])
+
+    assert_same(read(changes, batch=25), expected(changes))
 
 
 def test_what_most_catalogues_hold_is_read_by_the_kernel() -> None:
@@ -103,7 +132,7 @@ def test_what_most_catalogues_hold_is_read_by_the_kernel() -> None:
     changes = stored(pieces)
 
     assert read_by_kernel(changes) == 3
-    assert_same(segment_of_changes(changes).arrays(), expected(changes))
+    assert_same(read(changes), expected(changes))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +149,7 @@ def test_what_is_unusual_is_decoded_by_the_definition(categories: dict[str, Any]
     changes = stored([{"categories": {"genre": ["a", "c"]}}, {"categories": categories}])
 
     assert read_by_kernel(changes) == 1
-    assert_same(segment_of_changes(changes).arrays(), expected(changes))
+    assert_same(read(changes), expected(changes))
 
 
 def test_json_written_otherwise_is_decoded_by_the_definition() -> None:
@@ -128,7 +157,7 @@ def test_json_written_otherwise_is_decoded_by_the_definition() -> None:
     changes = [PieceChange("p", False, 7, body)]
 
     assert read_by_kernel(changes) == 0
-    assert_same(segment_of_changes(changes).arrays(), expected(changes))
+    assert_same(read(changes), expected(changes))
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -140,8 +169,8 @@ def test_damaged_text_is_never_read_past_its_end(pieces: list[dict[str, Any]], d
         bodies.append(change.body[:cut] + data.draw(st.sampled_from([b"", b'"', b"9", b"{", b"}"])))
     starts = np.cumsum([0, *map(len, bodies)])
 
-    read = engine.read_pieces(b"".join([*bodies, b"\0"]), starts, decoding._FORM)
+    pairs = TermReader().read(b"".join([*bodies, b"\0"]), starts, decoding._FORM)
 
-    assert read is not None
-    for begin, end, place in zip(starts[:-1], starts[1:], read[0].filters, strict=True):
+    assert pairs is not None
+    for begin, end, place in zip(starts[:-1], starts[1:], pairs.filters, strict=True):
         assert place[0] == -1 or begin < place[0] < place[1] <= end

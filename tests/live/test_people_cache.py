@@ -15,9 +15,10 @@ from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
 from penchant.index import compaction, person
-from penchant.live import people_cache
+from penchant.live import audiences, people_cache, recent_changes
 from penchant.live.audiences import AudienceRequest, Audiences
 from penchant.live.people_cache import PeopleCache
+from penchant.live.recent_changes import RecentChanges
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
@@ -181,6 +182,8 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
         patching.setattr(people_cache, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(recommend, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)
+        # What is counted step by step is compared with all that is stored, and so must not be half a second late.
+        patching.setattr(audiences, "REST_RATIO", 0)
         opening = opened(NodeSettings(data=str(tmp_path_factory.mktemp("people")), source_creations_per_minute=0))
         yield runner.run(opening.__aenter__())
         runner.run(opening.__aexit__(None, None, None))
@@ -296,6 +299,25 @@ def test_after_more_than_is_followed_people_are_read_again(
 
         assert remembered == stored
         assert scene.people.misses == (1 if most else 4)
+
+    play(settings, act)
+
+
+@pytest.mark.parametrize(("most", "after", "pieces"), ((9, 0, ["p0", "p1"]), (1, 0, None), (1, 1, ["p1"])))
+def test_what_several_people_did_is_remembered_for_a_later_count(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch, most: int, after: int, pieces: list[str] | None
+) -> None:
+    monkeypatch.setattr(recent_changes, "MAX_REMEMBERED", most)
+
+    async def act(scene: Scene) -> None:
+        recent = RecentChanges(scene.services.database)
+        for number, user in enumerate(USERS[:2]):
+            await scene.step("record", [(user, InteractionType.WATCH, f"p{number}", 0)])
+            head = (await scene.view()).head
+            await recent.read(head, number)
+        found = recent.remembered(head, after)
+
+        assert pieces == (None if found is None else [each.piece_id for each in found])
 
     play(settings, act)
 

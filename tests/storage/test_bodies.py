@@ -5,7 +5,7 @@ import json
 from contextlib import ExitStack, closing
 
 import pytest
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 
 from penchant.model import EncodedPiece
 from penchant.storage import ClearPieces, DeleteSource, Storage, SubmitPieces
@@ -76,6 +76,23 @@ def test_a_large_source_is_compressed_and_reads_the_same(opening: Opening) -> No
         with storage.sources.follow_content(account, "s", None) as feed:
             assert {row.id: row.body for batch in feed.batches for row in batch} == first | second
         assert storage.upkeep.check() == []
+
+
+def test_bodies_of_several_dictionaries_are_read_together(opening: Opening) -> None:
+    with closing(opening()) as storage:
+        account, other = storage.accounts.ensure("a"), storage.accounts.ensure("b")
+        submit(storage, account, bodies(1_500))
+        submit(storage, other, bodies(1, 5_000))
+        submit(storage, other, bodies(1_500, 5_000))
+        own, moved = head(storage, account).source_id, head(storage, other).source_id
+        with opening.beside() as connection:
+            later = pieces.c.version + 10_000
+            moving = update(pieces).where(pieces.c.source_id == moved).values(source_id=own, version=later)
+            connection.execute(moving)
+            connection.execute(update(dictionaries).values(source_id=own))
+
+    with closing(opening()) as storage, storage.sources.follow_content(account, "s", None) as feed:
+        assert {row.id: row.body for batch in feed.batches for row in batch} == bodies(1_500) | bodies(1_500, 5_000)
 
 
 def test_small_submissions_lead_to_a_dictionary_too(opening: Opening, storage: Storage) -> None:

@@ -3,9 +3,17 @@
 from penchant.index.audience import Audience, LikeShare
 from penchant.index.boosting import Booster, Find
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
-from penchant.index.building import NO_ATTRIBUTES, PieceColumns, build_segment, merge_segments, segment_of, term_table
+from penchant.index.building import (
+    NO_ATTRIBUTES,
+    PieceColumns,
+    build_segment,
+    merge_segments,
+    moments_of,
+    segment_of,
+    term_table,
+)
 from penchant.index.compaction import Merge
-from penchant.index.engine import makes_weights, read_pieces
+from penchant.index.engine import makes_weights
 from penchant.index.event_pages import EventPages
 from penchant.index.explaining import (
     LEAST_PEOPLE,
@@ -41,6 +49,7 @@ from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
 from penchant.index.prospects import PeopleTastes, PieceAppeal
+from penchant.index.reading import TermReader
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
@@ -113,6 +122,7 @@ __all__ = [
     "Tally",
     "TellingFindings",
     "TermCount",
+    "TermReader",
     "TermShare",
     "TermShares",
     "VocabularyFindings",
@@ -130,6 +140,7 @@ __all__ = [
     "mark",
     "matches",
     "merge_segments",
+    "moments_of",
     "newness_scan",
     "offer_of",
     "overlap_parts",
@@ -137,7 +148,6 @@ __all__ = [
     "pieces_having",
     "pieces_marked",
     "popularity_scan",
-    "read_pieces",
     "recommended",
     "rows_in",
     "sampled_ids",

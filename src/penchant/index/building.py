@@ -1,77 +1,29 @@
 """Segment building: from pieces, or by merging the live pieces of several segments; in plain numpy.
 
-Neither way knows the other: both gather ids, pairs and windows, and `_assemble` derives the rest. So the same pieces
+Neither way knows the other: both gather ids, pairs and windows, and `assemble` derives the rest. So the same pieces
 give the same arrays whatever was merged before, as `penchant.live.checking` relies on.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import engine
 from penchant.index.arrays import starts_of
-from penchant.index.layout import IntArray, Mask, Numbers
-from penchant.index.segment import Segment, sums_by_piece
+from penchant.index.assembling import RowLists, SegmentColumns, assemble, rows_by_name
+from penchant.index.layout import BoolArray, IntArray, Mask, Numbers
+from penchant.index.segment import Segment
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, IndexedPiece, PieceFilters, Term
+from penchant.model import IndexedPiece, PieceFilters, Term
 
 SEPARATOR = "\0"
 """Between category and keyword: no name holds it, and it sorts before all that names hold."""
-SIGNATURE_BITS = 64
-COLUMN_SHARE = 12
-"""A term in more than 1 of so many pieces has a column: 31 bytes a piece, and cosine in two thirds of the time."""
-MAX_COLUMNS = 128
-"""Columns of a segment at most, whatever its terms: a catalogue where every piece has hundreds of common terms."""
-MIN_COLUMN = 64
-"""Fewer postings than this are added up as fast one by one."""
 NO_ATTRIBUTES = Strings.of(())
 """The attributes of a source whose settings name none."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _SegmentColumns:
-    """What `_assemble` starts from; pieces ascend by id, and the terms of each piece ascend."""
-
-    ids: Strings
-    terms: Strings
-    starts: IntArray
-    piece_terms: NDArray[Any]
-    piece_weights: NDArray[Any]
-    weighted: NDArray[np.uint8]
-    available_from: IntArray
-    ending: IntArray
-    available_until: IntArray
-    catalogs: "RowLists"
-    attributes: Strings
-    marks: "RowLists"
-
-
-class RowLists(NamedTuple):
-    """Rows, ascending, by name; names ascend, and ``starts`` cuts ``rows`` into those of each."""
-
-    names: Strings
-    starts: IntArray
-    rows: IntArray | Numbers
-
-
-def list_rows(rows_of: Mapping[str, Sequence[int]]) -> RowLists:
-    """Return the rows, ascending, of each name as arrays."""
-    names = sorted(rows_of)
-    counts = np.asarray([len(rows_of[name]) for name in names], dtype=np.int64)
-    rows = itertools.chain.from_iterable(rows_of[name] for name in names)
-    return RowLists(Strings.of(names), starts_of(counts), np.fromiter(rows, np.int64, int(counts.sum())))
-
-
-def _rows_by_name(names_by_row: Iterable[Iterable[str]]) -> RowLists:
-    rows_of: dict[str, list[int]] = {}
-    for row, names in enumerate(names_by_row):
-        for name in names:
-            rows_of.setdefault(name, []).append(row)
-    return list_rows(rows_of)
 
 
 def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists:
@@ -87,20 +39,20 @@ def merge_rows(lists: Sequence[RowLists], moved: Sequence[IntArray]) -> RowLists
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PieceColumns:
-    """Pieces as columns, ascending by id; ``terms`` and those of each piece are in any order.
+    """Pieces as columns, in any order, and the terms of each in any order.
 
-    ``terms`` are distinct, as `term_key` writes them, in UTF-8. ``counts`` cuts ``piece_terms``, numbers of these, and
-    ``piece_weights`` into pieces. ``marks`` may be empty where no piece has any.
+    ``counts`` cuts ``piece_terms``, numbers of terms, and ``piece_weights`` into pieces. ``filters_of`` numbers each
+    piece's ``filters``: pieces with equal ones may share them. ``marks`` may be empty where no piece has any.
     """
 
     ids: Sequence[str]
-    terms: Sequence[bytes]
     counts: IntArray
     piece_terms: Numbers
     piece_weights: NDArray[np.uint16]
     weighted: Mask
     available_from: IntArray
     filters: Sequence[IndexedPiece | PieceFilters]
+    filters_of: IntArray
     marks: Sequence[Sequence[str]]
 
 
@@ -129,53 +81,103 @@ def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRI
     for piece in ordered:
         terms += [numbers.setdefault(term, len(numbers)) for term in piece.weights]
         weights += piece.weights.values()
-    return segment_of(
-        PieceColumns(
-            ids=[piece.id for piece in ordered],
-            terms=[term_key(term).encode() for term in numbers],
-            counts=np.asarray([len(piece.weights) for piece in ordered], dtype=np.int64),
-            piece_terms=np.asarray(terms, dtype=np.uint32),
-            piece_weights=np.asarray(weights, dtype=np.uint16),
-            weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
-            available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
-            filters=ordered,
-            marks=[piece.marks for piece in ordered],
-        ),
-        attributes,
+    columns = PieceColumns(
+        ids=[piece.id for piece in ordered],
+        counts=np.asarray([len(piece.weights) for piece in ordered], dtype=np.int64),
+        piece_terms=np.asarray(terms, dtype=np.uint32),
+        piece_weights=np.asarray(weights, dtype=np.uint16),
+        weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
+        available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
+        filters=ordered,
+        filters_of=np.arange(len(ordered)),
+        marks=[piece.marks for piece in ordered],
     )
+    return segment_of(term_table(numbers), [columns], attributes)
 
 
-def segment_of(columns: PieceColumns, attributes: Strings = NO_ATTRIBUTES) -> Segment:
-    """Return a segment of pieces given as columns, whose marks are of these attributes."""
-    order = sorted(range(len(columns.terms)), key=columns.terms.__getitem__)
-    numbers = np.empty(len(order), dtype=np.uint32)
-    numbers[order] = np.arange(len(order), dtype=np.uint32)
-    starts = starts_of(columns.counts)
-    ordered = Strings.of_encoded([columns.terms[term] for term in order])
+def segment_of(terms: Strings, batches: Sequence[PieceColumns], attributes: Strings = NO_ATTRIBUTES) -> Segment:
+    """Return a segment of pieces given as columns, some batches of them, whose ids are distinct.
+
+    ``terms``, in any order, are what the batches number, written as `term_key` does; marks are of these attributes.
+    """
+    columns = _joined_columns(batches)
+    encoded = terms.all_encoded()
+    by_text = sorted(range(len(encoded)), key=encoded.__getitem__)
+    numbers = np.empty(len(encoded), dtype=np.uint32)
+    numbers[by_text] = np.arange(len(encoded), dtype=np.uint32)
+    ordered = Strings.of_encoded([encoded[term] for term in by_text])
     terms, piece_terms = _without_unused(ordered, numbers[columns.piece_terms])
     piece_terms = piece_terms.astype(np.uint32, copy=False)
-    # In the order of terms, and back: so those of each piece ascend.
+    order = np.asarray(sorted(range(len(columns.ids)), key=columns.ids.__getitem__), dtype=np.int64)
+    row_of = np.empty(len(order), dtype=np.uint32)
+    row_of[order] = np.arange(len(order), dtype=np.uint32)
+    starts = starts_of(columns.counts[order])
+    # In the order of terms, and back in that of ids: so those of each piece ascend.
     places = starts_of(np.bincount(piece_terms, minlength=len(terms)))
-    rows, weights = engine.transpose(starts, piece_terms, columns.piece_weights, places)
-    piece_terms, weights = engine.transpose(places, rows, weights, starts)
-    ends = [(row, shown.available_until) for row, shown in enumerate(columns.filters)]
-    ends = [end for end in ends if end[1] is not None]
-    return _assemble(
-        _SegmentColumns(
-            ids=Strings.of(columns.ids),
+    pieces, weights = engine.transpose(starts_of(columns.counts), piece_terms, columns.piece_weights, places)
+    piece_terms, weights = engine.transpose(places, row_of[pieces], weights, starts)
+    filters_of = columns.filters_of[order]
+    has_end, ends = moments_of([shown.available_until for shown in columns.filters])
+    ending = np.flatnonzero(has_end[filters_of])
+    return assemble(
+        SegmentColumns(
+            ids=Strings.of([columns.ids[piece] for piece in order.tolist()]),
             terms=terms,
             starts=starts,
             piece_terms=piece_terms,
             piece_weights=weights,
-            weighted=columns.weighted,
-            available_from=columns.available_from,
-            ending=np.asarray([row for row, _ in ends], dtype=np.int64),
-            available_until=np.asarray([end for _, end in ends], dtype=np.int64),
-            catalogs=_rows_by_name(shown.catalogs for shown in columns.filters),
+            weighted=columns.weighted[order],
+            available_from=columns.available_from[order],
+            ending=ending,
+            available_until=ends[filters_of[ending]],
+            catalogs=_catalog_rows(columns.filters, filters_of),
             attributes=attributes,
-            marks=_rows_by_name(columns.marks),
+            marks=rows_by_name(columns.marks[piece] for piece in order if columns.marks),
         )
     )
+
+
+def moments_of(moments: Sequence[int | None]) -> tuple[BoolArray, IntArray]:
+    """Return which of these moments there are, and all of them, 0 for none."""
+    given = np.asarray([moment is not None for moment in moments], dtype=np.bool_)
+    return given, np.asarray([moment or 0 for moment in moments], dtype=np.int64)
+
+
+def _joined_columns(batches: Sequence[PieceColumns]) -> PieceColumns:
+    """Return several batches of pieces as one."""
+    if len(batches) == 1:
+        return batches[0]
+    firsts = np.cumsum([0, *(len(batch.filters) for batch in batches)])
+
+    def join(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(batch, name) for batch in batches])
+
+    return PieceColumns(
+        ids=[piece_id for batch in batches for piece_id in batch.ids],
+        counts=join("counts"),
+        piece_terms=join("piece_terms"),
+        piece_weights=join("piece_weights"),
+        weighted=join("weighted"),
+        available_from=join("available_from"),
+        filters=[shown for batch in batches for shown in batch.filters],
+        filters_of=_joined(batch.filters_of + first for batch, first in zip(batches, firsts, strict=False)),
+        marks=[marks for batch in batches for marks in batch.marks],
+    )
+
+
+def _catalog_rows(filters: Sequence[IndexedPiece | PieceFilters], filters_of: IntArray) -> RowLists:
+    """Return the rows of each catalog; what is done in Python is done once for filters that pieces share."""
+    names = sorted({name for shown in filters for name in shown.catalogs})
+    numbers = {name: number for number, name in enumerate(names)}
+    listed = [[numbers[name] for name in shown.catalogs] for shown in filters]
+    counts = np.asarray([len(each) for each in listed], dtype=np.int64)
+    entries = np.fromiter(itertools.chain.from_iterable(listed), np.uint32, int(counts.sum()))
+    starts = starts_of(counts[filters_of])
+    begins = starts_of(counts)[filters_of] - starts[:-1]
+    entries = entries[np.arange(starts[-1]) + np.repeat(begins, np.diff(starts))]
+    places = starts_of(np.bincount(entries, minlength=len(names)))
+    rows, _ = engine.transpose(starts, entries, np.zeros(len(entries), dtype=np.uint16), places)
+    return RowLists(Strings.of(names), places, rows)
 
 
 def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
@@ -212,8 +214,8 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
     # Ends of pieces that are gone have the row -1.
     staying = np.flatnonzero(ending >= 0)
     staying = staying[np.argsort(ending[staying])]
-    return _assemble(
-        _SegmentColumns(
+    return assemble(
+        SegmentColumns(
             ids=Strings.of_encoded([ids[row] for row in order.tolist()]),
             terms=terms,
             starts=starts,
@@ -228,99 +230,6 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
             marks=merge_rows([RowLists(s.marks, s.mark_starts, s.mark_pieces) for s in segments], moved),
         )
     )
-
-
-def _assemble(gathered: _SegmentColumns) -> Segment:
-    """Return the segment of gathered columns; postings, norms, signatures and columns follow from them."""
-    starts, terms = gathered.starts, gathered.piece_terms.astype(np.uint32, copy=False)
-    weights = gathered.piece_weights.astype(np.uint16, copy=False)
-    posting_starts = starts_of(np.bincount(terms, minlength=len(gathered.terms)))
-    # The rows of each posting ascend: kernels go through them block by block.
-    posting_pieces, posting_weights = engine.transpose(starts, terms, weights, posting_starts)
-    narrow = np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16
-    weights, posting_weights = weights.astype(narrow), posting_weights.astype(narrow)
-    names, category_of = _categories(gathered.terms)
-    # Sums of squares of integers: exact in doubles.
-    real = weights.astype(np.float64)
-    segment: dict[str, Any] = {
-        "ids": gathered.ids,
-        "terms": gathered.terms,
-        "categories": names,
-        "catalogs": gathered.catalogs.names,
-        "category_of": category_of,
-        "starts": starts,
-        "piece_terms": terms,
-        "piece_weights": weights,
-        "posting_starts": posting_starts,
-        "posting_pieces": posting_pieces,
-        "posting_weights": posting_weights,
-        "weighted": gathered.weighted,
-        "available_from": gathered.available_from,
-        "days": (gathered.available_from // DAY_MS).astype(np.int32),
-        "ending": gathered.ending.astype(np.uint32),
-        "available_until": gathered.available_until,
-        "catalog_starts": gathered.catalogs.starts,
-        "catalog_pieces": gathered.catalogs.rows.astype(np.uint32),
-        "attributes": gathered.attributes,
-        **mark_arrays(gathered.marks),
-        "squares": sums_by_piece(real * real, starts),
-        "roots": np.sqrt(sums_by_piece(real, starts)),
-    }
-    cuts = (posting_starts, posting_pieces, posting_weights)
-    segment |= _signatures(len(starts) - 1, cuts) | _columns(len(starts) - 1, cuts)
-    return Segment(**segment)
-
-
-def mark_arrays(marks: RowLists) -> dict[str, Any]:
-    """Return the members of a segment that hold these marks."""
-    return {"marks": marks.names, "mark_starts": marks.starts, "mark_pieces": marks.rows.astype(np.uint32)}
-
-
-Cuts = tuple[IntArray, NDArray[np.uint32], NDArray[Any]]
-
-
-def _signatures(n_pieces: int, postings: Cuts) -> dict[str, NDArray[Any]]:
-    """Return a word for each piece, with a bit for each of the most frequent terms, and the bit of each term."""
-    starts, pieces, _ = postings
-    frequencies = np.diff(starts)
-    bits = np.full(len(frequencies), -1, dtype=np.int8)
-    signatures = np.zeros(n_pieces, dtype=np.uint64)
-    most = np.argsort(-frequencies, kind="stable")[:SIGNATURE_BITS]
-    bits[most] = np.arange(len(most))
-    for bit, term in enumerate(most.tolist()):
-        signatures[pieces[starts[term] : starts[term + 1]]] |= np.uint64(1 << bit)
-    return {"bits": bits, "signatures": signatures}
-
-
-def _columns(n_pieces: int, postings: Cuts) -> dict[str, NDArray[Any]]:
-    """Return columns of frequent terms, weights by piece, and the column of each term; none for weights past a byte."""
-    starts, pieces, weights = postings
-    frequencies = np.diff(starts)
-    slots = np.full(len(frequencies), -1, dtype=np.int16)
-    dense = np.flatnonzero((frequencies * COLUMN_SHARE > n_pieces) & (frequencies >= MIN_COLUMN))
-    # The kernels take columns of bytes alone.
-    if weights.dtype != np.uint8:
-        dense = dense[:0]
-    dense = dense[np.argsort(-frequencies[dense], kind="stable")][:MAX_COLUMNS]
-    slots[dense] = np.arange(len(dense))
-    columns = np.zeros((len(dense), n_pieces), dtype=np.uint8)
-    for slot, term in enumerate(dense.tolist()):
-        cut = slice(starts[term], starts[term + 1])
-        columns[slot, pieces[cut]] = weights[cut]
-    return {"slots": slots, "columns": columns}
-
-
-def _categories(terms: Strings) -> tuple[Strings, NDArray[np.uint32]]:
-    """Return the categories of ascending terms, ascending themselves, and each term's category."""
-    names: list[bytes] = []
-    numbers = np.zeros(len(terms), dtype=np.uint32)
-    for term, key in enumerate(terms.all_encoded()):
-        name = key[: key.index(b"\0")]
-        # A category's terms lie side by side, since the separator sorts before all that names hold.
-        if not names or names[-1] != name:
-            names.append(name)
-        numbers[term] = len(names) - 1
-    return Strings.of_encoded(names), numbers
 
 
 def _ids(segments: Sequence[Segment]) -> list[list[bytes]]:

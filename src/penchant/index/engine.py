@@ -54,9 +54,8 @@ MAX_DENSE = 500
 
 _SEED = hash("terms")
 """What hashes of terms begin with: another number in each process, which only places them in a table."""
-LEAST_ROOM = 1 << 16
-TERM_BYTES = 32
-"""Terms that pieces which are read at once may have at first, and the bytes of each on average."""
+FILTER_SLOTS = 1 << 12
+"""Slots, a power of 2, for filters that pieces which are read at once share."""
 
 
 class _Engine:
@@ -126,10 +125,10 @@ def find(
     return found
 
 
-def read_pieces(text: bytes, starts: IntArray, form: BodyForm) -> tuple[PiecePairs, IntArray, Text] | None:
-    """Return the pairs of stored pieces, and their terms: where these are cut, and their text.
+def read_pieces(text: bytes, starts: IntArray, form: BodyForm, table: TermTable, sizes: IntArray) -> PiecePairs | None:
+    """Return the pairs of stored pieces, ``None`` where the kernel is not ready; as `reading_kernels.read`.
 
-    ``starts`` cuts ``text``, which has a byte more, into bodies. ``None``: not ready.
+    ``starts`` cuts ``text``, which has a byte more, into bodies.
     """
     kernel = _engine.kernel("read", READING)
     if kernel is None:
@@ -142,24 +141,17 @@ def read_pieces(text: bytes, starts: IntArray, form: BodyForm) -> tuple[PiecePai
         counts=np.empty(count, dtype=np.int64),
         weighted=np.empty(count, dtype=np.uint8),
         filters=np.empty((count, 2), dtype=np.int64),
+        alike=np.zeros(count, dtype=np.int64),
+        slots=np.zeros(FILTER_SLOTS, dtype=np.int64),
     )
-    sizes, room = np.zeros(2, dtype=np.int64), LEAST_ROOM
-    while True:
-        table = TermTable(
-            slots=np.zeros((2 * room, 2), dtype=np.int64),
-            starts=np.empty(room + 1, dtype=np.int64),
-            text=np.empty(room * TERM_BYTES, dtype=np.uint8),
-            pieces=np.empty(room, dtype=np.int32),
-        )
-        kernel(np.frombuffer(text, dtype=np.uint8), starts, form, table, pairs, _SEED, sizes)
-        pair_count, term_count = sizes.tolist()
-        if pair_count >= 0:
-            break
-        # Few sources have so many terms, and a table that fits the processor's cache is faster.
-        room *= 8
-    pairs = pairs._replace(terms=pairs.terms[:pair_count], weights=pairs.weights[:pair_count])
-    cuts = table.starts[: term_count + 1]
-    return pairs, cuts, table.text[: cuts[-1]]
+    kernel(np.frombuffer(text, dtype=np.uint8), starts, form, table, pairs, _SEED, sizes)
+    read = max(0, int(sizes[0]))
+    return pairs._replace(terms=pairs.terms[:read].copy(), weights=pairs.weights[:read].copy())
+
+
+def rehash(slots: IntArray, count: int, grown: IntArray) -> None:
+    """Put the first ``count`` terms of a table's slots into more slots, all empty; where the kernels are ready."""
+    _engine.kernels[READING]["rehash"](slots, count, grown)
 
 
 def transpose(

@@ -114,9 +114,10 @@ def _reading_samples() -> dict[str, Sample]:
     text, starts, numbers = np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
     double, weights = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.uint16)
     table = TermTable(double, starts, text, np.zeros(0, dtype=np.int32))
-    pairs = PiecePairs(numbers, weights, starts, text, double)
+    pairs = PiecePairs(numbers, weights, starts, text, double, starts, starts)
     return {
         "read": (text, starts, BodyForm(*[text] * 7), table, pairs, 1, starts),
+        "rehash": (double, 1, double),
         "transpose": (starts, numbers, weights, starts, numbers, weights),
     }
 

@@ -304,7 +304,8 @@ class PiecePairs(NamedTuple):
     """What was read of pieces: ``counts`` of pairs by piece, and these, a term's number and its weight each.
 
     ``weighted`` says whether a piece has a weight of its own; ``filters`` (n, 2) is where in the text its filters begin
-    and end, -1 for one that was not read, which has no pairs.
+    and end, -1 for one that was not read, which has no pairs. ``alike`` is a piece with the same filters, the first one
+    if ``slots`` still have it.
     """
 
     terms: Numbers
@@ -312,3 +313,5 @@ class PiecePairs(NamedTuple):
     counts: IntArray
     weighted: Mask
     filters: IntArray
+    alike: IntArray
+    slots: IntArray

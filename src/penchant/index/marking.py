@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from penchant.index.building import RowLists, list_rows, mark_arrays, merge_rows
+from penchant.index.assembling import RowLists, list_rows, mark_arrays
+from penchant.index.building import merge_rows
 from penchant.index.part import Part
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings

@@ -22,6 +22,7 @@ from penchant.index.native_kernels import NativeCode, native_code
 _KERNELS: Mapping[str, Callable[..., None]] = {
     "find": string_kernels.find,
     "read": reading_kernels.read,
+    "rehash": reading_kernels.rehash,
     "transpose": reading_kernels.transpose,
     "nearest": kernels.nearest,
     "best": kernels.best,

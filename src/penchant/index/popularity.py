@@ -3,15 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from penchant.index.layout import FloatArray, IntArray
-from penchant.index.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
+from penchant.index.likes import LatestEvents, PositivePairs, build_likes, words_of
 from penchant.index.part import Part
+from penchant.index.piece_numbers import PieceNumbers
 from penchant.index.segment import Segment
-from penchant.index.strings import Strings
 from penchant.model import DAY_MS
 
 HALF_LIFE_DAYS = 30
@@ -44,20 +43,20 @@ class PieceCounts:
     ``people`` counts in a `PEOPLE_SCALE`-th, halved ``halvings`` times.
     """
 
-    def __init__(self, base: Likes, new_ids: Sequence[str], people: IntArray, halvings: int = 0) -> None:
-        self._base = base
-        self._new_ids = Strings.of(new_ids)
+    def __init__(self, numbers: PieceNumbers, people: IntArray, halvings: int = 0) -> None:
+        self._numbers = numbers
+        self._size = len(people)
         counted = np.append(people, 0) / PEOPLE_SCALE
         self._people = np.ldexp(counted, -halvings) if halvings else counted
-        self._numbers: WeakKeyDictionary[Segment, IntArray] = WeakKeyDictionary()
+        self._rows: tuple[Segment, IntArray] | None = None
 
     @classmethod
     def of_rows(cls, segment: Segment, people: FloatArray) -> "PieceCounts":
         """Return counts that are known by row of a segment; it has nothing for any other."""
         none = build_likes(words_of([]), [], LatestEvents.none(), kept_from=0)
-        counts = cls(none, (), np.zeros(0, dtype=np.int64))
+        counts = cls(PieceNumbers(none), np.zeros(0, dtype=np.int64))
         counts._people = np.append(people, 0.0)
-        counts._numbers[segment] = np.arange(len(segment))
+        counts._rows = segment, np.arange(len(segment))
         return counts
 
     def by_part(self, parts: Sequence[Part]) -> list[FloatArray]:
@@ -66,18 +65,9 @@ class PieceCounts:
 
     def _numbers_of(self, segment: Segment) -> IntArray:
         """Return the number of each of a segment's pieces, -1 for those without an interaction."""
-        numbers = self._numbers.get(segment)
-        if numbers is None and not len(self._new_ids):
-            return self._base.numbers_of(segment)
-        if numbers is None:
-            numbers = self._base.numbers_of(segment)
-            rows = segment.ids.find_all(self._new_ids)
-            if (rows >= 0).any():
-                # The base shares its own with later counts.
-                numbers = numbers.copy()
-                numbers[rows[rows >= 0]] = len(self._base.ids) + np.flatnonzero(rows >= 0)
-            self._numbers[segment] = numbers
-        return numbers
+        if self._rows is not None and self._rows[0] is segment:
+            return self._rows[1]
+        return self._numbers.of_segment(segment, self._size)
 
 
 def faint_people(

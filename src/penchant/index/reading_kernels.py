@@ -7,8 +7,9 @@ over one like this:
     form.id    form.label    form.categories       form.key      form.weight             form.filters
 
 Whatever looks otherwise (a backslash in a name, nested categories, a repeated keyword) is left to the caller, who
-decodes it by the definition, and so is what filters say. A term has the number of its first occurrence; equal ones meet
-in an open hash table, ``slots``, whose ``seed`` nobody can foretell, so that nobody can choose keywords that collide.
+decodes it by the definition, and so is what filters say; most pieces share theirs, so that few are left. A term has the
+number of its first occurrence; equal ones meet in an open hash table, ``slots``, whose ``seed`` nobody can foretell, so
+that nobody can choose keywords that collide.
 """
 
 import numpy as np
@@ -20,6 +21,8 @@ END_OF_LIST, OBJECT, END_OF_OBJECT = 93, 123, 125
 ZERO = 48
 MOST_DIGITS = 5
 NO_ROOM = -2
+MOST_TRIES = 8
+"""Slots of a table that are looked at for equal filters: a full one costs time alone."""
 PRIME = 1_099_511_628_211
 MIXER = -7_046_029_254_386_353_131
 """Odd numbers that spread the bits of a hash, the first for each byte, the second at its end."""
@@ -200,13 +203,32 @@ def _read_piece(text, at, end, form, table, pairs, piece, pair, count, seed):
     return at, pair, count
 
 
-def read(text, starts, form, table, pairs, seed, sizes):
-    """Read some pieces: fill ``pairs`` and ``table``, and set ``sizes`` to how many pairs and terms there are.
+@inlined
+def _first_alike(text, filters, piece, hashed, slots):
+    """Return the first piece with the same filters as one, which may be itself; itself, too, where there is no room."""
+    begin, end = filters[piece, 0], filters[piece, 1]
+    slot = hashed ^ (hashed >> 32)
+    for _ in range(MOST_TRIES):
+        slot &= len(slots) - 1
+        first = slots[slot] - 1
+        if first < 0:
+            slots[slot] = piece + 1
+            return piece
+        other = filters[first, 0]
+        if filters[first, 1] - other == end - begin and _is_same(text, begin, end, text, other):
+            return first
+        slot += 1
+    return piece
 
-    The pairs are -1 where the table is too small.
+
+def read(text, starts, form, table, pairs, seed, sizes):
+    """Read some pieces: fill ``pairs``, add to ``table``, and set ``sizes`` to how many pairs and terms there are.
+
+    The pairs are -1 where the table is too small; the terms are then as many as before, whatever else is in it.
     """
-    pair, count = 0, 0
-    table.starts[0] = 0
+    pair, count = 0, sizes[1]
+    for number in range(count):
+        table.pieces[number] = -1
     for piece in range(len(starts) - 1):
         first, end = pair, starts[piece + 1]
         at = _categories_at(text, starts[piece], end, form)
@@ -218,9 +240,23 @@ def read(text, starts, form, table, pairs, seed, sizes):
         pairs.filters[piece, 0], pairs.filters[piece, 1] = at, _end_of_object(text, at, end)
         if pairs.filters[piece, 1] < 0:
             pair, pairs.filters[piece, 0] = first, -1
+        else:
+            hashed = _hashed(text, at, pairs.filters[piece, 1], seed)
+            pairs.alike[piece] = _first_alike(text, pairs.filters, piece, hashed, pairs.slots)
         pairs.counts[piece] = pair - first
         pairs.weighted[piece] = _weigh(pairs.weights, first, pair)
     sizes[0], sizes[1] = pair, count
+
+
+def rehash(slots, count, grown):
+    """Put the slots of the first ``count`` terms into more slots, a power of 2, all empty."""
+    for old in range(len(slots)):
+        if 0 < slots[old, 1] <= count:
+            slot = slots[old, 0] ^ (slots[old, 0] >> 32)
+            while grown[slot & (len(grown) - 1), 1]:
+                slot += 1
+            slot &= len(grown) - 1
+            grown[slot, 0], grown[slot, 1] = slots[old, 0], slots[old, 1]
 
 
 def transpose(starts, columns, values, places, rows, moved):

@@ -34,6 +34,7 @@ from penchant.index.likes import (
     positive_pairs,
     words_of,
 )
+from penchant.index.piece_numbers import PieceNumbers
 from penchant.index.popularity import FAINT_PEOPLE, HALF_LIFE_DAYS, PieceCounts, faint_people, people_of
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
@@ -81,7 +82,7 @@ class Tally:
         self._base = base
         self._kept_from = int(base.kept_from[0])
         self._people: dict[bytes, int] = {}
-        self._pieces: dict[str, int] = {}
+        self._pieces = PieceNumbers(base)
         self._next_person = base.person_count
         self._gone: set[int] = set()
         self._more = LatestEvents.none()
@@ -105,7 +106,7 @@ class Tally:
     @property
     def nbytes(self) -> int:
         """How much memory the counts take, about."""
-        return self._base.nbytes + 24 * len(self._more.numbers) + 150 * (len(self._people) + len(self._pieces))
+        return self._base.nbytes + 24 * len(self._more.numbers) + 150 * (len(self._people) + len(self._pieces.added))
 
     def counts(self, oldest_day: int) -> bool:
         """Return whether it has all interactions from this day on; one that has not is made anew."""
@@ -121,12 +122,12 @@ class Tally:
         Of a source with millions of them a first count spends its time here.
         """
         oldest = self._kept_from * DAY_MS
-        people, pieces = self._people, self._pieces
+        people, added, piece_number = self._people, self._pieces.added, self._pieces.number
         numbers, moments, versions = self._events
         for version, user_key, piece_id, kind, occurred_at in rows:
             if occurred_at >= oldest:
                 person = people[user_key] if user_key in people else self._person(user_key)
-                piece = pieces[piece_id] if piece_id in pieces else self._piece(piece_id)
+                piece = added[piece_id] if piece_id in added else piece_number(piece_id)
                 numbers.append(person << PERSON_SHIFT | piece << PAIR_SHIFT | kind.code)
                 moments.append(occurred_at)
                 versions.append(version)
@@ -148,7 +149,7 @@ class Tally:
             self._gone.add(person)
         self._more = self._more.take(~own)
         for count in self._counts.values():
-            count.put(events, LatestEvents.none(), self._size)
+            count.put(events, LatestEvents.none(), len(self._pieces))
 
     def popularity(
         self, settings: SourceSettings, today: int, *, room: int | None = 1, half_life_days: int = HALF_LIFE_DAYS
@@ -165,9 +166,9 @@ class Tally:
         if count.people.max(initial=0) < FAINT_PEOPLE:
             # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
             pairs = positive_pairs(self._events_now(), settings, count.oldest_day)
-            faint = faint_people(pairs, today, self._size, half_life_days=half_life_days)
-            return PieceCounts(self._base, tuple(self._pieces), *faint)
-        return PieceCounts(self._base, tuple(self._pieces), count.people)
+            faint = faint_people(pairs, today, len(self._pieces), half_life_days=half_life_days)
+            return PieceCounts(self._pieces, *faint)
+        return PieceCounts(self._pieces, count.people)
 
     def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
         """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
@@ -198,7 +199,7 @@ class Tally:
         words = np.zeros((self._next_person, 2), dtype=np.uint64)
         words[: base.person_count] = np.stack((base.heads, base.tails), axis=1)
         words[list(self._people.values())] = words_of(list(self._people))
-        ids = base.ids.all_encoded() + [piece_id.encode() for piece_id in self._pieces]
+        ids = base.ids.all_encoded() + [piece_id.encode() for piece_id in self._pieces.added]
         kept = events.take(events.moments >= self._kept_from * DAY_MS)
         self._begin(build_likes(words, ids, kept, kept_from=self._kept_from))
 
@@ -207,23 +208,18 @@ class Tally:
         key = (settings.positive_types, today, settings.retention_days, half_life_days)
         count = self._counts.get(key)
         if count is None:
-            people = np.zeros(self._size, dtype=np.int64)
+            people = np.zeros(len(self._pieces), dtype=np.int64)
             count = _RunningCount(settings=settings, today=today, half_life_days=half_life_days, people=people)
-            count.put(LatestEvents.none(), self._base.events, self._size)
+            count.put(LatestEvents.none(), self._base.events, len(self._pieces))
             for person in sorted(self._gone):
-                count.put(self._base.events_of(person), LatestEvents.none(), self._size)
+                count.put(self._base.events_of(person), LatestEvents.none(), len(self._pieces))
             before = self._base_events_of(np.unique(self._more.numbers >> PAIR_SHIFT))
-            count.put(before, latest_of([before, self._more]), self._size)
+            count.put(before, latest_of([before, self._more]), len(self._pieces))
             # Those of yesterday and of other settings go when there are too many.
             if len(self._counts) >= MAX_HALF_LIVES:
                 self._counts.clear()
             self._counts[key] = count
         return count
-
-    @property
-    def _size(self) -> int:
-        """How many pieces are numbered."""
-        return len(self._base.ids) + len(self._pieces)
 
     def _base_events_of(self, pairs: IntArray) -> LatestEvents:
         """Return what the base has of some pairs, ascending, without people who are erased."""
@@ -243,14 +239,6 @@ class Tally:
         number = self._base.person(key)
         return None if number in self._gone else number
 
-    def _piece(self, piece_id: str) -> int:
-        number = self._pieces.get(piece_id)
-        if number is None:
-            number = self._base.ids.find(piece_id)
-        if number is None:
-            number = self._pieces[piece_id] = len(self._base.ids) + len(self._pieces)
-        return number
-
     def _settle(self) -> None:
         """Bring what was recorded into `_more`."""
         if self._events[0]:
@@ -263,7 +251,7 @@ class Tally:
                 before = latest_of([self._base_events_of(pairs), _events_of(self._more, pairs)])
                 now = latest_of([before, new])
                 for count in self._counts.values():
-                    count.put(before, now, self._size)
+                    count.put(before, now, len(self._pieces))
             self._more = _merged(self._more, new)
 
 

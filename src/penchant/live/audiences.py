@@ -1,5 +1,6 @@
 """Audience counts: how many people like each piece as of now, from the tally of a source and its interactions feed."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,10 +13,12 @@ from penchant.storage import FeedCursor, InteractionChange, SourceHead, Storage
 
 MAX_LAG_S = 0.5
 """What people do is counted for others after this time at most, if it is asked for."""
-REST_RATIO = 10
-"""Within it, a count rests for so many times as long as the last one took: a tenth of a core at most."""
+REST_RATIO = 50
+"""Within it, a count rests for so many times as long as the last one took: a fiftieth of a core at most."""
+SAVED_S = 0.1
+"""Counting that a source may save up while it rests for longer: where little happens, everything is counted at once."""
 FREE_S = 0.02
-"""A count that took less than this does not rest: then everything is counted at once."""
+"""A count is made within the event loop only where the last one took less than this."""
 QUICK_CHANGES = 100
 """So many interactions more are counted within the event loop: to hand them to a thread takes as long."""
 
@@ -43,7 +46,7 @@ class AudienceRequest:
 class AudienceCount:
     """What was counted of a source, from which a later count goes on.
 
-    It took ``took_s``. ``stored`` is the file that it started from, unless its base was made anew since.
+    It took ``took_s`` of a core. ``stored`` is the file that it started from, unless its base was made anew since.
     """
 
     tally: Tally
@@ -72,13 +75,31 @@ class AudienceCount:
         return self.cursor.version >= needed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UncountedTally:
+    """A tally that was brought up to date, from a file or the last count; the work began at a moment of this thread."""
+
+    tally: Tally
+    stored: MappedLikes | None
+    last: AudienceCount | None
+    started: float
+
+
 class Audiences:
     """Counts from the interactions feed; synchronous, one count of a source at a time."""
 
-    def __init__(self, storage: Storage, files: StoredLikes, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        files: StoredLikes,
+        monotonic: Callable[[], float],
+        *,
+        thread_time: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._storage = storage
         self._files = files
         self._monotonic = monotonic
+        self._thread_time = thread_time
 
     @property
     def has_builder(self) -> bool:
@@ -119,7 +140,7 @@ class Audiences:
         Raises:
             PreviewTooLarge: there are more than ``most`` interactions to count.
         """
-        started = self._monotonic()
+        started = self._thread_time()
         head, oldest_day = request.head, request.oldest_day
         last = _usable(last, request)
         tally, cursor, stored = (None, None, None) if last is None else (last.tally, last.cursor, last.stored)
@@ -136,23 +157,23 @@ class Audiences:
             tally = count_feed(tally, feed, oldest_day)
             now = feed.head
         room = None if quick else self._files.room(tally.base)
-        return self._counted(replace(request, head=now), tally, stored, started, room=room)
+        found = _UncountedTally(tally=tally, stored=stored, last=last, started=started)
+        return self._counted(replace(request, head=now), found, room=room)
 
     def extended(
         self, last: AudienceCount, request: AudienceRequest, recorded: Sequence[InteractionChange]
     ) -> AudienceCount:
         """Return the last count with what was recorded since, up to the request's head; for what `is_quick`."""
-        started = self._monotonic()
+        started = self._thread_time()
         last.tally.record_all(recorded)
-        return self._counted(request, last.tally, last.stored, started, room=None)
+        found = _UncountedTally(tally=last.tally, stored=last.stored, last=last, started=started)
+        return self._counted(request, found, room=None)
 
-    def _counted(
-        self, request: AudienceRequest, tally: Tally, stored: MappedLikes | None, started: float, *, room: int | None
-    ) -> AudienceCount:
-        """Return what a tally gives that has all up to the request's head; to bring it there began at a moment."""
+    def _counted(self, request: AudienceRequest, found: _UncountedTally, *, room: int | None) -> AudienceCount:
+        """Return what a tally gives that has all up to the request's head."""
+        tally, stored, head = found.tally, found.stored, request.head
         counts = tally.popularity(request.settings, request.today, room=room)
-        ended = self._monotonic()
-        took, head = ended - started, request.head
+        took = self._thread_time() - found.started
         return AudienceCount(
             tally=tally,
             counts=counts,
@@ -160,10 +181,17 @@ class Audiences:
             settings=request.settings,
             today=request.today,
             took_s=took,
-            rests_until=ended + (min(MAX_LAG_S, REST_RATIO * took) if took > FREE_S else 0.0),
+            rests_until=_rest_after(found.last, took, self._monotonic()),
             # A tally that has compacted since has a base of its own, in memory of this process.
             stored=stored if stored is not None and tally.base is stored.likes else None,
         )
+
+
+def _rest_after(last: AudienceCount | None, took_s: float, now: float) -> float:
+    """Return until when a count rests that took so long; ``last`` is the one before."""
+    saved_from = now - REST_RATIO * SAVED_S
+    rested = saved_from if last is None else max(saved_from, last.rests_until)
+    return min(rested + REST_RATIO * took_s, now + MAX_LAG_S)
 
 
 def _usable(last: AudienceCount | None, request: AudienceRequest) -> AudienceCount | None:

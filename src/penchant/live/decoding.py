@@ -12,12 +12,12 @@ from penchant.index import (
     PieceColumns,
     Segment,
     Strings,
+    TermReader,
     build_segment,
     merge_segments,
-    read_pieces,
+    moments_of,
     segment_of,
 )
-from penchant.model import PieceFilters
 from penchant.storage import PieceChange
 from penchant.wire import STORED_FORM, decode_stored_filters, decode_stored_marks, decode_stored_piece
 
@@ -26,73 +26,69 @@ LEAST_READ = 50
 _FORM = BodyForm(*(np.frombuffer(each, dtype=np.uint8) for each in STORED_FORM))
 
 
-def segment_of_changes(
-    changes: Sequence[PieceChange], attributes: Sequence[Attribute] = (), names: Strings = NO_ATTRIBUTES
-) -> Segment:
-    """Return the segment of stored pieces, whose ids are distinct; the same whether the kernel is ready or not.
+class PieceReader:
+    """Reads stored pieces, whose ids are distinct, some thousands at a time, and makes one segment of all.
 
-    ``attributes`` are those by which the pieces are marked, ``names`` those that the segment tells.
+    It is the same whether the kernel is ready or not. ``attributes`` are those by which the pieces are marked,
+    ``names`` those that the segment tells.
     """
 
-    def built(some: Sequence[PieceChange]) -> Segment:
-        return build_segment(
-            (decode_stored_piece(change.body, change.first_submitted_at, attributes) for change in some), names
+    def __init__(self, attributes: Sequence[Attribute] = (), names: Strings = NO_ATTRIBUTES) -> None:
+        self._attributes = attributes
+        self._names = names
+        self._terms = TermReader()
+        self._columns: list[PieceColumns] = []
+        self._decoded: list[Segment] = []
+        self.count = 0
+
+    def add(self, changes: Sequence[PieceChange]) -> None:
+        """Read some pieces, none of which is deleted."""
+        self.count += len(changes)
+        left = changes if len(changes) < LEAST_READ else self._read(changes)
+        if left:
+            pieces = (decode_stored_piece(each.body, each.first_submitted_at, self._attributes) for each in left)
+            self._decoded.append(build_segment(pieces, self._names))
+
+    def anew(self) -> "PieceReader":
+        """Return a reader for other pieces of the same source."""
+        return PieceReader(self._attributes, self._names)
+
+    def segment(self) -> Segment | None:
+        """Return the segment of all pieces that were read; ``None`` if there were none."""
+        if not self.count:
+            return None
+        segments = self._decoded
+        if self._columns:
+            segments = [segment_of(self._terms.terms(), self._columns, self._names), *segments]
+        if len(segments) == 1:
+            return segments[0]
+        return merge_segments([(part, np.ones(len(part), dtype=np.uint8)) for part in segments])
+
+    def _read(self, changes: Sequence[PieceChange]) -> Sequence[PieceChange]:
+        """Have the kernel read pieces; return those that it leaves to be decoded: all where it is not ready."""
+        bodies = [change.body for change in changes]
+        starts = np.asarray([0, *itertools.accumulate(map(len, bodies))], dtype=np.int64)
+        text = b"".join([*bodies, b"\0"])
+        pairs = self._terms.read(text, starts, _FORM)
+        if pairs is None:
+            return changes
+        is_read = pairs.filters[:, 0] >= 0
+        usual = changes if is_read.all() else list(itertools.compress(changes, is_read.tolist()))
+        # What pieces share is decoded once.
+        firsts, filters_of = np.unique(pairs.alike[is_read], return_inverse=True)
+        filters = [decode_stored_filters(text[begin:end]) for begin, end in pairs.filters[firsts].tolist()]
+        has_begin, begins = moments_of([shown.available_from for shown in filters])
+        submitted = np.asarray([change.first_submitted_at for change in usual], dtype=np.int64)
+        columns = PieceColumns(
+            ids=[change.id for change in usual],
+            counts=pairs.counts[is_read],
+            piece_terms=pairs.terms,
+            piece_weights=pairs.weights,
+            weighted=pairs.weighted[is_read],
+            available_from=np.where(has_begin[filters_of], begins[filters_of], submitted),
+            filters=filters,
+            filters_of=filters_of,
+            marks=[decode_stored_marks(change.body, self._attributes) for change in usual] if self._attributes else (),
         )
-
-    ordered = sorted(changes, key=lambda change: change.id)
-    found = _read(ordered, attributes) if len(changes) >= LEAST_READ else None
-    if found is None:
-        return built(ordered)
-    columns, unusual = found
-    segment = segment_of(columns, names)
-    if not unusual:
-        return segment
-    return merge_segments([(part, np.ones(len(part), dtype=np.uint8)) for part in (segment, built(unusual))])
-
-
-def _read(
-    changes: Sequence[PieceChange], attributes: Sequence[Attribute]
-) -> tuple[PieceColumns, list[PieceChange]] | None:
-    """Return what the kernel has read of pieces, and those that it leaves to be decoded; ``None``: it is not ready."""
-    bodies = [change.body for change in changes]
-    starts = np.asarray([0, *itertools.accumulate(map(len, bodies))], dtype=np.int64)
-    text = b"".join([*bodies, b"\0"])
-    read = read_pieces(text, starts, _FORM)
-    if read is None:
-        return None
-    pairs, cuts, terms = read
-    known = pairs.filters[:, 0] >= 0
-    usual = list(itertools.compress(changes, known.tolist()))
-    filters = _filters(text, pairs.filters[known].tolist())
-    columns = PieceColumns(
-        ids=[change.id for change in usual],
-        terms=Strings(cuts, terms).all_encoded(),
-        counts=pairs.counts[known],
-        piece_terms=pairs.terms,
-        piece_weights=pairs.weights,
-        weighted=pairs.weighted[known],
-        available_from=np.asarray(
-            [
-                change.first_submitted_at if shown.available_from is None else shown.available_from
-                for change, shown in zip(usual, filters, strict=True)
-            ],
-            dtype=np.int64,
-        ),
-        filters=filters,
-        marks=[decode_stored_marks(change.body, attributes) for change in usual] if attributes else (),
-    )
-    return columns, list(itertools.compress(changes, (~known).tolist()))
-
-
-def _filters(text: bytes, places: Sequence[Sequence[int]]) -> list[PieceFilters]:
-    """Return the filters that begin and end at these places of a text."""
-    # Most catalogues have few different ones.
-    decoded: dict[bytes, PieceFilters] = {}
-    found: list[PieceFilters] = []
-    for begin, end in places:
-        written = text[begin:end]
-        shown = decoded.get(written)
-        if shown is None:
-            shown = decoded[written] = decode_stored_filters(written)
-        found.append(shown)
-    return found
+        self._columns.append(columns)
+        return list(itertools.compress(changes, (~is_read).tolist()))

@@ -1,21 +1,23 @@
 """Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penchant.attributes import Attribute, numbered
 from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
-from penchant.live.decoding import segment_of_changes
+from penchant.live.decoding import PieceReader
 from penchant.live.segments import Segments
 from penchant.model import SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
 from penchant.wire import decode_settings, decode_stored_marks
 
-APPLY_PIECES = 50_000
-APPLY_BYTES = 32 * 1024 * 1024
-"""Pieces, and bytes of their bodies, in memory at a time while a large source is loaded: some 100 MB in all."""
+READ_PIECES = 10_000
+READ_BYTES = 8 * 1024 * 1024
+"""Pieces, and bytes of their bodies, in memory at a time while a large source is loaded."""
+APPLIED_PIECES = 1_000_000
+"""Pieces that are made into one segment: what was read of them takes half as much beside it."""
 MANY_PIECES = 20_000
 """Pieces after which the memory that reading them took is given back."""
 
@@ -123,30 +125,41 @@ def apply_feed(
     # Where all pieces are to be marked anew, those of the feed get no marks before, and go by what the others have.
     is_marked = has_attributes(snapshot, wanted)
     marked_by = wanted if is_marked else snapshot.parts[0].segment.attributes
-    changes: list[PieceChange] = []
-    size = total = 0
+    reader = PieceReader(attributes if is_marked else (), marked_by)
+    replaced: list[str] = []
+    total = 0
 
     def applied() -> Snapshot:
-        stored = [change for change in changes if not change.deleted]
-        # Each piece comes once in a feed: of a complete one nothing can be there already.
-        replaced = [] if feed.complete else [change.id for change in changes]
-        segment = segment_of_changes(stored, attributes if is_marked else (), marked_by) if stored else None
-        return snapshot.replace(replaced, segment, max_merged=max_merged, merge=merge)
+        return snapshot.replace(replaced, reader.segment(), max_merged=max_merged, merge=merge)
 
-    for batch in feed.batches:
-        changes += batch
-        size += sum(len(change.body) for change in batch)
-        total += len(batch)
-        if len(changes) >= APPLY_PIECES or size >= APPLY_BYTES:
-            snapshot, changes, size = applied(), [], 0
-    if changes:
-        # Nothing may refer to them once memory is given back.
-        snapshot, changes = applied(), []
+    for changes in _portions(feed.batches):
+        reader.add([change for change in changes if not change.deleted])
+        # Each piece comes once in a feed: of a complete one nothing can be there already.
+        replaced += [] if feed.complete else [change.id for change in changes]
+        total += len(changes)
+        if reader.count >= APPLIED_PIECES:
+            snapshot, reader, replaced = applied(), reader.anew(), []
+    if reader.count or replaced:
+        snapshot, reader = applied(), reader.anew()
     if not is_marked:
         snapshot = mark(snapshot, wanted, _marks(feed, attributes))
     if total >= MANY_PIECES:
         _give_memory_back()
     return snapshot
+
+
+def _portions(batches: Iterable[Sequence[PieceChange]]) -> Iterator[list[PieceChange]]:
+    """Yield all changes, as many at a time as may be in memory."""
+    portion: list[PieceChange] = []
+    size = 0
+    for batch in batches:
+        portion += batch
+        size += sum(map(len, [change.body for change in batch]))
+        if len(portion) >= READ_PIECES or size >= READ_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def _marks(feed: ContentFeed, attributes: Sequence[Attribute]) -> Iterator[Mapping[str, Sequence[str]]]:

@@ -43,10 +43,17 @@ class RecentChanges:
         until = head.interactions_version
         listed = self._database.storage.people.list_recorded
         changes = await self._database.read(listed, head.source_id, after=after, until=until)
-        self.forget(head.source_id)
+        last = self._read.pop(head.source_id, None)
         if changes.is_whole and len(changes.interactions) <= MAX_REMEMBERED:
+            history, interactions, since = (head.incarnation, head.epoch), changes.interactions, after
+            # A count may rest while several people read what is their own.
+            if last is not None and last.history == history and last.until == after:
+                interactions, since = [*last.interactions, *interactions], last.after
+                if len(interactions) > MAX_REMEMBERED:
+                    since = interactions[-MAX_REMEMBERED - 1].version
+                    interactions = interactions[-MAX_REMEMBERED:]
             self._read[head.source_id] = _ReadChanges(
-                history=(head.incarnation, head.epoch), after=after, until=until, interactions=changes.interactions
+                history=history, after=since, until=until, interactions=interactions
             )
             if len(self._read) > MAX_SOURCES:
                 self._read.popitem(last=False)

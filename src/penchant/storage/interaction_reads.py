@@ -1,12 +1,14 @@
 """Reads of what people did and said, each one statement within the transaction of its caller."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy import (
     Connection,
     ScalarSelect,
+    Select,
     bindparam,
     func,
     literal_column,
@@ -22,6 +24,8 @@ from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPE
 from penchant.storage.statements import STATED_CODE
 
 _LAST_CODE_POINT = chr(sys.maxunicode)
+_MOST_ROWS = 2**31 - 1
+"""More than there are of anybody, in the type that both databases take for a limit."""
 _PREFERENCES = (
     select(preferences.c.body)
     .select_from(preferences)
@@ -35,6 +39,36 @@ _PREFERENCES = (
         preferences.c.version > counters.c.cleared_at,
     )
 )
+_OF_USER = (
+    select(
+        interactions.c.piece_id,
+        interactions.c.type,
+        interactions.c.occurred_at,
+        interactions.c.version,
+        interactions.c.event_id,
+    )
+    .where(
+        interactions.c.source_id == bindparam("source"),
+        interactions.c.user_key == bindparam("user"),
+        interactions.c.type != literal_column(str(ERASURE_CODE)),
+        interactions.c.occurred_at >= bindparam("since"),
+        interactions.c.version
+        > select(counters.c.cleared_at)
+        .where(counters.c.source_id == bindparam("source"), counters.c.kind == literal_column(str(INTERACTIONS)))
+        .scalar_subquery(),
+    )
+    .order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
+    .limit(bindparam("limit"))
+    .offset(bindparam("skip"))
+)
+
+
+def _put_together(statement: Select[Any]) -> Select[Any]:
+    """Return the statement that gives all rows of another one as JSON, in their order."""
+    return select(func.json_group_array(func.json_array(*statement.subquery().c)))
+
+
+_OF_USER_TOGETHER = _put_together(_OF_USER)
 
 
 def _cleared_at(source: int) -> ScalarSelect[int]:
@@ -48,26 +82,20 @@ def _cleared_at(source: int) -> ScalarSelect[int]:
 
 def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
     """Return a person's interactions newest first, of one millisecond the later recorded first."""
-    statement = select(
-        interactions.c.piece_id,
-        interactions.c.type,
-        interactions.c.occurred_at,
-        interactions.c.version,
-        interactions.c.event_id,
-    ).where(
-        interactions.c.source_id == source,
-        interactions.c.user_key == user_key(source, query.user_id),
-        interactions.c.type != ERASURE_CODE,
-        interactions.c.occurred_at >= query.since,
-        interactions.c.version > _cleared_at(source),
-    )
+    statement = _OF_USER
     if query.until is not None:
         statement = statement.where(interactions.c.occurred_at <= query.until)
     if query.piece_id is not None:
         statement = statement.where(interactions.c.piece_id == query.piece_id)
     if query.type is not None:
         statement = statement.where(interactions.c.type == TYPE_CODES[query.type])
-    statement = statement.order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
+    asked = {
+        "source": source,
+        "user": user_key(source, query.user_id),
+        "since": query.since,
+        "limit": _MOST_ROWS if query.limit is None else query.limit,
+        "skip": query.skip,
+    }
     return [
         StoredInteraction(
             user_id=query.user_id,
@@ -77,8 +105,20 @@ def user_interactions(connection: Connection, source: int, query: InteractionQue
             version=row[3],
             event_id=row[4],
         )
-        for row in connection.execute(statement.offset(query.skip).limit(query.limit))
+        for row in _rows_at_once(connection, statement, asked)
     ]
+
+
+def _rows_at_once(connection: Connection, statement: Select[Any], asked: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
+    """Return the rows of a statement; SQLite puts them together as one.
+
+    Its driver gives the interpreter's lock back for each row, and in a busy process waits for it again each time.
+    """
+    if connection.dialect.name != "sqlite":
+        return connection.execute(statement, asked)
+    together = _OF_USER_TOGETHER if statement is _OF_USER else _put_together(statement)
+    found: list[list[Any]] = msgspec.json.decode(connection.execute(together, asked).scalar_one())
+    return found
 
 
 def user_preferences(connection: Connection, source: int, user_id: str) -> bytes:

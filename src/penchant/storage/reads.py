@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, CursorResult, func, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
@@ -157,11 +157,13 @@ class SourceReader:
         )
 
     def _changes(self, statement: Select[Any]) -> Iterator[Sequence[PieceChange]]:
-        for rows in self._stream(statement):
-            yield [
-                PieceChange(row[0], row[1], row[2], b"" if row[1] else self._bodies.read(row[3], row[4]))
-                for row in rows
-            ]
+        with driver_errors():
+            result = self._streamed(statement, BATCH_ROWS)
+            # As the driver gives them: a row of SQLAlchemy's for each takes as long as the database does for it.
+            while rows := result.cursor_strategy.fetchmany(result, result.cursor, BATCH_ROWS):
+                ids, deleted, moments, codecs, bodies = zip(*rows, strict=True)
+                read = self._bodies.read_all(codecs, bodies)
+                yield list(map(PieceChange, ids, map(bool, deleted), moments, read))
 
     def changes(self, cursor: FeedCursor | None) -> ChangeListing:
         """Return the changes of the pieces after a cursor, or all live pieces where it no longer leads on."""
@@ -270,9 +272,12 @@ class SourceReader:
     def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS, **values: int) -> Iterator[Sequence[Any]]:
         # Its reader is often outside of what translates the errors of this transaction.
         with driver_errors():
-            result = self._connection.execution_options(yield_per=rows).execute(statement, values)
-            self._streams.callback(result.close)
-            yield from result.partitions()
+            yield from self._streamed(statement, rows, **values).partitions()
+
+    def _streamed(self, statement: Select[Any], rows: int, **values: int) -> CursorResult[Any]:
+        result = self._connection.execution_options(yield_per=rows).execute(statement, values)
+        self._streams.callback(result.close)
+        return result
 
 
 def _interaction_changes(
