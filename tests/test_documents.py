@@ -12,6 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from documents.reading import matches
+from penchant.live.shard_metrics import ShardMetrics
 from penchant.settings import RELOADED, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
@@ -117,7 +118,7 @@ def described_metrics() -> dict[str, tuple[str, ...]]:
 
 def test_the_metrics_page_has_every_metric_with_its_kind_and_labels() -> None:
     kinds: dict[str, tuple[str, ...]] = {}
-    for collector in vars(Metrics()).values():
+    for collector in (*vars(Metrics()).values(), *vars(ShardMetrics(Metrics())).values()):
         if not isinstance(collector, MetricWrapperBase):
             continue
         (metric,) = collector.describe()

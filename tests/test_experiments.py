@@ -41,6 +41,7 @@ def compared(base: Arm, other: Arm) -> BoundedRate:
     return difference(base, other, design_effect(base, other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", (ALIKE_PEOPLE, DIFFERENT_PEOPLE))
 def test_of_two_equal_variants_looked_at_daily_hardly_any_differ(trial: Trial) -> None:
     false_alarms = at_any_look(trial, lambda base, other: excludes(compared(base, other), 0))

@@ -144,6 +144,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Pieces from which a source is kept in several segments, which are searched on their own; 0: none."""
     shards: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)] = 4
     """Segments of each such source."""
+    shard_hosts: tuple[Annotated[str, msgspec.Meta(pattern=r"^[^\s+/@]+:[0-9]+(\+[^\s+/@]+:[0-9]+)*$")], ...] = ()
+    """By shard the address (host:port) of a process that searches its segments, or of several, joined by ``+``."""
     audit_retention_days: Count = 396
     """How long entries of the audit log, and keys after they were revoked or have expired, are kept and listed; 0: for
     good."""

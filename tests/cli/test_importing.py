@@ -205,6 +205,7 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
     ]
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_tells_how_far_it_is(tmp_path: Path) -> None:
     file = write(tmp_path / "a.ndjson", *[piece(f"p{number}", "x") for number in range(3 * BATCH_ROWS)])
     ours, theirs = pty.openpty()

@@ -56,11 +56,13 @@ def test_the_same_seed_finds_the_same(misled: SourceHistory, found: TuningResult
     assert tuned(misled) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_proposed_where_all_is_chance(seed: int) -> None:
     assert not tuned(drawn(150, 80, 12, seed=seed)).better
 
 
+@pytest.mark.slow
 def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """People like pieces of one theme; a second category, of far greater weights, says nothing."""
     monkeypatch.setattr(setting_changes, "BLENDS", ())

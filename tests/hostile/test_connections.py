@@ -26,6 +26,7 @@ def received(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", (b"", b"PR", b"GET /-/health/live HTTP/1.1\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
 def test_a_connection_that_never_asks_is_closed(connect: Connect, sent: bytes) -> None:
     connection = connect()

@@ -245,6 +245,7 @@ def step_of(account: int, kind: str, what: str) -> Command:
     return commands[kind]
 
 
+@pytest.mark.slow
 @given(STEPS)
 @settings(max_examples=examples(30), deadline=None)
 def test_whatever_happens_between_two_runs_the_second_copies_just_that(

@@ -17,6 +17,8 @@ from penchant.storage.schema import interactions, pieces
 from storage.sides import Sides, different, edit, fill, moved, moved_so_far, opened
 from storage.test_conformance import done, submitting
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_row_that_differs_is_found(sides: Sides) -> None:
     with closing(opened(sides[0])) as storage:

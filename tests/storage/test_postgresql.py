@@ -187,6 +187,7 @@ def test_what_syncs_here_or_farther_away_is_taken_and_kept(address: str, tmp_pat
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == value
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_syncing_while_it_is_used_is_noticed(tmp_path: Path) -> None:
     cluster = new_cluster()
     try:

@@ -60,6 +60,7 @@ def test_no_acknowledged_write_is_lost_when_a_process_is_killed(tmp_path: Path) 
     storage.close()
 
 
+@pytest.mark.slow
 def test_many_processes_may_open_a_fresh_folder_at_once(tmp_path: Path) -> None:
     for attempt in range(3):
         together = time.time() + 2

@@ -196,6 +196,7 @@ def test_pages_are_kept_nowhere_and_may_load_nothing_from_elsewhere(visitor: Vis
     )
 
 
+@pytest.mark.slow
 def test_pages_weigh_little_however_much_there_is(filled: Service, visitor: Visitor) -> None:
     long = "A label of some length, as titles are, with a subtitle and more than can be shown "
     terms = {f"category {number:03}": [f"keyword {number}", f"another one {number}"] for number in range(150)}

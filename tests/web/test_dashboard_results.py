@@ -30,6 +30,7 @@ def test_of_what_showed_nothing_it_is_too_early_to_say(visitor: Visitor) -> None
     assert "/results?source=s&amp;name=home" in visitor.get("placement", source="s", name="home").text
 
 
+@pytest.mark.slow
 def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_picture(
     visitor: Visitor, home: Service
 ) -> None:

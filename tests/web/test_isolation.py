@@ -9,6 +9,7 @@ import pytest
 
 from factories import piece
 from penchant.model import Scope
+from penchant.service import failed_keys
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
 from penchant.wire import encode, sign_user
@@ -16,7 +17,7 @@ from penchant.wire.samples import LIST_ID, SAMPLES
 from serving import Service
 from shown import list_id
 
-pytestmark = pytest.mark.usefixtures("fresh")  # wrong keys of one address are answered late
+pytestmark = pytest.mark.usefixtures("fresh")  # what fails here is not to slow down others
 
 TENANT = [operation for operation in OPERATIONS if "{source}" in operation.path]
 SHOP = "https://shop.example"
@@ -71,6 +72,16 @@ KINDS = {
 } | {f"scope {scope.value}": key_of_scope(scope) for scope in Scope}
 
 
+QUICK = {"full", "browser", "none"}
+"""Kinds that are tried where slow tests are left out."""
+
+
+@pytest.fixture(autouse=True)
+def prompt_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let wrong keys be refused at once, however many come from one address."""
+    monkeypatch.setattr(failed_keys, "FREE_FAILURES", 1_000_000)
+
+
 @pytest.fixture
 def foreign(service: Service) -> Service:
     """The service with a source "mine" of which there is something to tell, and nothing called "none"."""
@@ -111,7 +122,9 @@ def owned(service: Service) -> list[bytes]:
     return [service.get(f"/mine/{path}").content for path in paths] + [service.get("/mine").content]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_a_foreign_source_is_answered_as_a_missing_one(foreign: Service, kind: str) -> None:
     before = owned(foreign)
     numbers = itertools.count()

@@ -295,6 +295,7 @@ def test_a_rollback_needs_a_version_that_is_kept(source: Service) -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-placement")
 
 
+@pytest.mark.slow
 def test_the_newest_versions_are_kept(service: Service) -> None:
     service.submit("s", piece("a", "x"))
     for number in range(MAX_VERSIONS + 3):
@@ -305,6 +306,7 @@ def test_the_newest_versions_are_kept(service: Service) -> None:
     assert [each["placement"]["halfLifeDays"] for each in kept] == list(range(MAX_VERSIONS + 2, 2, -1))
 
 
+@pytest.mark.slow
 def test_a_source_has_so_many_placements(service: Service) -> None:
     service.submit("s", piece("a", "x"))
     for number in range(MAX_PLACEMENTS):

@@ -72,6 +72,7 @@ def test_results_count_what_was_shown_and_what_came_of_it(shop: Service) -> None
     assert [each["verdict"] for each in results(shop, "?base=b")["variants"]] == ["base", "undecided"]
 
 
+@pytest.mark.slow
 def test_a_variant_that_is_certainly_worse_is_called_so(shop: Service) -> None:
     show(shop, 1_500, clicks={"base": 900, "b": 300})
 

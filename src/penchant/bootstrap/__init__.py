@@ -8,6 +8,7 @@ from penchant.bootstrap.folders import (
     index_folder,
     kernel_folder,
     server_options,
+    shard_token,
     shared_metrics,
     storage_of,
 )
@@ -26,6 +27,7 @@ __all__ = (
     "open_services",
     "run_builder",
     "server_options",
+    "shard_token",
     "shared_metrics",
     "storage_of",
     "web_application",

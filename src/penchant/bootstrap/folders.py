@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -21,6 +22,8 @@ METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
+SHARD_TOKEN = "shard-token"  # noqa: S105  # as below
+TOKEN_BYTES = 32
 CLUSTER_TOKEN = "cluster-token"  # noqa: S105  # the name of its file
 
 
@@ -72,6 +75,27 @@ def kernel_folder(settings: NodeSettings) -> Path:
 def cluster_token_file(settings: NodeSettings) -> Path:
     """Return where the token of a cluster is kept."""
     return Path(settings.cluster_token_file or Path(settings.data) / CLUSTER_TOKEN)
+
+
+def shard_token(settings: NodeSettings) -> bytes:
+    """Return what workers and shard processes of a data folder know each other by, made where it is missing.
+
+    Raises:
+        StorageUnavailable: it cannot be read or written.
+    """
+    path = data_folder(settings) / SHARD_TOKEN
+    made = path.with_suffix(f".{os.getpid()}")
+    try:
+        if not path.exists():
+            # Readable by its owner only from the first moment on, and whole from the first moment on.
+            with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(secrets.token_hex(TOKEN_BYTES))
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(made)
+            made.unlink()
+        return path.read_bytes().strip()
+    except OSError as error:
+        raise StorageUnavailable(f"The token {path} cannot be read ({error.strerror}).") from error
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TypedDict
 
-from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, shard_token, storage_of
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
@@ -20,6 +20,7 @@ from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
+from penchant.live.shards import Shards
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import ViewLimits, Views
 from penchant.live.weights_files import WeightsFiles
@@ -127,7 +128,7 @@ async def open_services(
         await asyncio.gather(*tasks, return_exceptions=True)
         if compiling is not None:
             compiling.close()
-        _leave_catalogues(services)
+        _end_helpers(services)
         await services.access.close()
         services.database.close()
         election.close()
@@ -167,7 +168,8 @@ def wire(
     # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
     current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
-    recommender = Recommender(database, views, people=people_cache, clock=clock)
+    shards = _shards(settings, database, views, metrics)
+    recommender = Recommender(database, views, people=people_cache, shards=shards, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
@@ -186,6 +188,7 @@ def wire(
         people=People(database, views, metrics, cache=people_cache, clock=clock),
         people_cache=people_cache,
         curation=Curation(database),
+        shards=shards,
         recommender=recommender,
         similar_answers=similar_answers,
         previews=Previews(database, views, recommender),
@@ -201,6 +204,17 @@ def wire(
         results=Results(database, clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
+
+
+def _shards(settings: NodeSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards | None:
+    """Return the shard processes that the settings name, if any."""
+    if not settings.shard_hosts:
+        return None
+    hosts = [
+        [(host, int(port)) for host, _, port in (each.rpartition(":") for each in replicas.split("+"))]
+        for replicas in settings.shard_hosts
+    ]
+    return Shards(hosts, shard_token(settings), database, metrics, lambda: views.limits.memory_bytes)
 
 
 class _PageServices(TypedDict):
@@ -276,8 +290,10 @@ def process_metrics() -> Metrics:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
 
 
-def _leave_catalogues(services: Services) -> None:
-    """End the threads that look at whole catalogues."""
+def _end_helpers(services: Services) -> None:
+    """End the threads that look at whole catalogues, and the connections to shard processes."""
+    if services.shards is not None:
+        services.shards.close()
     services.health.close()
     services.maps.close()
 

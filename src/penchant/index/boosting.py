@@ -31,11 +31,18 @@ class Booster:
         if not self.boosts:
             return find(shown)
         found = [
-            (-self._product(key, each.factor), piece_id)
-            for each in boost_classes(shown.matching, self.boosts)
-            for key, piece_id in find(replace(shown, matching=each.matching))
+            (-self._product(key, factor), piece_id)
+            for inside, factor in self.classes(shown)
+            for key, piece_id in find(inside)
         ]
         return [(self._rounded(-product), piece_id) for product, piece_id in sorted(found)[:take]]
+
+    def classes(self, shown: Filter) -> list[tuple[Filter, int]]:
+        """Return the filters whose best pieces `best` takes together, with the product of factors of each."""
+        if not self.boosts:
+            return [(shown, 1)]
+        classes = boost_classes(shown.matching, self.boosts)
+        return [(replace(shown, matching=each.matching), each.factor) for each in classes]
 
     def key(self, snapshot: Snapshot, piece_id: str, key: int) -> int:
         """Return the key of a piece from the one that it has without boosts."""

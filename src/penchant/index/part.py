@@ -1,13 +1,15 @@
 """Parts: segments in a snapshot, each with a mask of the pieces that are live in it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from penchant.attributes import AttributeFilter
-from penchant.index.layout import FloatArray, IntArray, Mask
+from penchant.index.layout import FloatArray, IntArray, Mask, Numbers
 from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
@@ -18,7 +20,7 @@ fine enough for nine decimals of a score, coarse enough for 30 million fractions
 
 
 class SegmentOrigin(NamedTuple):
-    """The file of several segments that one was mapped from, by the numbers that name it, and its place there."""
+    """The file that a segment was mapped from, by numbers that name it and of how many it is, and its place there."""
 
     file: tuple[int, ...]
     place: int
@@ -55,6 +57,13 @@ class Part:
         live = np.ones(len(segment), dtype=np.uint8)
         return cls(segment, live, Masks(segment, live), RowLookup(segment), None, origin)
 
+    @classmethod
+    def scanned(cls, segment: Segment, gone: Numbers) -> "Part":
+        """Return a part without the pieces of some rows, for scans alone: it counts no terms."""
+        live = np.ones(len(segment), dtype=np.uint8)
+        live[gone] = 0
+        return cls(segment, live, Masks(segment, live), RowLookup(segment), None)
+
     def without(self, ids: Strings) -> "Part":
         """Return the part without the pieces of these ids; itself where it has none of them."""
         rows = self.segment.ids.find_all(ids)
@@ -69,6 +78,16 @@ class Part:
         for row in rows.tolist():
             gone[self.segment.piece(row)[0]] += 1
         return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, gone, self.origin)
+
+    @cached_property
+    def gone_rows(self) -> Numbers:
+        """The rows, ascending, of pieces that are not live any more."""
+        return np.flatnonzero(self.live == 0).astype(np.uint32)
+
+    @cached_property
+    def live_digest(self) -> bytes:
+        """What tells its live pieces apart from any others of its segment; empty where all are live."""
+        return hashlib.blake2b(self.gone_rows.tobytes(), digest_size=16).digest() if len(self.gone_rows) else b""
 
     def apart(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""

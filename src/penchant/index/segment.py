@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from penchant.attributes import MarkSpan
 from penchant.index.arrays import arrays_of, members_of
 from penchant.index.layout import (
+    COUNT,
+    DOT,
     Days,
     FloatArray,
     FrequentTerms,
@@ -49,6 +51,10 @@ class SegmentNorms:
     size: Norms
     dot: Norms
     roots: FloatArray
+
+    def by(self, mode: int) -> Norms:
+        """Return the norms for what a query adds up: `layout.COUNT`, `DOT` or `SIZE`."""
+        return self.dot if mode == DOT else self.count if mode == COUNT else self.size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

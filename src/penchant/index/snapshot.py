@@ -60,6 +60,7 @@ class Snapshot:
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = tuple(parts)
         self.piece_count = sum(part.live_count for part in parts)
+        self.is_split = any(part.origin is not None for part in parts)
         self._mean_norms: dict[tuple[tuple[str, float], ...], float] = {}
         self._day_counts: Mapping[int, int] | None = None
 
@@ -78,7 +79,7 @@ class Snapshot:
         """Return the snapshot of all segments of a file, which these numbers name; several stay apart for good."""
         if len(segments) == 1:
             return cls.of_segment(segments[0])
-        parts = [Part.whole(segment, SegmentOrigin(file, place)) for place, segment in enumerate(segments)]
+        parts = [Part.whole(each, SegmentOrigin((*file, len(segments)), n)) for n, each in enumerate(segments)]
         return cls([part for part in parts if part.live_count])
 
     def apply(
@@ -296,7 +297,8 @@ class SimilarityQuery:
         if algorithm is None:
             algorithm = Algorithm.COSINE if own.segment.weighted[row] else Algorithm.JACCARD
         self.algorithm = algorithm
-        self.own, self.row = own, row
+        self.own = own
+        self.row = row
         self.weights = category_weights
         segment = own.segment
         terms, weights = segment.piece(row)
@@ -306,10 +308,6 @@ class SimilarityQuery:
         if algorithm is Algorithm.JACCARD and not category_weights and len(terms) <= MAX_COUNT:
             self.mode, self.norm = COUNT, float(len(terms))
             self.terms, self.values = terms.astype(np.int64), np.ones(len(terms), dtype=np.uint8)
-            return
-        if algorithm is Algorithm.COSINE and not category_weights:
-            self.mode, self.norm = DOT, float(norms.dot.exact[row])
-            self.terms, self.values = terms.astype(np.int64), weights.astype(np.int64)
             return
         factors = np.asarray(factors_of(segment, category_weights), dtype=np.int64)[segment.category_of[terms]]
         if algorithm is Algorithm.COSINE:
@@ -331,22 +329,25 @@ class SimilarityQuery:
 
     def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return the nearest pieces of one segment as (distance in units, id)."""
-        query = self._query(part)
+        query = self.query_in(part)
         if query is None:
             return []
-        excluded = part.excluded(shown, self.row if part is self.own else None)
         segment = part.segment
-        choice = Choice(part.allowed(shown), excluded, take, limit)
+        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
         return part.named(*engine.nearest(query, segment.postings, segment.frequent, self.norms_in(segment), choice))
 
     def scan(self, part: Part, choice: Choice) -> Hits:
         """Return any number of one segment's pieces with distances, by numpy; the queried one may be among them."""
-        query = self._query(part)
+        query = self.query_in(part)
         if query is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return exact.nearest(query, part.segment.postings, self.norms_in(part.segment), choice)
 
-    def _query(self, part: Part) -> KernelQuery | None:
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one segment, and of the queried piece."""
+        return part.excluded(shown, self.row if part is self.own else None)
+
+    def query_in(self, part: Part) -> KernelQuery | None:
         """Return the query against one segment, or ``None`` where that has none of its terms."""
         terms, values = self.terms_in(part)
         if part is not self.own and not len(terms):
@@ -363,8 +364,7 @@ class SimilarityQuery:
 
     def norms_in(self, segment: Segment) -> Norms:
         """Return the norms that a segment's pieces have by the query's measure."""
-        norms = segment.norms(factors_of(segment, self.weights))
-        return norms.dot if self.mode == DOT else norms.count if self.mode == COUNT else norms.size
+        return segment.norms(factors_of(segment, self.weights)).by(self.mode)
 
     def _typed(self, values: NDArray[Any], segment: Segment) -> Values:
         """Return the values in the narrowest type whose sums cannot overflow."""

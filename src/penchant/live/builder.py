@@ -25,8 +25,7 @@ from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, Published
 from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
-from penchant.live.segment_files import NUMBERED, SegmentFiles, SegmentSet, array_name, segment_count
-from penchant.settings import MAX_SHARDS
+from penchant.live.segment_files import ATTRIBUTES, HEADING, SegmentFiles, SegmentSet, segment_count
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -42,10 +41,6 @@ REST_RATIO = 20
 times as long as the last building took have passed: what workers have to apply when they start stays little."""
 RETRY_S = 30.0
 """Pause after a build that failed: the disk may be full, and each try costs as much as one that succeeds."""
-ATTRIBUTES = frozenset({"attributes.starts", "attributes.text"})
-"""The arrays of a segment file that tell of which attributes its marks are."""
-HEADING = ATTRIBUTES | {array_name(place, NUMBERED) for place in range(MAX_SHARDS)}
-"""These, and those that tell of how many segments it is."""
 INTERVAL_S = 0.25
 LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""

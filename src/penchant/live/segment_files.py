@@ -13,13 +13,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from penchant.index import Segment, Snapshot, build_segment
-from penchant.live.array_files import ArrayFiles, Arrays, FileKind, PublishedFile
+from penchant.live.array_files import ArrayFiles, Arrays, DamagedFile, FileKind, PublishedFile, Stamp, read_arrays
+from penchant.settings import MAX_SHARDS
 
 SUFFIX, MAGIC, FORMAT = ".segment", b"penchant segment", 4
 SEGMENT = FileKind(name="segment", suffix=SUFFIX, magic=MAGIC, format=FORMAT, of_arrays=Segment.of_arrays)
 """A file of one segment alone."""
 NUMBERED = "attributes.starts"
 """An array that every segment has, and by which those of a file are counted."""
+ATTRIBUTES = frozenset({NUMBERED, "attributes.text"})
+"""The arrays of a segment file that tell of which attributes its marks are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,19 @@ class SegmentFiles(ArrayFiles[SegmentSet]):
         found = self.read(published)
         return None if found is None else Snapshot.of_file(found.segments, tuple(published.stamp))
 
+    def segment(self, stamp: Stamp, count: int, place: int) -> Segment:
+        """Return one of so many segments of a file, mapped; of the others next to nothing is looked at.
+
+        Raises:
+            DamagedFile, OSError: as `read_file`; also where it is of another number of segments.
+        """
+        names = HEADING | {array_name(place, name) for name in _NAMES}
+        arrays = read_arrays(SEGMENTS, self.path(stamp), stamp, names)
+        # One of the same version may be cut in another way, after the settings were changed.
+        if segment_count(arrays) != count or not 0 <= place < count:
+            raise DamagedFile(f"it is of {segment_count(arrays)} segments, not {count}")
+        return _segment(arrays, place)
+
 
 def array_name(place: int, name: str) -> str:
     """Return what an array of the segment at a place of a file is called there."""
@@ -88,3 +104,5 @@ def _segment(arrays: Arrays, place: int) -> Segment:
 
 
 _NAMES = tuple(build_segment(()).arrays())
+HEADING = ATTRIBUTES | {array_name(place, NUMBERED) for place in range(MAX_SHARDS)}
+"""What tells of which attributes the marks of a file are, and of how many segments it is."""

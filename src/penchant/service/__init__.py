@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
+from penchant.live.shards import Shards
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
@@ -56,6 +57,7 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     recommender: Recommender
+    shards: Shards | None
     similar_answers: SimilarAnswers
     explanations: Explanations
     previews: Previews

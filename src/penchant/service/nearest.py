@@ -1,8 +1,12 @@
 """Nearest pieces: by what a list of similar pieces goes, and what the boosts and the whitelist make of it."""
 
+import asyncio
+from collections.abc import Sequence
+
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Scan, SimilarityQuery, best_by
+from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
 from penchant.service.list_inputs import moment_of, shown_by
@@ -42,9 +46,30 @@ def similar_pieces(view: View, query: SimilarRequest, now: int, audience: Audien
         TooFewPieces: the source has fewer than two.
     """
     require_neighbours(view, query.piece_id)
-    nearest = neighbours_at(view, query, now, audience=audience)[: query.take]
-    content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest]
+    return _result(query, neighbours_at(view, query, now, audience=audience))
+
+
+def _result(query: SimilarRequest, nearest: Sequence[Entry]) -> RecommendationResult:
+    """Return neighbours as a list that is as long as was asked for."""
+    content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest[: query.take]]
     return RecommendationResult(id=query.piece_id, content=content)
+
+
+async def similar_pieces_by_shards(view: View, query: SimilarRequest, now: int, shards: Shards) -> RecommendationResult:
+    """Return the same list by content as `similar_pieces`, for which shard processes scan the segments of a source.
+
+    Raises:
+        UnknownPiece, TooFewPieces: as `similar_pieces`.
+        IndexNotReady: no process scans a part of the source, and this node cannot.
+    """
+    require_neighbours(view, query.piece_id)
+    asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
+    shown = shown_near(view, query, now)
+    with tracing.span("search"):
+        classes = [inside for inside, _ in Booster(query.boosts, DISTANCE_SCALE).classes(shown)]
+        lists = [shards.nearest_to(view.snapshot, asked, inside, MAX_TAKE) for inside in classes]
+        found = dict(zip(classes, await asyncio.gather(*lists), strict=True))
+    return _result(query, nearest_first(view, query, shown, found.__getitem__))
 
 
 def require_neighbours(view: View, piece_id: str) -> None:

@@ -18,6 +18,7 @@ from penchant.index import (
 )
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
+from penchant.live.shards import Shards
 from penchant.live.views import View, Views
 from penchant.model import (
     DAY_MS,
@@ -39,7 +40,7 @@ from penchant.service.list_inputs import (
     moment_of,
     searched_by,
 )
-from penchant.service.nearest import similar_pieces
+from penchant.service.nearest import similar_pieces, similar_pieces_by_shards
 from penchant.service.people import oldest_kept
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
@@ -81,11 +82,13 @@ class Recommender:
         views: Views,
         *,
         people: PeopleCache | None = None,
+        shards: Shards | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._database = database
         self._views = views
         self._people = people or PeopleCache(database, limit_bytes=0)
+        self._shards = shards
         self._clock = clock
         self.tastes = heavy_shares("tastes of many keywords are being worked out")
 
@@ -97,6 +100,20 @@ class Recommender:
             TooFewPieces: the source has fewer than two.
         """
         return similar_pieces(view, query, self.now(view), audience)
+
+    def is_on_shards(self, view: View) -> bool:
+        """Return whether lists of similar pieces are to come from `similar_by_shards`."""
+        return self._shards is not None and self._shards.serves(view.snapshot)
+
+    async def similar_by_shards(self, view: View, query: SimilarRequest) -> RecommendationResult:
+        """Return the nearest pieces by content, as `similar`, without a scan of large segments in this process.
+
+        Raises:
+            UnknownPiece, TooFewPieces: as `similar`.
+            IndexNotReady: no shard process answers, and this node has no memory for the source.
+        """
+        assert self._shards is not None  # noqa: S101  # `is_on_shards` says so
+        return await similar_pieces_by_shards(view, query, self.now(view), self._shards)
 
     async def similar_by(self, view: View, query: SimilarRequest, audience: Audience) -> RecommendationResult:
         """Return the same, found in a thread."""

@@ -57,27 +57,48 @@ class SimilarAnswers:
         self.hits = 0
         self.misses = 0
 
-    def encoded(self, view: View, request: SimilarRequest) -> bytes:
-        """Return the list of similar pieces as JSON; raises as `Recommender.similar`."""
-        head = view.head
-        key = _AnswerKey(head.source_id, head.incarnation, head.epoch, head.version, request)
+    async def answer(self, view: View, request: SimilarRequest) -> bytes:
+        """Return the list of similar pieces as JSON, from shard processes where the source is on such.
+
+        Raises as `Recommender.similar` and `Recommender.similar_by_shards`.
+        """
+        if not self._recommender.is_on_shards(view):
+            return self.encoded(view, request)
         # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
         moment = moment_of(request.at, self._recommender.now(view))
+        body = self._cached(view, request, moment)
+        if body is None:
+            body = encode(await self._recommender.similar_by_shards(view, request))
+            self._remember(view, request, moment, body)
+        return body
+
+    def encoded(self, view: View, request: SimilarRequest) -> bytes:
+        """Return the list of similar pieces as JSON, searched in this process; raises as `Recommender.similar`."""
+        # As in `answer`.
+        moment = moment_of(request.at, self._recommender.now(view))
+        body = self._cached(view, request, moment)
+        if body is None:
+            body = encode(self._recommender.similar(view, request))
+            self._remember(view, request, moment, body)
+        return body
+
+    def _cached(self, view: View, request: SimilarRequest, moment: int) -> bytes | None:
+        """Return a remembered answer that holds for a moment."""
+        key = _key_of(view, request)
         cached = self._answers.get(key)
         if cached is not None and cached.since <= moment < cached.until:
             self._answers.move_to_end(key)
             self.hits += 1
             return cached.body
         self.misses += 1
-        body = encode(self._recommender.similar(view, request))
+        return None
+
+    def _remember(self, view: View, request: SimilarRequest, moment: int, body: bytes) -> None:
         size = len(body) + ENTRY_BYTES
         filters = [boost.matching for boost in request.boosts]
         filters += [] if request.matching is None else [request.matching]
         size += FILTER_RATIO * sum(len(each.text) for each in filters)
-        self._remember(key, _CachedAnswer(body, *view.snapshot.window(moment), nbytes=size))
-        return body
-
-    def _remember(self, key: _AnswerKey, answer: _CachedAnswer) -> None:
+        key, answer = _key_of(view, request), _CachedAnswer(body, *view.snapshot.window(moment), nbytes=size)
         outdated = self._answers.pop(key, None)
         if outdated is not None:
             self.nbytes -= outdated.nbytes
@@ -87,3 +108,8 @@ class SimilarAnswers:
         while self.nbytes > self._limit_bytes:
             _, oldest = self._answers.popitem(last=False)
             self.nbytes -= oldest.nbytes
+
+
+def _key_of(view: View, request: SimilarRequest) -> _AnswerKey:
+    head = view.head
+    return _AnswerKey(head.source_id, head.incarnation, head.epoch, head.version, request)

@@ -1,0 +1,50 @@
+"""``penchant shard``: a process that searches segments of large sources for the workers of nodes."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import click
+
+from penchant.bootstrap import index_folder, kernel_folder, shard_token
+from penchant.cli.options import folder_options, read_settings
+from penchant.errors import Refused
+from penchant.index.kernel_samples import KINDS
+from penchant.live.compiling import compile_kernels, use_compiled
+from penchant.live.shard_server import ShardServer
+from penchant.settings import NodeSettings
+from penchant.telemetry import logger, start_logging
+
+
+@click.command()
+@folder_options
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65_535), required=True, help="Port to listen on.")
+def shard(*, data: str | None, settings_file: Path | None, host: str, port: int) -> None:
+    """Search segments of large sources for nodes with the same data folder, until SIGTERM."""
+    settings = read_settings(settings_file, data=data)
+    start_logging(settings.log_level, settings.log_format)
+    kernels = kernel_folder(settings)
+    # Only where the builder has not done so before.
+    compile_kernels(kernels)
+    use_compiled(kernels, KINDS)
+    asyncio.run(_serve(settings, host, port))
+
+
+async def _serve(settings: NodeSettings, host: str, port: int) -> None:
+    """Answer until the process is told to end.
+
+    Raises:
+        Refused: the address is taken, or none of this machine.
+    """
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    server = ShardServer(index_folder(settings), shard_token(settings))
+    try:
+        listening = await server.listen(host, port)
+    except OSError as error:
+        raise Refused(f"Cannot listen on {host}:{port} ({error.strerror}).") from error
+    logger.info("a shard process listens", extra={"fields": {"address": f"{host}:{port}"}})
+    await ended.wait()
+    listening.close()

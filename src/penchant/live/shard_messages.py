@@ -1,0 +1,139 @@
+"""Shard messages: what a worker and a shard process say to each other, over one connection in either direction.
+
+    worker                                              shard process
+                                      <-- MAGIC + nonce
+    HMAC of the nonce by the token -->                      closes where it is another
+    ScanRequest, ScanRequest ...   -->
+                                      <-- ScanAnswer          each with the number of its request, in any order
+    LiveRows, ScanRequest          -->                      where the answer was that rows are missing
+
+A message is its length and its body in MessagePack. Nothing of it is kept: both ends are of one release, or the magic
+differs and the worker scans by itself. Arrays travel as their bytes, in the order of the machine's.
+"""
+
+import asyncio
+import enum
+import hashlib
+import hmac
+import struct
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from penchant.attributes import AttributeFilter, Clause, ClauseGroup, MarkCondition, MarkSpan
+
+MAGIC = b"penchant shard 1"
+NONCE_BYTES = 32
+PROOF_BYTES = 32
+LENGTH = struct.Struct(">I")
+MAX_MESSAGE = 1 << 28
+"""Bytes of a message at most: the rows of 50 million pieces that are gone, and more than any query."""
+FileName: TypeAlias = tuple[int, int, int, int, int, int]
+"""The stamp of a segment file, and of how many segments it is."""
+PackedClause: TypeAlias = tuple[Any, ...]
+"""A clause as lists: its spans, or the three lists of a group."""
+
+
+class ScanOutcome(enum.StrEnum):
+    """What became of a scan: why a shard could not do it tells the worker what helps."""
+
+    FOUND = "found"
+    MISSING_FILE = "missing-file"
+    MISSING_ROWS = "missing-rows"
+
+
+class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
+    """A scan of one segment of a file, without the rows that ``live`` stands for, in the numbers of that segment."""
+
+    number: int
+    file: FileName
+    place: int
+    live: bytes
+    mode: int
+    terms: bytes
+    values: bytes
+    values_type: str
+    norm: float
+    factors: tuple[int, ...]
+    moment: int
+    catalogs: tuple[str, ...] | None
+    clause: PackedClause | None
+    excluded: bytes
+    take: int
+    limit: int
+
+
+class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
+    """The rows of a segment that are gone, uint32, and the digest by which scans name them."""
+
+    file: FileName
+    place: int
+    live: bytes
+    gone: bytes
+
+
+class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
+    """What a scan has found: keys and rows, int64, the best first."""
+
+    number: int
+    outcome: ScanOutcome
+    keys: bytes = b""
+    rows: bytes = b""
+
+
+ShardMessage: TypeAlias = ScanRequest | LiveRows | ScanAnswer
+_DECODER = msgspec.msgpack.Decoder(ShardMessage)
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class BrokenMessage(Exception):
+    """The other end does not speak as it should."""
+
+
+def encode_message(message: ShardMessage) -> bytes:
+    """Return a message as it is sent."""
+    body = _ENCODER.encode(message)
+    return LENGTH.pack(len(body)) + body
+
+
+async def read_message(reader: asyncio.StreamReader) -> ShardMessage:
+    """Return the next message.
+
+    Raises:
+        BrokenMessage: it is none.
+        asyncio.IncompleteReadError, OSError: the connection has ended.
+    """
+    (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+    if length > MAX_MESSAGE:
+        raise BrokenMessage("a message is too long")
+    try:
+        message: ShardMessage = _DECODER.decode(await reader.readexactly(length))
+    except msgspec.MsgspecError as error:
+        raise BrokenMessage(str(error)) from error
+    return message
+
+
+def proof(token: bytes, nonce: bytes) -> bytes:
+    """Return what shows that one has the token."""
+    return hmac.digest(token, MAGIC + nonce, hashlib.sha256)
+
+
+def pack_clause(clause: Clause) -> PackedClause:
+    """Return a clause of a filter as it is sent."""
+    if isinstance(clause, MarkCondition):
+        return (clause.spans,)
+    return tuple([pack_clause(each) for each in group] for group in (clause.must, clause.should, clause.must_not))
+
+
+def unpack_clause(packed: Sequence[Any]) -> Clause:
+    """Return the clause that `pack_clause` has made lists of."""
+    if len(packed) == 1:
+        return MarkCondition(tuple(MarkSpan(*span) for span in packed[0]))
+    must, should, must_not = (tuple(unpack_clause(each) for each in group) for group in packed)
+    return ClauseGroup(must=must, should=should, must_not=must_not)
+
+
+def unpack_filter(packed: PackedClause | None) -> AttributeFilter | None:
+    """Return a filter by attributes; what is sent tells it apart, since it means the same under any names."""
+    return None if packed is None else AttributeFilter(repr(packed), unpack_clause(packed))

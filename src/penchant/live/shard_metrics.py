@@ -1,0 +1,26 @@
+"""Shard metrics: what became of scans by shard processes, as a worker counts it."""
+
+from prometheus_client import Counter, Histogram
+
+from penchant.telemetry import SECONDS_BUCKETS, Metrics
+
+
+class ShardMetrics:
+    """The metrics of a worker that asks shard processes, beside its others."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.scans = Counter(
+            "penchant_shard_scans", "Scans of segments, by shard.", ["shard", "outcome"], registry=metrics.registry
+        )
+        self.seconds = Histogram(
+            "penchant_shard_scan_seconds",
+            "Time until a shard process has scanned a segment.",
+            buckets=SECONDS_BUCKETS,
+            registry=metrics.registry,
+        )
+        self.failures = Counter(
+            "penchant_shard_failures",
+            "How often a shard process was passed by, by shard and replica.",
+            ["shard", "replica"],
+            registry=metrics.registry,
+        )

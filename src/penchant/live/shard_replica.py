@@ -1,0 +1,177 @@
+"""Shard replica: a shard process as a worker sees it, over one connection; one that is silent is passed by.
+
+    unconnected --scan--> connecting --> connected --(scans go out together with all others of a turn of the loop)
+         ^                    |              |
+         '---- passed by for `PASSED_S` <----'   refused, closed, or silent for `SILENCE_S` while it owes an answer
+
+For the event loop only.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penchant.live.shard_messages import (
+    MAGIC,
+    NONCE_BYTES,
+    BrokenMessage,
+    ScanAnswer,
+    ShardMessage,
+    encode_message,
+    proof,
+    read_message,
+)
+from penchant.telemetry import logger
+
+CONNECT_S = 0.3
+SILENCE_S = 0.3
+"""How long a process may owe answers without giving any: a scan takes milliseconds, and a stopped one gives none."""
+PASSED_S = 3.0
+"""For how long it is not asked then."""
+
+
+class ReplicaLost(Exception):
+    """A shard process does not answer."""
+
+
+@dataclass(slots=True)
+class _ReplicaConnection:
+    """An open connection, what waits to be sent in this turn of the event loop, and who waits for which answer."""
+
+    writer: asyncio.StreamWriter
+    heard_at: float
+    waiting: dict[int, asyncio.Future[ScanAnswer]]
+    outgoing: list[bytes]
+
+
+class ShardReplica:
+    """One of the processes that can scan a shard's segments; ``failed`` is called whenever it is passed by."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        token: bytes,
+        *,
+        failed: Callable[[], None] = lambda: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.address = f"{host}:{port}"
+        self._host, self._port, self._token = host, port, token
+        self._failed = failed
+        self._monotonic = monotonic
+        self._connection: _ReplicaConnection | None = None
+        self._connecting: asyncio.Task[_ReplicaConnection | None] | None = None
+        self._reading: set[asyncio.Task[None]] = set()
+        self._passed_until = 0.0
+        self._is_away = False
+
+    def check(self) -> bool:
+        """Return whether it may be asked; one that is silent is passed by from now on."""
+        connection = self._connection
+        # An answer is owed since the last one came, or since it was asked where nothing was owed before.
+        if connection is not None and connection.waiting and self._monotonic() - connection.heard_at > SILENCE_S:
+            self._pass_by("it is silent")
+        return self._monotonic() >= self._passed_until
+
+    def close(self) -> None:
+        """Close the connection; whoever waits for an answer gets none."""
+        self._end("the connection is closed")
+        for task in (*self._reading, *([] if self._connecting is None else [self._connecting])):
+            task.cancel()
+
+    async def ask(self, number: int, *messages: ShardMessage) -> ScanAnswer:
+        """Return the answer to the scan of this number, the last of some messages.
+
+        Raises:
+            ReplicaLost: there is none; the replica is passed by for a while.
+        """
+        connection = self._connection or await self._connected()
+        now = self._monotonic()
+        if not connection.waiting:
+            connection.heard_at = now
+        answer: asyncio.Future[ScanAnswer] = asyncio.get_running_loop().create_future()
+        connection.waiting[number] = answer
+        if not connection.outgoing:
+            asyncio.get_running_loop().call_soon(self._send, connection)
+        connection.outgoing += [encode_message(message) for message in messages]
+        return await answer
+
+    async def _connected(self) -> _ReplicaConnection:
+        """Return a new connection, the same for all who wait for it; whoever gives up ends it for nobody."""
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.create_task(self._connect())
+        connection = await asyncio.shield(self._connecting)
+        if connection is None:
+            raise ReplicaLost(self.address)
+        return connection
+
+    async def _connect(self) -> _ReplicaConnection | None:
+        """Return a new connection; ``None`` where there can be none, which is noted."""
+        writer, greeting = None, b""
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                reader, writer = await asyncio.open_connection(self._host, self._port)
+                greeting = await reader.readexactly(len(MAGIC) + NONCE_BYTES)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError):
+            pass
+        if writer is None or not greeting.startswith(MAGIC):
+            if writer is not None:
+                writer.close()
+            self._pass_by("it is of another release" if greeting else "it cannot be reached")
+            return None
+        writer.write(proof(self._token, greeting[len(MAGIC) :]))
+        connection = self._connection = _ReplicaConnection(writer, self._monotonic(), {}, [])
+        task = asyncio.create_task(self._read(reader, connection))
+        self._reading.add(task)
+        task.add_done_callback(self._reading.discard)
+        return connection
+
+    def _send(self, connection: _ReplicaConnection) -> None:
+        """Send what has gathered in a turn of the event loop, in one piece."""
+        together, connection.outgoing = b"".join(connection.outgoing), []
+        if connection is self._connection:
+            connection.writer.write(together)
+
+    async def _read(self, reader: asyncio.StreamReader, connection: _ReplicaConnection) -> None:
+        """Hand answers to those who wait for them, until the connection ends."""
+        try:
+            while True:
+                message = await read_message(reader)
+                connection.heard_at = self._monotonic()
+                if self._is_away:
+                    self._is_away = False
+                    logger.info("a shard process answers again", extra={"fields": {"address": self.address}})
+                answer = connection.waiting.pop(message.number, None) if isinstance(message, ScanAnswer) else None
+                if answer is not None and not answer.done():
+                    answer.set_result(message)  # type: ignore[arg-type]  # only answers are waited for
+        except (asyncio.IncompleteReadError, OSError, BrokenMessage):
+            if connection is self._connection:
+                self._pass_by("it has closed the connection")
+        finally:
+            connection.writer.close()
+            with contextlib.suppress(OSError):
+                await connection.writer.wait_closed()
+
+    def _pass_by(self, reason: str) -> None:
+        """Ask it nothing for a while, and let those know who wait for it."""
+        self._passed_until = self._monotonic() + PASSED_S
+        self._failed()
+        if not self._is_away:
+            self._is_away = True
+            fields = {"address": self.address, "reason": reason}
+            logger.warning("a shard process is passed by", extra={"fields": fields})
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        # Aborted: a stopped process would find all of it in its buffer when it goes on.
+        connection.writer.transport.abort()
+        for answer in connection.waiting.values():
+            if not answer.done():
+                answer.set_exception(ReplicaLost(f"{self.address}: {reason}"))
+        connection.waiting.clear()

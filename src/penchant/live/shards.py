@@ -1,0 +1,208 @@
+"""Shards: scans of a split source by the processes that hold its segments, merged with what the node scans itself.
+
+One list, of a source whose file has the segments 0 and 1 and which has changed since:
+
+    the newest parts      scanned here                                        --.
+    segment 0             first replica --> (hedge delay) --> another one     --+--> `BestPieces`, the same as of one
+    segment 1             first replica --> it is lost --> another one        --'     process
+    none of them answers  the node scans the segment itself, in a thread; or 503, where the source is beyond its memory
+
+A replica is as good as any other, since a scan names the file and what of it is gone. So there is no wrong answer to
+wait for, and never a partial one.
+"""
+
+import asyncio
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+
+from penchant.errors import IndexNotReady
+from penchant.index import Filter, SimilarityQuery, Snapshot
+from penchant.index.best import BestPieces
+from penchant.index.layout import FARTHEST
+from penchant.index.part import Part
+from penchant.index.snapshot import factors_of
+from penchant.live.database import AsyncStorage
+from penchant.live.shard_messages import FileName, LiveRows, ScanAnswer, ScanOutcome, ScanRequest, pack_clause
+from penchant.live.shard_metrics import ShardMetrics
+from penchant.live.shard_replica import ShardReplica
+from penchant.telemetry import Metrics
+
+SCAN_S = 2.0
+"""How long a segment's scan may take on all replicas together, before the node does it itself."""
+LONGEST_HEDGE_S, SHORTEST_HEDGE_S = 0.3, 0.005
+HEDGE_QUANTILE = 0.99
+RECENT_SCANS = 256
+"""The hedge delay is this quantile of the times of so many scans, within these bounds."""
+
+
+class Shards:
+    """The shard processes that a node may ask: by shard the addresses of its replicas.
+
+    The segment at place p of a file is that of shard p modulo their number. For the event loop only.
+    """
+
+    def __init__(
+        self,
+        hosts: Sequence[Sequence[tuple[str, int]]],
+        token: bytes,
+        database: AsyncStorage,
+        metrics: Metrics,
+        memory_bytes: Callable[[], int],
+    ) -> None:
+        self._metrics = ShardMetrics(metrics)
+        self._replicas = [
+            [
+                ShardReplica(*address, token, failed=self._metrics.failures.labels(str(shard), str(place)).inc)
+                for place, address in enumerate(replicas)
+            ]
+            for shard, replicas in enumerate(hosts)
+        ]
+        self._database = database
+        self._memory_bytes = memory_bytes
+        self._numbers = itertools.count()
+        self._recent_s: deque[float] = deque(maxlen=RECENT_SCANS)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for replica in itertools.chain.from_iterable(self._replicas):
+            replica.close()
+
+    def serves(self, snapshot: Snapshot) -> bool:
+        """Return whether a snapshot has segments that shard processes can scan."""
+        return snapshot.is_split and bool(self._replicas)
+
+    async def nearest_to(
+        self, snapshot: Snapshot, asked: SimilarityQuery, shown: Filter, take: int
+    ) -> list[tuple[int, str]]:
+        """Return the pieces nearest to a query, as `Snapshot.nearest_to` does.
+
+        Raises:
+            IndexNotReady: no process scans a segment of a source that this node has no memory for.
+        """
+        best = BestPieces(take, FARTHEST)
+        for part in snapshot.parts:
+            if part.origin is None:
+                best.add(asked.nearest_in(part, shown, take, best.limit))
+        away = [part for part in snapshot.parts if part.origin is not None]
+        fits = not self._memory_bytes() or snapshot.nbytes <= self._memory_bytes()
+        choice = take, best.limit
+        for found in await asyncio.gather(*[self._nearest_in(asked, part, shown, choice, fits=fits) for part in away]):
+            best.add(found)
+        return list(best.ranked())
+
+    async def _nearest_in(
+        self, asked: SimilarityQuery, part: Part, shown: Filter, choice: tuple[int, int], *, fits: bool
+    ) -> list[tuple[int, str]]:
+        """Return what `SimilarityQuery.nearest_in` finds of a part; ``choice`` is how many, and the limit."""
+        request = scan_request(next(self._numbers), asked, part, shown, choice)
+        if request is None:
+            return []
+        answer = await self._scan(part, request)
+        if answer is not None:
+            keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
+            return part.named(keys, rows)
+        self._count(request, "node" if fits else "refused")
+        if not fits:
+            raise IndexNotReady("The processes that search this source do not answer at the moment.", retry_after_s=1)
+        return await self._database.in_thread(asked.nearest_in, part, shown, *choice)
+
+    async def _scan(self, part: Part, request: ScanRequest) -> ScanAnswer | None:
+        """Return the answer of a replica, ``None`` where none has one in time."""
+        replicas = self._sound_replicas(request)
+        started = time.monotonic()
+        under_way: set[asyncio.Task[ScanAnswer]] = set()
+        try:
+            for place, replica in enumerate(replicas):
+                under_way.add(asyncio.create_task(_ask(replica, part, request)))
+                answer = await _first_found(under_way, self._hedge_s())
+                while answer is None and under_way and replica is replicas[-1] and time.monotonic() - started < SCAN_S:
+                    answer = await _first_found(under_way, LONGEST_HEDGE_S)
+                    # Those that are stopped would be waited for until the last.
+                    for each in replicas:
+                        each.check()
+                if answer is not None:
+                    self._recent_s.append(time.monotonic() - started)
+                    self._metrics.seconds.observe(self._recent_s[-1])
+                    self._count(request, "hedged" if place else "answered")
+                    return answer
+            return None
+        finally:
+            for task in under_way:
+                task.cancel()
+
+    def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
+        """Return the replicas that can be asked, each request beginning with another one."""
+        replicas = self._replicas[request.place % len(self._replicas)]
+        first = request.number // len(self._replicas) % len(replicas)
+        return [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
+
+    def _hedge_s(self) -> float:
+        """Return after how long another replica is asked as well."""
+        if len(self._recent_s) < RECENT_SCANS // 8:
+            return LONGEST_HEDGE_S
+        usual = sorted(self._recent_s)[int(HEDGE_QUANTILE * len(self._recent_s))]
+        return min(max(usual, SHORTEST_HEDGE_S), LONGEST_HEDGE_S)
+
+    def _count(self, request: ScanRequest, outcome: str) -> None:
+        self._metrics.scans.labels(str(request.place % len(self._replicas)), outcome).inc()
+
+
+def scan_request(
+    number: int, asked: SimilarityQuery, part: Part, shown: Filter, choice: tuple[int, int]
+) -> ScanRequest | None:
+    """Return a query as what a shard scans a part by; ``None`` where that finds nothing, or is of no such file."""
+    query = asked.query_in(part)
+    if query is None or part.origin is None:
+        return None
+    take, limit = choice
+    return ScanRequest(
+        number=number,
+        file=cast("FileName", part.origin.file),
+        place=part.origin.place,
+        live=part.live_digest,
+        mode=query.mode,
+        terms=query.terms.tobytes(),
+        values=query.values.tobytes(),
+        values_type=query.values.dtype.char,
+        norm=query.norm,
+        factors=factors_of(part.segment, asked.weights),
+        moment=shown.moment,
+        catalogs=None if shown.catalogs is None else tuple(sorted(shown.catalogs)),
+        clause=None if shown.matching is None else pack_clause(shown.matching.clause),
+        excluded=asked.excluded_in(part, shown).astype(np.int64).tobytes(),
+        take=take,
+        limit=limit,
+    )
+
+
+async def _ask(replica: ShardReplica, part: Part, request: ScanRequest) -> ScanAnswer:
+    """Return what a replica finds, which is told what of the segment is gone where it does not know.
+
+    Raises:
+        ReplicaLost: it does not answer.
+    """
+    answer = await replica.ask(request.number, request)
+    if answer.outcome is ScanOutcome.MISSING_ROWS:
+        gone = LiveRows(request.file, request.place, request.live, part.gone_rows.tobytes())
+        answer = await replica.ask(request.number, gone, request)
+    return answer
+
+
+async def _first_found(under_way: set[asyncio.Task[ScanAnswer]], wait_s: float) -> ScanAnswer | None:
+    """Return the first answer that has something of some tasks, which leave the set as they end."""
+    deadline = time.monotonic() + wait_s
+    while under_way:
+        left_s = max(0.0, deadline - time.monotonic())
+        done, _ = await asyncio.wait(under_way, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            return None
+        under_way -= done
+        for task in done:
+            if task.exception() is None and task.result().outcome is ScanOutcome.FOUND:
+                return task.result()
+    return None

@@ -1,0 +1,155 @@
+"""Shard processes that are killed or stopped under requests: no list is wrong, partial or refused for it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from acceptance.processes import wait_until
+from acceptance.servers import Server, free_port
+from kernel_cache import KERNELS
+from penchant.live.builder import SMALLEST_FILE
+
+pytestmark = pytest.mark.slow
+
+COUNT = SMALLEST_FILE + 200
+
+
+class ShardProcess:
+    """``penchant shard`` on a data folder."""
+
+    def __init__(self, data: Path) -> None:
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._words = [sys.executable, "-m", "penchant", "shard", "--data", str(data), "--port", str(self.port)]
+        self.log = data.parent / f"shard-{self.port}.log"
+        self.start()
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self._words, stderr=log, env=os.environ | {"PENCHANT_KERNEL_FOLDER": str(KERNELS)}
+            )
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
+        return self.process.wait(timeout=60)
+
+
+class Scene:
+    """A service on a source of two segments, each searched by two processes."""
+
+    def __init__(self, folder: Path) -> None:
+        data = folder / "data"
+        self.shards = [ShardProcess(data) for _ in range(4)]
+        hosts = ["+".join(each.address for each in pair) for pair in (self.shards[:2], self.shards[2:])]
+        options = {"shard-pieces": SMALLEST_FILE, "shards": 2, "shard-hosts": hosts}
+        settings = folder / "penchant.toml"
+        settings.write_text(
+            "\n".join(f"{name} = {msgspec.json.encode(value).decode()}" for name, value in options.items())
+        )
+        self.server = Server(data, "--settings", str(settings))
+        self.asked = 0
+        pieces = [
+            {
+                "id": f"p{number}",
+                "categories": {"genre": [f"g{number % 7}"], "tag": [{"key": f"t{number % 97}", "weight": number % 5}]},
+                "filters": {"catalogs": ["site"] if number % 3 else []},
+            }
+            for number in range(COUNT)
+        ]
+        for first in range(0, COUNT, 1_000):
+            assert self.server.client.post("/s/content", json=pieces[first : first + 1_000]).status_code == 202
+
+    def end(self) -> None:
+        self.server.stop()
+        for each in self.shards:
+            each.process.send_signal(signal.SIGCONT)
+            each.end(signal.SIGKILL)
+
+    def ask(self) -> None:
+        """Compare a list that no worker remembers with that of the node itself."""
+        self.asked += 1
+        path = f"/s/content/p{self.asked % COUNT}/similar"
+        wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"} | (
+            {"catalogs": "site"} if self.asked % 2 else {}
+        )
+        answer = self.server.client.get(path, params=wanted)
+        assert answer.status_code == 200, answer.text
+        # Reasons are found by the node: its own scan of all parts beside them.
+        here = self.server.client.get(path, params=wanted | {"explain": "true"}).json()
+        assert answer.json()["content"] == [{"id": each["id"], "score": each["score"]} for each in here["content"]]
+
+    def count(self, outcome: str) -> float:
+        """Return how many scans had an outcome."""
+        lines = self.server.client.get("/-/metrics").text.splitlines()
+        wanted = ("penchant_shard_scans_total{", f'outcome="{outcome}"')
+        return sum(float(line.split()[-1]) for line in lines if all(each in line for each in wanted))
+
+    def settled(self, outcome: str) -> float:
+        """Return how many scans had an outcome until now: metrics are added up once a second."""
+        time.sleep(1.1)
+        return self.count(outcome)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    played = Scene(tmp_path_factory.mktemp("shards"))
+
+    def is_answered() -> bool:
+        played.ask()
+        return played.count("answered") >= 2 * len(played.shards)
+
+    try:
+        wait_until(is_answered)
+        yield played
+    finally:
+        played.end()
+
+
+def test_changes_after_the_file_count_at_once(scene: Scene) -> None:
+    changed = [{"id": f"p{number}", "categories": {"genre": ["g1"], "tag": ["t1"]}} for number in range(5)]
+    assert scene.server.client.post("/s/content", json=changed).status_code == 202
+    assert scene.server.client.delete("/s/content/p9").status_code == 202
+
+    for _ in range(20):
+        scene.ask()
+
+
+@pytest.mark.parametrize("how", (signal.SIGKILL, signal.SIGSTOP))
+def test_processes_that_are_lost_cost_no_list(scene: Scene, how: signal.Signals) -> None:
+    before = scene.settled("node")
+    lost = scene.shards[0], scene.shards[3]
+    for each in lost:
+        each.process.send_signal(how)
+
+    for _ in range(20):
+        scene.ask()
+
+    assert scene.settled("node") == before
+    for each in lost:
+        if how is signal.SIGSTOP:
+            each.process.send_signal(signal.SIGCONT)
+        else:
+            each.process.wait()
+            each.start()
+
+
+def test_with_all_processes_gone_the_node_searches(scene: Scene) -> None:
+    before = scene.settled("node")
+    # The others may still be starting.
+    assert [each.end() for each in scene.shards[1:3]] == [0, 0]
+    for each in scene.shards[::3]:
+        each.end(signal.SIGKILL)
+
+    for _ in range(5):
+        scene.ask()
+
+    assert scene.settled("node") == before + 2 * 5
