@@ -1,6 +1,6 @@
 """Heads: where sources stand, read for many requests by one query that begins after all of them.
 
-What that gains: D53 and D116 of docs/decisions.md. In the order of time:
+What that gains: D53 and D117 of docs/decisions.md. In the order of time:
 
     read A, read B          _waiting {A, B}     no query runs: `_ask` begins
     the query for A, B      _waiting {}
