@@ -29,11 +29,6 @@ AHEAD = 2
 """Tasks handed out for each CPU of the cluster: one under way, one waiting."""
 WAIT_S = 0.2
 REACHED_S = 5.0
-STALLED_S = 10.0
-"""After so long with nothing done all that is under way is begun once more, by others; then after twice as long.
-
-Ray waits for ever for a task of a node that is frozen, though it knows that the node is gone.
-"""
 _prepared: dict[str, Work] = {}
 """What a worker has made of the files of the plan that it works on."""
 
@@ -85,13 +80,17 @@ def _drive(
         return task.remote(name, __version__, plan, number, *contents)
 
     connection.send(Ready(max(1, AHEAD * cpus)))
-    _hand_on(connection, ray, begin)
+    _hand_on(connection, ray, begin, plan.patience_s)
 
 
-def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any) -> None:
-    """Begin the ranges that are asked for, and send what they have become."""
+def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any, patience_s: float) -> None:
+    """Begin the ranges that are asked for, and send what they have become.
+
+    After so long with nothing done all that is under way is begun once more, by others; then after twice as long: Ray
+    waits for ever for a task of a node that is frozen, though it knows that the node is gone.
+    """
     pending: dict[Any, int] = {}
-    moved_at, patience_s = time.monotonic(), STALLED_S
+    moved_at = time.monotonic()
     while True:
         try:
             while not pending or connection.poll(0):

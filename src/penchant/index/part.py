@@ -132,7 +132,7 @@ class Part:
 
     def named(self, keys: IntArray, rows: IntArray) -> list[tuple[int, str]]:
         """Return keys with the ids of their rows."""
-        return list(zip(keys.tolist(), self.segment.ids.take(rows.tolist()), strict=True))
+        return list(zip(keys.tolist(), self.segment.ids.take(rows), strict=True))
 
     def frequencies(self, terms: IntArray) -> IntArray:
         """Return how many live pieces have each of these terms; 0 for -1."""

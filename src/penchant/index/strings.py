@@ -67,10 +67,11 @@ class Strings:
         """Return a string as UTF-8."""
         return bytes(self._view[self._cuts[place] : self._cuts[place + 1]])
 
-    def take(self, places: Iterable[int]) -> list[str]:
+    def take(self, places: IntArray | Sequence[int]) -> list[str]:
         """Return the strings at these places."""
-        view, cuts = self._view, self._cuts
-        return [str(view[cuts[place] : cuts[place + 1]], "utf-8") for place in places]
+        numbers = np.asarray(places, dtype=np.int64)
+        begins, ends, view = self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), self._view
+        return [str(view[begin:end], "utf-8") for begin, end in zip(begins, ends, strict=True)]
 
     def all_encoded(self) -> list[bytes]:
         """Return every string as UTF-8."""

@@ -1,6 +1,6 @@
 """Heads: where sources stand, read for many requests by one query that begins after all of them.
 
-What that gains: D53 of docs/decisions.md. In the order of time:
+What that gains: D53 and D117 of docs/decisions.md. In the order of time:
 
     read A, read B          _waiting {A, B}     no query runs: `_ask` begins
     the query for A, B      _waiting {}
@@ -20,14 +20,16 @@ SourceName = tuple[int, str]
 class Heads:
     """The heads of sources, read anew for each request.
 
-    Where a read takes microseconds it is made at once. Elsewhere one query at a time asks for all that wait; a read
-    that comes while it runs waits for the next one, since it may have begun before a change that this one must see.
+    Where a read takes microseconds, all that ask in one turn of the event loop share the one that is made at its end.
+    Elsewhere one query at a time asks for all that wait; a read that comes while it runs waits for the next one, since
+    it may have begun before a change that this one must see.
     """
 
     def __init__(self, database: AsyncStorage) -> None:
         self._database = database
         self._waiting: dict[SourceName, asyncio.Future[SourceHead | None]] = {}
         self._asking: asyncio.Task[None] | None = None
+        self._in_turn: list[tuple[SourceName, asyncio.Future[SourceHead | None]]] = []
 
     async def read(self, name: SourceName) -> SourceHead | None:
         """Return where a source, as account and name, stands; ``None`` for one that does not exist.
@@ -35,9 +37,8 @@ class Heads:
         Raises:
             StorageUnavailable: the database is away.
         """
-        storage = self._database.storage
-        if storage.quick_reads:
-            return storage.sources.read_head(*name)
+        if self._database.storage.quick_reads:
+            return await self._read_in_turn(name)
         future = self._waiting.get(name)
         if future is None:
             future = self._waiting[name] = asyncio.get_running_loop().create_future()
@@ -45,6 +46,30 @@ class Heads:
                 self._asking = asyncio.create_task(self._ask())
         # Shared with others, who go on waiting if this one is cancelled.
         return await asyncio.shield(future)
+
+    def _read_in_turn(self, name: SourceName) -> asyncio.Future[SourceHead | None]:
+        """Return what a read at the end of this turn of the event loop will find: it begins after all that asked."""
+        loop = asyncio.get_running_loop()
+        if not self._in_turn:
+            loop.call_soon(self._end_turn)
+        # A future for each, not one that all share: who is cancelled cancels it.
+        future = loop.create_future()
+        self._in_turn.append((name, future))
+        return future
+
+    def _end_turn(self) -> None:
+        """Read the heads that were asked for in a turn, each once."""
+        asked, self._in_turn = self._in_turn, []
+        waiting = [(name, future) for name, future in asked if not future.done()]
+        names = list(dict(waiting))
+        try:
+            heads = dict(zip(names, self._database.storage.sources.read_heads(names), strict=True))
+        except Exception as error:  # noqa: BLE001  # it is theirs who wait
+            for _, future in waiting:
+                future.set_exception(error)
+        else:
+            for name, future in waiting:
+                future.set_result(heads[name])
 
     async def _ask(self) -> None:
         """Read heads for all that wait, again and again until none waits; at most one task does so at a time."""

@@ -137,7 +137,7 @@ class Everybody:
         # People ascend by id, and a stable sort leaves those of one s in this order.
         rows = np.flatnonzero(kept)
         rows = rows[np.argsort(-found.units[rows], kind="stable")[:take]]
-        listed = list(zip(people.ids.take(rows.tolist()), found.units[rows].tolist(), strict=True))
+        listed = list(zip(people.ids.take(rows), found.units[rows].tolist(), strict=True))
         for user_id in singly:
             figures = self._figures(storage, user_id)
             left_out = () if figures is None else figures.hidden if with_seen else figures.seen

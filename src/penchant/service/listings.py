@@ -43,7 +43,7 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
-from penchant.service.nearest import neighbours_at, scan_near, shown_near
+from penchant.service.nearest import Entry, neighbours_at, scan_near, shown_near
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
@@ -56,8 +56,6 @@ from penchant.wire import (
     TermRest,
 )
 
-Entry = tuple[str, float]
-"""A piece and its score."""
 _CONTENT_PART = {Basis.CONTENT: 1.0, Basis.AUDIENCE: 0.0, Basis.BOTH: 0.5}
 """How much of a similarity the keywords are."""
 _NOTHING_IN_COMMON = {
@@ -94,8 +92,7 @@ class Neighbourhood:
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
         now = self._recommender.now(self.view)
-        found = neighbours_at(self.view, self.query, now, self._draft, self._audience)
-        return [(each.id, each.distance) for each in found]
+        return neighbours_at(self.view, self.query, now, self._draft, self._audience)
 
     @cached_property
     def _asked(self) -> SimilarityQuery:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
-from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Neighbour, Scan, SimilarityQuery, best_by
+from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Scan, SimilarityQuery, best_by
 from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
@@ -14,6 +14,8 @@ from penchant.service.requests import ListRequest, SimilarRequest
 from penchant.tracing import tracing
 from penchant.wire import RecommendationResult, RecommendedPiece
 
+Entry = tuple[str, float]
+"""A piece of a list and its score."""
 MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
 
@@ -26,14 +28,14 @@ def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience 
     return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
 
 
-def nearest_first(view: View, query: ListRequest, shown: Filter, find: Find) -> list[Neighbour]:
+def nearest_first(view: View, query: ListRequest, shown: Filter, find: Find) -> list[Entry]:
     """Return the pieces of least distance under the boosts of a request, whitelisted ones first, in their order."""
     found = Booster(query.boosts, DISTANCE_SCALE).best(find, shown, MAX_TAKE)
-    nearest = [Neighbour(piece_id, max(0, key) / DISTANCE_SCALE) for key, piece_id in found]
+    nearest = [(piece_id, key / DISTANCE_SCALE if key > 0 else 0.0) for key, piece_id in found]
     if not view.whitelist:
         return nearest
-    by_id = {neighbour.id: neighbour for neighbour in nearest}
-    return [by_id[each] for each in ranking.promoted(list(by_id), view.whitelist)]
+    distances = dict(nearest)
+    return [(each, distances[each]) for each in ranking.promoted(list(distances), view.whitelist)]
 
 
 def similar_pieces(view: View, query: SimilarRequest, now: int, audience: Audience | None) -> RecommendationResult:
@@ -47,7 +49,7 @@ def similar_pieces(view: View, query: SimilarRequest, now: int, audience: Audien
     return _result(query, neighbours_at(view, query, now, audience=audience))
 
 
-def _result(query: SimilarRequest, nearest: Sequence[Neighbour]) -> RecommendationResult:
+def _result(query: SimilarRequest, nearest: Sequence[Entry]) -> RecommendationResult:
     """Return neighbours as a list that is as long as was asked for."""
     content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest[: query.take]]
     return RecommendationResult(id=query.piece_id, content=content)
@@ -84,7 +86,7 @@ def neighbours_at(
     now: int,
     draft: IndexedPiece | None = None,
     audience: Audience | None = None,
-) -> list[Neighbour]:
+) -> list[Entry]:
     """Return the nearest pieces, whitelisted ones first: all that ``take`` is cut from.
 
     With a draft, its neighbours: ``query`` gives its id, which no neighbour has.

@@ -24,13 +24,16 @@ class SourceStore:
         self._transactions = transactions
 
     def read_head(self, account_id: int, source: str) -> SourceHead | None:
-        """Return where a source stands; ``None`` for one that does not exist. Read before every answer."""
+        """Return where a source stands; ``None`` for one that does not exist."""
         with driver_errors():
             row = self._transactions.database.head_row(source_id(account_id, source))
             return reads.to_head(row, account_id, source)
 
     def read_heads(self, names: Sequence[tuple[int, str]]) -> list[SourceHead | None]:
-        """Return where several sources, as account and name, stand; ``None`` for those that do not exist."""
+        """Return where several sources, as account and name, stand; ``None`` for those that do not exist.
+
+        Read before every answer.
+        """
         # By number and checked by name: a row of another name with the same number is none of these.
         numbers = [source_id(*name) for name in names]
         with driver_errors():

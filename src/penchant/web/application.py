@@ -23,7 +23,7 @@ from penchant.web.compression import Compression
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import Operation
 from penchant.web.origins import OriginPolicy
-from penchant.web.raw import decode_component, parse_query
+from penchant.web.raw import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
 from penchant.web.resource import Resource
 from penchant.web.routes import served_operations
@@ -110,15 +110,18 @@ class Application:
         # Matched while it is encoded: a %2F inside an id is no separator.
         raw_path = exchange.scope["raw_path"].partition(b"?")[0].decode("latin-1")
         # All segments are checked before a route is looked for: a malformed path is 400, also where it is none of ours.
-        for segment in raw_path.split("/"):
-            decode_component(segment)
+        has_escapes = not is_plain(raw_path)
+        if has_escapes:
+            for segment in raw_path.split("/"):
+                decode_component(segment)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
         found = self._routes.find(raw_path)
         if found is None or found[1].get("source") == RESERVED_SEGMENT:
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
-        resource, segments = found
-        path = {name: decode_component(segment) for name, segment in segments.items()}
+        resource, path = found
+        if has_escapes:
+            path = {name: decode_component(segment) for name, segment in path.items()}
         await resource.answer(exchange, path, query)
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import zstandard
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penchant.web.raw import first_header
 
 MINIMUM_BYTES = 1024
 """Smaller bodies fit into one packet anyway."""
@@ -77,7 +79,7 @@ class Compression:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and its answer back, compressed where that pays."""
-        coding = preferred_coding(Headers(scope=scope).get("accept-encoding", ""))
+        coding = preferred_coding(first_header(scope["headers"], b"accept-encoding"))
         # HEAD keeps the length of the answer as it is without compression.
         if coding is None or scope["method"] == "HEAD":
             await self._app(scope, receive, send)

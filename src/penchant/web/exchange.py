@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -28,6 +27,7 @@ from penchant.telemetry import METHODS, logger, request_id
 from penchant.web.bodies import BodyKind, read_body
 from penchant.web.pace import ReadingPace
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body, status_of
+from penchant.web.raw import RequestHeaders
 from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.transport import client_address, is_secure
 
@@ -45,7 +45,7 @@ class RequestExchange:
         self.scope = scope
         self.services = services
         self.receive = receive
-        self.headers = Headers(scope=scope)
+        self.headers = RequestHeaders(scope["headers"])
         self.method: str = scope["method"]
         self.request_id = request_id_of(self.headers.get(REQUEST_ID_HEADER.decode(), ""))
         request_id.set(self.request_id)

@@ -1,4 +1,4 @@
-"""Request lines as clients wrote them: paths and queries, decoded once, strictly.
+"""Requests as clients wrote them: paths and queries, decoded once, strictly, and headers, put in order once.
 
 Frameworks route on the decoded path, where an id's ``%2F`` has become a separator. Here the path stays
 encoded until its segments have been told apart.
@@ -8,13 +8,52 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote_to_bytes
+
+from starlette.datastructures import Headers
 
 from penchant.errors import MalformedPath
 
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_PLAIN = re.compile(r"[ -$&-~]*\Z")
 _ASCII_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NUMBERED = re.compile(r"\[\d*\]\Z")
+
+
+class RequestHeaders(Headers):
+    """The headers of a request by name: they are put in order once, where Starlette looks through all for each."""
+
+    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
+        super().__init__(raw=raw)
+        self._by_name: dict[str, list[str]] = {}
+        for name, value in raw:
+            self._by_name.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+
+    def __getitem__(self, key: str) -> str:
+        return self._by_name[key.lower()][0]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key.lower() in self._by_name
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the first value of a header."""
+        found = self._by_name.get(key.lower())
+        return default if found is None else found[0]
+
+    def getlist(self, key: str) -> list[str]:
+        """Return all values of a header."""
+        return list(self._by_name.get(key.lower(), ()))
+
+
+def first_header(raw: list[tuple[bytes, bytes]], name: bytes) -> str:
+    """Return the first value of a header, "" for none: for those who need no other one."""
+    return next((value for each, value in raw if each == name), b"").decode("latin-1")
+
+
+def is_plain(raw: str) -> bool:
+    """Return whether nothing of a path has to be decoded, and nothing in it refused."""
+    return _PLAIN.match(raw) is not None
 
 
 def decode_component(raw: str) -> str:

@@ -11,6 +11,7 @@ from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
+from penchant.web.raw import first_header
 from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.routing import RESERVED_SEGMENT
 
@@ -60,8 +61,7 @@ class Refusals:
         started = time.perf_counter()
         await asyncio.sleep(HELD_BACK_S)
         status = status_of(_ERROR)
-        given = next((value for name, value in scope["headers"] if name == REQUEST_ID_HEADER), b"")
-        named = request_id_of(given.decode("latin-1"))
+        named = request_id_of(first_header(scope["headers"], REQUEST_ID_HEADER))
         request_id.set(named)
         headers = [*self._headers, (REQUEST_ID_HEADER, named.encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -136,6 +136,8 @@ async def _count_request(exchange: RequestExchange, access: Access) -> None:
 def _features(operation: Operation, query: QueryParameters) -> list[Feature]:
     """Return the plan features that a request needs, its use of catalogs and filters included."""
     features = [] if operation.feature is None else [operation.feature]
+    if not query.pairs:
+        return features
     narrowing = [each for each in NARROWING if each in operation.parameters]
     if any(each.is_named(name) for name in query.names() for each in narrowing):
         features.append(Feature.FILTERS)
