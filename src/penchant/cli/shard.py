@@ -9,8 +9,7 @@ import click
 from penchant.bootstrap import index_folder, kernel_folder, shard_token
 from penchant.cli.options import folder_options, read_settings
 from penchant.errors import Refused
-from penchant.index.kernel_samples import KINDS
-from penchant.live.compiling import compile_kernels, use_compiled
+from penchant.live.compiling import KernelCompiler
 from penchant.live.shard_server import ShardServer
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
@@ -24,11 +23,12 @@ def shard(*, data: str | None, settings_file: Path | None, host: str, port: int)
     """Search segments of large sources for nodes with the same data folder, until SIGTERM."""
     settings = read_settings(settings_file, data=data)
     start_logging(settings.log_level, settings.log_format)
-    kernels = kernel_folder(settings)
-    # Only where the builder has not done so before.
-    compile_kernels(kernels)
-    use_compiled(kernels, KINDS)
-    asyncio.run(_serve(settings, host, port))
+    # As in a worker: until the builder has compiled them numpy searches, and says the same.
+    compiling = KernelCompiler(kernel_folder(settings))
+    try:
+        asyncio.run(_serve(settings, host, port))
+    finally:
+        compiling.close()
 
 
 async def _serve(settings: NodeSettings, host: str, port: int) -> None:
