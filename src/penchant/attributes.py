@@ -120,13 +120,13 @@ Clause: TypeAlias = MarkCondition | ClauseGroup
 
 @dataclass(frozen=True, slots=True)
 class AttributeFilter:
-    """A filter by attributes: ``text``, its JSON in one form, by which two are the same, and what it means.
+    """A filter by attributes: ``text``, its JSON in one form, and what it means.
 
-    The meaning is that under the attributes of one version of a source.
+    The meaning is that under the attributes of one version of a source: the same text may mean another one later.
     """
 
     text: str
-    clause: Clause = field(compare=False)
+    clause: Clause = field(hash=False)  # the text tells nearly all apart, and is hashed sooner
 
 
 BOOST_SCALE = 100

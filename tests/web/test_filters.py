@@ -153,6 +153,23 @@ def test_attributes_and_pieces_count_from_the_next_request_on(service: Service) 
     assert len(ids(service, "/s/new", {"key": "language", "exists": False})) == 30
 
 
+def test_a_name_means_another_attribute_from_the_next_request_on(service: Service) -> None:
+    spoken = {"pointer": "/spoken", "type": "keyword"}
+    written = {"pointer": "/written", "type": "keyword"}
+    service.submit(
+        "tongues",
+        piece("q", "x"),
+        piece("a", "x", extras={"spoken": "en", "written": "fr"}),
+        piece("b", "x", extras={"spoken": "fr", "written": "en"}),
+    )
+    name_attributes(service, "tongues", {"language": spoken, "other": written})
+    before = ids(service, "/tongues/content/q/similar", ENGLISH)
+
+    name_attributes(service, "tongues", {"language": written, "other": spoken})
+
+    assert (before, ids(service, "/tongues/content/q/similar", ENGLISH)) == (["a"], ["b"])
+
+
 def test_remembered_lists_of_similar_pieces_are_told_apart_by_their_filter(service: Service) -> None:
     languages(service)
     name_attributes(service, "s", LANGUAGE)
