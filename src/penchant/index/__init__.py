@@ -53,7 +53,8 @@ from penchant.index.reading import TermReader
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
-from penchant.index.snapshot import Neighbour, Scan, SimilarityQuery, Snapshot
+from penchant.index.similarity import SimilarityQuery
+from penchant.index.snapshot import Neighbour, Scan, Snapshot
 from penchant.index.standing import Availability, key_of, matches, offer_of
 from penchant.index.strings import Strings, rows_in
 from penchant.index.tally import Tally

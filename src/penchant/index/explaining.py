@@ -12,12 +12,14 @@ import numpy as np
 
 from penchant.index.audience import LikeShare
 from penchant.index.building import term_of
+from penchant.index.factors import root_norms
 from penchant.index.layout import FloatArray, IntArray
 from penchant.index.part import Part
 from penchant.index.personal import ListSpec, PersonVector
 from penchant.index.popularity import Popularity
 from penchant.index.segment import Segment
-from penchant.index.snapshot import SimilarityQuery, Snapshot, root_norms
+from penchant.index.similarity import SimilarityQuery
+from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import Algorithm, Term
 

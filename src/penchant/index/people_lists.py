@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from penchant.index import engine
 from penchant.index.arrays import starts_of
 from penchant.index.engine import ListArrays
+from penchant.index.factors import root_norms
 from penchant.index.layout import (
     LANES,
     NOWHERE,
@@ -29,7 +30,7 @@ from penchant.index.masks import Filter
 from penchant.index.people import PeopleTable
 from penchant.index.personal import ROOTS
 from penchant.index.segment import Segment
-from penchant.index.snapshot import Snapshot, root_norms
+from penchant.index.snapshot import Snapshot
 from penchant.index.weights import AudienceWeights, rarities_of
 from penchant.model import SourceSettings
 

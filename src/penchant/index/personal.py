@@ -9,12 +9,13 @@ import numpy as np
 from penchant.index import engine, exact
 from penchant.index.best import BestPieces, Hits
 from penchant.index.building import term_table
+from penchant.index.factors import root_norms
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.person import PlacedTaste
 from penchant.index.popularity import Popularity
-from penchant.index.snapshot import Scan, Snapshot, root_norms
+from penchant.index.snapshot import Scan, Snapshot
 from penchant.index.strings import Strings
 from penchant.model import MAX_WEIGHT, Term
 

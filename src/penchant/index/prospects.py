@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant.index import engine
+from penchant.index.factors import root_norms
 from penchant.index.layout import (
     SCORE_SCALE,
     BlendFactors,
@@ -25,7 +26,7 @@ from penchant.index.people import PeopleTable
 from penchant.index.people_lists import blends_of, terms_by_piece
 from penchant.index.person import PersonFigures
 from penchant.index.personal import ROOTS
-from penchant.index.snapshot import Snapshot, root_norms
+from penchant.index.snapshot import Snapshot
 from penchant.model import SourceSettings
 
 

@@ -10,9 +10,10 @@ from zlib import crc32
 import numpy as np
 
 from penchant.index.arrays import starts_of
+from penchant.index.factors import factors_of
 from penchant.index.layout import FloatArray, IntArray
 from penchant.index.part import Part
-from penchant.index.snapshot import Snapshot, factors_of
+from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 
 SAMPLED = 10_000

@@ -5,44 +5,26 @@ of day: moments are arguments. Pieces lie in a few segments, each with a mask of
 small segment at the end (`penchant.index.compaction`).
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penchant.errors import UnknownPiece
-from penchant.index import engine, exact
+from penchant.index import exact
 from penchant.index.best import BestPieces, Hits
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.compaction import Merge, compacted
-from penchant.index.layout import (
-    COUNT,
-    DISTANCE_SCALE,
-    DOT,
-    FARTHEST,
-    NOWHERE,
-    SIZE,
-    Choice,
-    FloatArray,
-    IntArray,
-    KernelQuery,
-    Norms,
-    Values,
-)
+from penchant.index.factors import factors_of, root_norms
+from penchant.index.layout import DISTANCE_SCALE, FARTHEST, NOWHERE, Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part, SegmentOrigin
-from penchant.index.segment import MAX_NORMS, Factors, Segment
+from penchant.index.segment import MAX_NORMS, Segment
+from penchant.index.similarity import SimilarityQuery
 from penchant.index.strings import Strings, shard_numbers
 from penchant.model import Algorithm, IndexedPiece, Term
 
-FACTOR_SCALE = 100
-"""Category weights have at most two decimals; as integers of this unit every sum stays exact."""
-MAX_COUNT = 255
-INT16, INT32 = 2**15 - 1, 2**31 - 1
-"""The greatest numbers of the types that sums are counted in; terms are counted in bytes."""
 Scan = Callable[[Part, Choice], Hits]
 """A full scan of a part by some measure: finds as many pieces as the choice says."""
 
@@ -207,7 +189,7 @@ class Snapshot:
 
     def asked(
         self, piece_id: str, algorithm: Algorithm | None, category_weights: Mapping[str, float]
-    ) -> "SimilarityQuery":
+    ) -> SimilarityQuery:
         """Return a piece as a query.
 
         Raises:
@@ -218,7 +200,7 @@ class Snapshot:
             raise UnknownPiece("The source has no piece with this id.")
         return SimilarityQuery(*found, algorithm, category_weights)
 
-    def nearest_to(self, asked: "SimilarityQuery", shown: Filter, take: int) -> list[tuple[int, str]]:
+    def nearest_to(self, asked: SimilarityQuery, shown: Filter, take: int) -> list[tuple[int, str]]:
         """Return the pieces nearest to a query, as `nearest` does, by their distances in units."""
         # Each part is searched below the limit that those before have left; mostly the first is the largest.
         nearest = BestPieces(take, FARTHEST)
@@ -285,116 +267,3 @@ class Snapshot:
             if row is not None:
                 return part, row
         return None
-
-
-class SimilarityQuery:
-    """The queried piece as numbers: its terms, what each adds to an overlap, and its own norm.
-
-    Without an algorithm it is cosine where the piece has a keyword with a weight, Jaccard otherwise.
-    """
-
-    def __init__(self, own: Part, row: int, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> None:
-        if algorithm is None:
-            algorithm = Algorithm.COSINE if own.segment.weighted[row] else Algorithm.JACCARD
-        self.algorithm = algorithm
-        self.own = own
-        self.row = row
-        self.weights = category_weights
-        segment = own.segment
-        terms, weights = segment.piece(row)
-        norms = segment.norms(factors_of(segment, category_weights))
-        values: NDArray[Any]
-        # Sums of bytes, which up to 255 terms cannot overflow.
-        if algorithm is Algorithm.JACCARD and not category_weights and len(terms) <= MAX_COUNT:
-            self.mode, self.norm = COUNT, float(len(terms))
-            self.terms, self.values = terms.astype(np.int64), np.ones(len(terms), dtype=np.uint8)
-            return
-        factors = np.asarray(factors_of(segment, category_weights), dtype=np.int64)[segment.category_of[terms]]
-        if algorithm is Algorithm.COSINE:
-            self.mode, self.norm = DOT, float(norms.dot.exact[row])
-            # A posting adds (query weight x factor) x (its weight x factor) to a dot product.
-            values = weights * factors * factors
-        else:
-            self.mode, self.norm, values = SIZE, float(norms.size.exact[row]), factors
-        # Terms of a category that counts 0 add nothing.
-        used = values > 0
-        self.terms, self.values = terms[used].astype(np.int64), values[used]
-
-    @classmethod
-    def of_draft(
-        cls, piece: IndexedPiece, algorithm: Algorithm | None, category_weights: Mapping[str, float]
-    ) -> "SimilarityQuery":
-        """Return a piece that no snapshot need have as a query."""
-        return cls(Part.whole(build_segment([piece])), 0, algorithm, category_weights)
-
-    def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return the nearest pieces of one segment as (distance in units, id)."""
-        query = self.query_in(part)
-        if query is None:
-            return []
-        segment = part.segment
-        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
-        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self.norms_in(segment), choice))
-
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one segment's pieces with distances, by numpy; the queried one may be among them."""
-        query = self.query_in(part)
-        if query is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return exact.nearest(query, part.segment.postings, self.norms_in(part.segment), choice)
-
-    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
-        """Return the rows, ascending, of what a filter excludes from one segment, and of the queried piece."""
-        return part.excluded(shown, self.row if part is self.own else None)
-
-    def query_in(self, part: Part) -> KernelQuery | None:
-        """Return the query against one segment, or ``None`` where that has none of its terms."""
-        terms, values = self.terms_in(part)
-        if part is not self.own and not len(terms):
-            return None
-        return KernelQuery(self.mode, terms, self._typed(values, part.segment), self.norm)
-
-    def terms_in(self, part: Part) -> tuple[IntArray, NDArray[Any]]:
-        """Return the query's terms as numbers in one segment, ascending, and what each adds to an overlap there."""
-        if part is self.own:
-            return self.terms, self.values
-        # Terms have a number in each segment; those that this one lacks add nothing to any of its pieces.
-        terms = part.segment.terms.find_all(self.own.segment.terms, self.terms)
-        return terms[terms >= 0], self.values[terms >= 0]
-
-    def norms_in(self, segment: Segment) -> Norms:
-        """Return the norms that a segment's pieces have by the query's measure."""
-        return segment.norms(factors_of(segment, self.weights)).by(self.mode)
-
-    def _typed(self, values: NDArray[Any], segment: Segment) -> Values:
-        """Return the values in the narrowest type whose sums cannot overflow."""
-        if self.mode == COUNT:
-            return values
-        # The sum of a piece that has all terms of the query, each at the segment's greatest weight.
-        greatest = int(values.sum()) * (segment.greatest_weight if self.mode == DOT else 1)
-        if greatest <= INT16:
-            return values.astype(np.int16)
-        return values.astype(np.int32) if greatest <= INT32 else values.astype(np.float64)
-
-
-def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Factors:
-    """Return the category weights of a segment's categories as integers, reduced by what they have in common.
-
-    Distances stay, numbers become small: where no category has a weight of its own every factor is 1.
-    """
-    if not category_weights:
-        return (1,) * len(segment.category_names)
-    # All factors are multiples of the unit, so the division leaves nothing.
-    scale = factor_unit(category_weights)
-    return tuple(round(category_weights.get(name, 1) * FACTOR_SCALE) // scale for name in segment.category_names)
-
-
-def factor_unit(category_weights: Mapping[str, float]) -> int:
-    """Return what a factor of 1 stands for, in hundredths: it depends on the settings alone, not on the pieces."""
-    return math.gcd(FACTOR_SCALE, *(round(weight * FACTOR_SCALE) for weight in category_weights.values()))
-
-
-def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> FloatArray:
-    """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
-    roots = segment.norms(factors_of(segment, category_weights)).roots
-    return roots if not category_weights else roots * (factor_unit(category_weights) / FACTOR_SCALE)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from penchant.index import engine
 from penchant.index.arrays import arrays_of, members_of, starts_of
+from penchant.index.factors import root_norms
 from penchant.index.figures import SourceFigures, figures_of
 from penchant.index.layout import SHARE_SCALE, FloatArray, IntArray, LikeMatrix, LikenessNorms, SparseRows, WeightMatrix
 from penchant.index.segment import Segment, sums_by_piece
-from penchant.index.snapshot import Snapshot, root_norms
+from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings, rows_in
 from penchant.model import LARGE_SOURCE, MAX_WEIGHT
 

@@ -23,9 +23,9 @@ import numpy as np
 from penchant.errors import IndexNotReady
 from penchant.index import Filter, SimilarityQuery, Snapshot
 from penchant.index.best import BestPieces
+from penchant.index.factors import factors_of
 from penchant.index.layout import FARTHEST
 from penchant.index.part import Part
-from penchant.index.snapshot import factors_of
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_messages import FileName, LiveRows, ScanAnswer, ScanOutcome, ScanRequest, pack_clause
 from penchant.live.shard_metrics import ShardMetrics

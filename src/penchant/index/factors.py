@@ -1,0 +1,33 @@
+"""Factors: what categories count, as integers, and the norms of pieces under them."""
+
+import math
+from collections.abc import Mapping
+
+from penchant.index.layout import FloatArray
+from penchant.index.segment import Factors, Segment
+
+FACTOR_SCALE = 100
+"""Category weights have at most two decimals; as integers of this unit every sum stays exact."""
+
+
+def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Factors:
+    """Return the category weights of a segment's categories as integers, reduced by what they have in common.
+
+    Distances stay, numbers become small: where no category has a weight of its own every factor is 1.
+    """
+    if not category_weights:
+        return (1,) * len(segment.category_names)
+    # All factors are multiples of the unit, so the division leaves nothing.
+    scale = factor_unit(category_weights)
+    return tuple(round(category_weights.get(name, 1) * FACTOR_SCALE) // scale for name in segment.category_names)
+
+
+def factor_unit(category_weights: Mapping[str, float]) -> int:
+    """Return what a factor of 1 stands for, in hundredths: it depends on the settings alone, not on the pieces."""
+    return math.gcd(FACTOR_SCALE, *(round(weight * FACTOR_SCALE) for weight in category_weights.values()))
+
+
+def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> FloatArray:
+    """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
+    roots = segment.norms(factors_of(segment, category_weights)).roots
+    return roots if not category_weights else roots * (factor_unit(category_weights) / FACTOR_SCALE)
