@@ -16,10 +16,14 @@ from penchant.bootstrap import (
     storage_of,
     web_application,
 )
+from penchant.bootstrap.processes import building_apart
 from penchant.cli.keys import make_key
-from penchant.errors import StorageUnavailable
+from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.election import Election
+from penchant.live.segment_files import SEGMENT
+from penchant.model import EncodedPiece
 from penchant.settings import METRICS_VARIABLE, NodeSettings, metrics_folder
+from penchant.storage import DeleteSource, SubmitPieces
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +95,19 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
     with TestClient(web_application(settings), headers={"x-api-key": key}) as client:
         wait_until(lambda: len(client.get("/-/admin/keys").json()["keys"]) == 2)
         assert "penchant_rows_purged_total" in client.get("/-/metrics").text
+
+
+def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings: NodeSettings) -> None:
+    with shared_metrics(settings), closing(storage_of(settings)) as storage:
+        account, piece = storage.accounts.ensure("one"), EncodedPiece(id="a", body=b'{"id":"a","categories":{}}')
+        storage.submit(SubmitPieces(account_id=account, source="s", pieces=[piece])).result()
+        (head,) = storage.sources.read_heads([(account, "s")])
+        assert head is not None
+        building_apart(settings)(SEGMENT.name, head, None)
+        storage.submit(DeleteSource(account_id=account, source="s")).result()
+
+        with pytest.raises(UnknownSource):
+            building_apart(settings)(SEGMENT.name, head, None)
 
 
 def test_kernels_of_all_data_folders_lie_in_the_cache_of_the_user(

@@ -23,7 +23,7 @@ from typing import Any
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
-from penchant.errors import StorageUnavailable
+from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import FileBuilder, build_for_ever, builder_lock
 from penchant.live.compiling import are_compiled, compile_kernels
@@ -43,6 +43,9 @@ from penchant.tracing import send_spans
 from penchant.web.application import Application
 
 BUILDER_NICENESS = 10
+_SOURCE_GONE = 3
+"""What a building process ends with whose source was deleted meanwhile."""
+_SPAWNING = multiprocessing.get_context("spawn")
 OPENING_PAUSE_S = 1.0
 """Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
 SWITCH_S = 0.001
@@ -101,27 +104,36 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
     """
     _start_helper(settings, parent)
     os.nice(BUILDER_NICENESS)
-    started = multiprocessing.get_context("spawn")
     with contextlib.closing(storage_of(settings)) as storage:
-
-        def build(kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-            building = started.Process(target=_build, args=(settings, os.getpid(), kind, head, published))
-            with counting_alone():
-                building.start()
-            building.join()
-            # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
-            if building.exitcode:
-                raise ChildProcessError(f"building ended with {building.exitcode}")
-
         if not are_compiled(kernel_folder(settings)):
-            compiling = started.Process(target=_compile, args=(settings, os.getpid()))
+            compiling = _SPAWNING.Process(target=_compile, args=(settings, os.getpid()))
             compiling.start()
             # Joined in a thread, or it would stay a zombie while this one builds for ever.
             threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
-        builders = builders_of(storage, settings, metrics, build)
+        builders = builders_of(storage, settings, metrics, building_apart(settings))
         election, marks = builder_lock(data_folder(settings)), storage.upkeep.change_marks
         build_for_ever([*builders.values()], election, metrics, marks)
+
+
+def building_apart(settings: NodeSettings) -> BuildKind:
+    """Return what builds a file in a process of its own, which takes its memory with it.
+
+    It raises `UnknownSource` where the source was deleted meanwhile.
+    """
+
+    def build(kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+        building = _SPAWNING.Process(target=_build, args=(settings, os.getpid(), kind, head, published))
+        with counting_alone():
+            building.start()
+        building.join()
+        if building.exitcode == _SOURCE_GONE:
+            raise UnknownSource("The source was deleted while its file was built.")
+        # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
+        if building.exitcode:
+            raise ChildProcessError(f"building ended with {building.exitcode}")
+
+    return build
 
 
 def builders_of(
@@ -141,7 +153,10 @@ def _compile(settings: NodeSettings, parent: int) -> None:
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
     _start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
-        builders_of(storage, settings, Metrics())[kind].build(head, published)
+        try:
+            builders_of(storage, settings, Metrics())[kind].build(head, published)
+        except UnknownSource:
+            sys.exit(_SOURCE_GONE)
 
 
 def _start_helper(settings: NodeSettings, parent: int) -> None:
