@@ -65,26 +65,25 @@ class SimilarAnswers:
         if not self._recommender.is_on_shards(view):
             return self.encoded(view, request)
         # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
-        moment = moment_of(request.at, self._recommender.now(view))
-        body = self._cached(view, request, moment)
+        key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
+        body = self._cached(key, moment)
         if body is None:
             body = encode(await self._recommender.similar_by_shards(view, request))
-            self._remember(view, request, moment, body)
+            self._remember(key, body, view.snapshot.window(moment))
         return body
 
     def encoded(self, view: View, request: SimilarRequest) -> bytes:
         """Return the list of similar pieces as JSON, searched in this process; raises as `Recommender.similar`."""
         # As in `answer`.
-        moment = moment_of(request.at, self._recommender.now(view))
-        body = self._cached(view, request, moment)
+        key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
+        body = self._cached(key, moment)
         if body is None:
             body = encode(self._recommender.similar(view, request))
-            self._remember(view, request, moment, body)
+            self._remember(key, body, view.snapshot.window(moment))
         return body
 
-    def _cached(self, view: View, request: SimilarRequest, moment: int) -> bytes | None:
+    def _cached(self, key: _AnswerKey, moment: int) -> bytes | None:
         """Return a remembered answer that holds for a moment."""
-        key = _key_of(view, request)
         cached = self._answers.get(key)
         if cached is not None and cached.since <= moment < cached.until:
             self._answers.move_to_end(key)
@@ -93,12 +92,13 @@ class SimilarAnswers:
         self.misses += 1
         return None
 
-    def _remember(self, view: View, request: SimilarRequest, moment: int, body: bytes) -> None:
-        size = len(body) + ENTRY_BYTES
+    def _remember(self, key: _AnswerKey, body: bytes, window: tuple[int, int]) -> None:
+        """Remember an answer for the moments from and until which the same pieces are available."""
+        size, request = len(body) + ENTRY_BYTES, key.request
         filters = [boost.matching for boost in request.boosts]
         filters += [] if request.matching is None else [request.matching]
         size += FILTER_RATIO * sum(len(each.text) for each in filters)
-        key, answer = _key_of(view, request), _CachedAnswer(body, *view.snapshot.window(moment), nbytes=size)
+        answer = _CachedAnswer(body, *window, nbytes=size)
         outdated = self._answers.pop(key, None)
         if outdated is not None:
             self.nbytes -= outdated.nbytes
