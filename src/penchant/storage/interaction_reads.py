@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    BindParameter,
     Connection,
     ScalarSelect,
     Select,
@@ -39,6 +40,17 @@ _PREFERENCES = (
         preferences.c.version > counters.c.cleared_at,
     )
 )
+
+
+def _cleared_at(source: int | BindParameter[int]) -> ScalarSelect[int]:
+    """Select the version up to which interactions belong to a source that was deleted."""
+    return (
+        select(counters.c.cleared_at)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .scalar_subquery()
+    )
+
+
 _OF_USER = (
     select(
         interactions.c.piece_id,
@@ -52,10 +64,7 @@ _OF_USER = (
         interactions.c.user_key == bindparam("user"),
         interactions.c.type != literal_column(str(ERASURE_CODE)),
         interactions.c.occurred_at >= bindparam("since"),
-        interactions.c.version
-        > select(counters.c.cleared_at)
-        .where(counters.c.source_id == bindparam("source"), counters.c.kind == literal_column(str(INTERACTIONS)))
-        .scalar_subquery(),
+        interactions.c.version > _cleared_at(bindparam("source")),
     )
     .order_by(interactions.c.occurred_at.desc(), interactions.c.version.desc())
     .limit(bindparam("limit"))
@@ -69,15 +78,6 @@ def _put_together(statement: Select[Any]) -> Select[Any]:
 
 
 _OF_USER_TOGETHER = _put_together(_OF_USER)
-
-
-def _cleared_at(source: int) -> ScalarSelect[int]:
-    """Select the version up to which interactions belong to a source that was deleted."""
-    return (
-        select(counters.c.cleared_at)
-        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .scalar_subquery()
-    )
 
 
 def user_interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
