@@ -93,18 +93,23 @@ def shard_token(settings: NodeSettings) -> bytes:
         StorageUnavailable: it cannot be read or written.
     """
     path = data_folder(settings) / SHARD_TOKEN
-    made = path.with_suffix(f".{os.getpid()}")
     try:
         if not path.exists():
-            # Readable by its owner only from the first moment on, and whole from the first moment on.
-            with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_hex(TOKEN_BYTES))
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(made)
-            made.unlink()
+            make_token(path)
         return path.read_bytes().strip()
     except OSError as error:
         raise StorageUnavailable(f"The token {path} cannot be read ({error.strerror}).") from error
+
+
+def make_token(path: Path) -> None:
+    """Write a token to a file, unless another process has done so meanwhile."""
+    made = path.with_suffix(f".{os.getpid()}")
+    # Readable by its owner only from the first moment on, and whole from the first moment on.
+    with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(TOKEN_BYTES))
+    with contextlib.suppress(FileExistsError):
+        path.hardlink_to(made)
+    made.unlink()
 
 
 @contextlib.contextmanager

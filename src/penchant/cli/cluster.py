@@ -1,13 +1,11 @@
 """``penchant cluster``: this machine's node of a Ray cluster, which does work over everybody."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 import click
 
-from penchant.bootstrap import cluster_token_file, data_folder
+from penchant.bootstrap import cluster_token_file, data_folder, make_token
 from penchant.cli.options import Command, folder_options, read_settings
 from penchant.cluster.ray_driver import require_cluster
 from penchant.cluster.ray_node import HEALTH, NODE_PORTS, NodeSpec, RayNode, cluster_status, require_ray
@@ -16,7 +14,6 @@ from penchant.settings import NodeSettings, cluster_environment, names_cluster_t
 
 FOLDER = "cluster"
 PORT = 6379
-TOKEN_BYTES = 32
 REWRITTEN = {"127.0.0.1", "localhost", "::1"}
 """Hosts that Ray replaces by another address of the machine."""
 MOST_PORT = 65_535
@@ -68,7 +65,8 @@ def start(*, data: str | None, settings_file: Path | None, host: str, port: int,
         )
     token_file = cluster_token_file(settings)
     if not names_cluster_token() and not token_file.exists():
-        _make_token(settings, token_file)
+        data_folder(settings)
+        make_token(token_file)
     _run(settings, NodeSpec(host=host, port=port, **how), block=block)
     token = "the token of this environment" if names_cluster_token() else f"a copy of {token_file}"
     click.echo(f"The head of the cluster runs at {host}:{port}. Other nodes need {token}, and join by")
@@ -136,13 +134,6 @@ def _environment(settings: NodeSettings) -> dict[str, str]:
     if not names_cluster_token() and not token_file.exists():
         raise Refused(f"There is no token of a cluster: copy that of its first node to {token_file}.")
     return cluster_environment(token_file) | HEALTH
-
-
-def _make_token(settings: NodeSettings, path: Path) -> None:
-    data_folder(settings)
-    # Readable by its owner only from the first moment on.
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_hex(TOKEN_BYTES))
 
 
 def _require_host(host: str) -> None:
