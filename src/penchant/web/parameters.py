@@ -1,6 +1,7 @@
 """Query parameters: their names, how their values are read, and how the OpenAPI document describes them."""
 
 import re
+from collections.abc import Callable
 
 from penchant.index import HALF_LIFE_DAYS
 from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
@@ -99,6 +100,18 @@ def _read_share(text: str) -> float:
     return float(text)
 
 
+def _old_take(read: Callable[[str], int], default: int) -> Parameter:
+    """Return the old name of a parameter `limit`, which reads its values so."""
+    return Parameter(
+        name="take",
+        description="The old name of `limit`, which wins over it.",
+        schema={"type": "integer", "minimum": 1, "default": default},
+        read=read,
+        default=default,
+        deprecated=True,
+    )
+
+
 def _bounds(what: str, *, most: int, default: int) -> tuple[Parameter, Parameter]:
     """Return the parameter of how many of something a page or list has, and its old name."""
     limit = Parameter(
@@ -108,15 +121,7 @@ def _bounds(what: str, *, most: int, default: int) -> tuple[Parameter, Parameter
         schema={"type": "integer", "minimum": 1},  # no default, as in `LIMIT`
         read=lambda text: integer(text, least=1, most=most),
     )
-    take = Parameter(
-        name="take",
-        description="The old name of `limit`, which wins over it.",
-        schema={"type": "integer", "minimum": 1, "default": default},
-        read=limit.read,
-        default=default,
-        deprecated=True,
-    )
-    return limit, take
+    return limit, _old_take(limit.read, default)
 
 
 VERSION_SCHEMA = {"type": "integer", "format": "int64", "minimum": 0}
@@ -136,14 +141,7 @@ LIMIT = Parameter(
     schema={"type": "integer", "minimum": 1},
     read=TAKE.read,
 )
-OLD_TAKE = Parameter(
-    name="take",
-    description="The old name of `limit`, which wins over it.",
-    schema={"type": "integer", "minimum": 1, "default": MAX_TAKE},
-    read=TAKE.read,
-    default=MAX_TAKE,
-    deprecated=True,
-)
+OLD_TAKE = _old_take(TAKE.read, MAX_TAKE)
 CATALOGS = Parameter(
     name="catalogs",
     description="Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` "
