@@ -24,19 +24,24 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for two nodes with a short path, since sockets lie in it; what still runs there is ended."""
+def ending() -> Iterator[ExitStack]:
+    """What is to be done at the end, whatever becomes of the test."""
+    with ExitStack() as ending:
+        yield ending
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, ending: ExitStack) -> Path:
+    """A folder for two nodes with a short path, since sockets lie in it; a head that still runs there is ended."""
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
-    with ExitStack() as ending:
-        folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True)))
-        for name in ("head", "node"):
-            ending.callback(command, "cluster", "stop", "--data", str(folder / name))
-        yield folder
+    folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True)))
+    ending.callback(command, "cluster", "stop", "--data", str(folder / "head"))
+    return folder
 
 
-def test_nodes_are_started_used_and_stopped(folder: Path) -> None:
+def test_nodes_are_started_used_and_stopped(folder: Path, ending: ExitStack) -> None:
     port, memory = free_ports(1), f"--memory-bytes={MEMORY_BYTES}"
     address, head, node = f"127.0.0.2:{port}", folder / "head", folder / "node"
 
@@ -65,6 +70,8 @@ def test_nodes_are_started_used_and_stopped(folder: Path) -> None:
             stdout=file,
             stderr=subprocess.STDOUT,
         )
+    ending.callback(joined.wait)
+    ending.callback(command, "cluster", "stop", "--data", str(node))
     deadline = time.monotonic() + PATIENCE_S
     while STARTED not in (said := log.read_bytes()):
         assert joined.poll() is None, said.decode()
@@ -76,8 +83,10 @@ def test_nodes_are_started_used_and_stopped(folder: Path) -> None:
         for part in ray_crew(PLAN, folder_with(folder / "work"), address, token).run(range(PLAN.range_count))
     }
     assert b"".join(parts[number] for number in sorted(parts)) == TEXT
-    shown = command("cluster", "status", "--data", str(head), address)
-    assert (shown.returncode, "0.0/1.0 CPU" in shown.stdout) == (0, True), shown
+    # Ray tells what was so some seconds ago.
+    deadline = time.monotonic() + PATIENCE_S
+    while "0.0/1.0 CPU" not in (shown := command("cluster", "status", "--data", str(head), address)).stdout:
+        assert (shown.returncode, time.monotonic() < deadline) == (0, True), shown
 
     joined.send_signal(signal.SIGTERM)
     joined.wait(PATIENCE_S)
