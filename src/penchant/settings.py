@@ -20,7 +20,7 @@ from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
 
-MAX_SHARDS = 64
+MAX_SHARDS, MAX_REPLICAS = 64, 8
 MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -120,8 +120,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     person_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 32 * 1024 * 1024
     """Memory of each worker for what people did who asked for recommendations lately; 0: none."""
     longest_delay_s: Seconds = 0.025
-    """How long a request may have to wait for its turn in a worker while 32 others wait, before it is turned away with
-    503; 0: any."""
+    """How long a request may wait for its turn in a worker while 32 others do, before it is answered 503; 0: any."""
     header_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
     """How long a connection may be open without a whole request head, before the first or between two."""
     connections_per_address: Count = 1024
@@ -138,14 +137,15 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     stale_reads_s: Seconds = 60
     """How long reads go on from the index while the database is away; 0: not at all."""
     index_memory_bytes: Count = 0
-    """What all loaded sources may take in each worker, mapped files included; those asked for least recently are let
-    go. 0: half of the machine's memory, divided by the workers."""
+    """What all loaded sources may take in each worker, files included; 0: half of all memory divided by the workers."""
     shard_pieces: Count = 0
     """Pieces from which a source is kept in several segments, which are searched on their own; 0: none."""
     shards: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)] = 4
     """Segments of each such source."""
     shard_hosts: tuple[Annotated[str, msgspec.Meta(pattern=r"^[^\s+/@]+:[0-9]+(\+[^\s+/@]+:[0-9]+)*$")], ...] = ()
     """By shard the address (host:port) of a process that searches its segments, or of several, joined by ``+``."""
+    shard_replicas: Annotated[int, msgspec.Meta(ge=0, le=MAX_REPLICAS)] = 2
+    """Processes for each shard that a ``cluster`` runs, each on another node, where ``shard-hosts`` names none."""
     audit_retention_days: Count = 396
     """How long entries of the audit log, and keys that have ended, are kept and listed; 0: for good."""
     kernel_folder: str | None = None

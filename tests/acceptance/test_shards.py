@@ -50,12 +50,16 @@ class Scene:
         data = folder / "data"
         self.shards = [ShardProcess(data) for _ in range(4)]
         hosts = ["+".join(each.address for each in pair) for pair in (self.shards[:2], self.shards[2:])]
-        options = {"shard-pieces": SMALLEST_FILE, "shards": 2, "shard-hosts": hosts}
+        self.serve(folder, {"shard-hosts": hosts})
+
+    def serve(self, folder: Path, options: dict[str, Any]) -> None:
+        """Start a service with these options and a source of two segments."""
+        options |= {"shard-pieces": SMALLEST_FILE, "shards": 2}
         settings = folder / "penchant.toml"
         settings.write_text(
             "\n".join(f"{name} = {msgspec.json.encode(value).decode()}" for name, value in options.items())
         )
-        self.server = Server(data, "--settings", str(settings))
+        self.server = Server(folder / "data", "--settings", str(settings))
         self.asked = 0
         pieces = [
             {

@@ -2,9 +2,10 @@
 
     server (supervises)
       |-- worker, worker, ...      answer requests; try again while the database is away
-      `-- builder                  at low priority; decides what is to be built
-            |-- compiling          once for a machine, then ends
-            `-- building           one at a time, for one file, then ends
+      |-- builder                  at low priority; decides what is to be built
+      |     |-- compiling          once for a machine, then ends
+      |     `-- building           one at a time, for one file, then ends
+      `-- placer (`placing`)       where a cluster runs replicas of shards
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """
@@ -102,7 +103,7 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
-    _start_helper(settings, parent)
+    start_helper(settings, parent)
     os.nice(BUILDER_NICENESS)
     with contextlib.closing(storage_of(settings)) as storage:
         if not are_compiled(kernel_folder(settings)):
@@ -146,12 +147,12 @@ def builders_of(
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:
-    _start_helper(settings, parent)
+    start_helper(settings, parent)
     compile_kernels(kernel_folder(settings))
 
 
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-    _start_helper(settings, parent)
+    start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
         try:
             builders_of(storage, settings, Metrics())[kind].build(head, published)
@@ -159,7 +160,8 @@ def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, pub
             sys.exit(_SOURCE_GONE)
 
 
-def _start_helper(settings: NodeSettings, parent: int) -> None:
+def start_helper(settings: NodeSettings, parent: int) -> None:
+    """Begin a process that works for the workers, and ends with the one that has started it."""
     # A terminal sends Ctrl-C to all processes; a helper ends with the one that started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _start_process(settings, parent)

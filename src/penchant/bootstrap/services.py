@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TypedDict
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, shard_token, storage_of
+from penchant.bootstrap.shard_serving import places_shards
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
@@ -20,6 +21,7 @@ from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
+from penchant.live.shard_placement import PlacementFollower
 from penchant.live.shards import Shards
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import ViewLimits, Views
@@ -115,6 +117,7 @@ async def open_services(
         services.prospects.run(),
         _keep_house(services, election),
         limit_connections(settings, metrics),
+        *([] if services.placement is None else [services.placement.run()]),
     )
     tasks = [asyncio.create_task(each) for each in endless]
     if has_builder:
@@ -189,6 +192,7 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database),
         shards=shards,
+        placement=PlacementFollower(shards, data_folder(settings)) if shards and places_shards(settings) else None,
         recommender=recommender,
         similar_answers=similar_answers,
         previews=Previews(database, views, recommender),
@@ -207,13 +211,14 @@ def wire(
 
 
 def _shards(settings: NodeSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards | None:
-    """Return the shard processes that the settings name, if any."""
-    if not settings.shard_hosts:
+    """Return the shard processes that the settings name, or have a cluster run, if any."""
+    if not settings.shard_hosts and not places_shards(settings):
         return None
-    hosts = [
+    # Those that a cluster runs are told later, by a file.
+    hosts: list[list[tuple[str, int]]] = [
         [(host, int(port)) for host, _, port in (each.rpartition(":") for each in replicas.split("+"))]
         for replicas in settings.shard_hosts
-    ]
+    ] or [[] for _ in range(settings.shards)]
     return Shards(hosts, shard_token(settings), database, metrics, lambda: views.limits.memory_bytes)
 
 

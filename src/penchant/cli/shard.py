@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from penchant.bootstrap import index_folder, kernel_folder, shard_token
+from penchant.bootstrap import kernel_folder, listen
 from penchant.cli.options import folder_options, read_settings
 from penchant.errors import Refused
 from penchant.live.compiling import KernelCompiler
-from penchant.live.shard_server import ShardServer
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
 
@@ -40,9 +39,8 @@ async def _serve(settings: NodeSettings, host: str, port: int) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    server = ShardServer(index_folder(settings), shard_token(settings))
     try:
-        listening = await server.listen(host, port)
+        _, listening = await listen(settings, host, port)
     except OSError as error:
         raise Refused(f"Cannot listen on {host}:{port} ({error.strerror}).") from error
     logger.info("a shard process listens", extra={"fields": {"address": f"{host}:{port}"}})

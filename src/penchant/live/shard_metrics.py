@@ -1,6 +1,6 @@
-"""Shard metrics: what became of scans by shard processes, as a worker counts it."""
+"""Shard metrics: what became of scans by shard processes, as a worker counts it, and replicas that are missing."""
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from penchant.telemetry import SECONDS_BUCKETS, Metrics
 
@@ -23,4 +23,10 @@ class ShardMetrics:
             "How often a shard process was passed by, by shard and replica.",
             ["shard", "replica"],
             registry=metrics.registry,
+        )
+        self.missing = Gauge(
+            "penchant_shard_replicas_missing",
+            "Replicas of shards that the cluster does not run, or does not tell of.",
+            registry=metrics.registry,
+            multiprocess_mode="livesum",
         )

@@ -82,6 +82,12 @@ class ShardReplica:
         for task in (*self._reading, *([] if self._connecting is None else [self._connecting])):
             task.cancel()
 
+    async def hold(self) -> None:
+        """Be connected, where it may be asked."""
+        if self._connection is None and self.check():
+            with contextlib.suppress(ReplicaLost):
+                await self._connected()
+
     async def ask(self, number: int, *messages: ShardMessage) -> ScanAnswer:
         """Return the answer to the scan of this number, the last of some messages.
 

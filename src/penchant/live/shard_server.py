@@ -104,6 +104,8 @@ class ShardServer:
     """Answers scans of the segment files of a folder, one at a time: on more cores there are more such processes."""
 
     def __init__(self, folder: Path, token: bytes) -> None:
+        self.connected = 0
+        """How many connections have shown the token and are open."""
         self._files = SegmentFiles(folder)
         self._token = token
         self._segments: dict[tuple[FileName, int], ScannedSegment] = {}
@@ -119,10 +121,13 @@ class ShardServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection until it ends."""
+        trusted = False
         try:
-            if not await self._is_trusted(reader, writer):
+            trusted = await self._is_trusted(reader, writer)
+            if not trusted:
                 logger.warning("a connection to this shard has not shown the token")
                 return
+            self.connected += 1
             while True:
                 message = await read_message(reader)
                 if isinstance(message, LiveRows):
@@ -137,6 +142,7 @@ class ShardServer:
         except BrokenMessage as error:
             logger.warning("a connection to this shard is closed: %s", error)
         finally:
+            self.connected -= trusted
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()

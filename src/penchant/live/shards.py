@@ -55,13 +55,9 @@ class Shards:
         memory_bytes: Callable[[], int],
     ) -> None:
         self._metrics = ShardMetrics(metrics)
-        self._replicas = [
-            [
-                ShardReplica(*address, token, failed=self._metrics.failures.labels(str(shard), str(place)).inc)
-                for place, address in enumerate(replicas)
-            ]
-            for shard, replicas in enumerate(hosts)
-        ]
+        self._token = token
+        self._replicas: list[dict[tuple[str, int], ShardReplica]] = [{} for _ in hosts]
+        self.place(hosts)
         self._database = database
         self._memory_bytes = memory_bytes
         self._numbers = itertools.count()
@@ -69,8 +65,27 @@ class Shards:
 
     def close(self) -> None:
         """Close all connections."""
-        for replica in itertools.chain.from_iterable(self._replicas):
-            replica.close()
+        self.place([[] for _ in self._replicas])
+
+    def place(self, hosts: Sequence[Sequence[tuple[str, int]]]) -> None:
+        """Ask replicas at these addresses from now on, of as many shards; those that stay keep their connections."""
+        if len(hosts) != len(self._replicas):
+            return
+        for shard, (addresses, before) in enumerate(zip(hosts, self._replicas, strict=True)):
+            self._replicas[shard] = {
+                address: before.pop(address)
+                if address in before
+                else ShardReplica(
+                    *address, self._token, failed=self._metrics.failures.labels(str(shard), str(place)).inc
+                )
+                for place, address in enumerate(dict.fromkeys(addresses))
+            }
+            for replica in before.values():
+                replica.close()
+
+    async def hold(self) -> None:
+        """Connect to all replicas that may be asked."""
+        await asyncio.gather(*[each.hold() for replicas in self._replicas for each in replicas.values()])
 
     def serves(self, snapshot: Snapshot) -> bool:
         """Return whether a snapshot has segments that shard processes can scan."""
@@ -137,8 +152,8 @@ class Shards:
 
     def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
         """Return the replicas that can be asked, each request beginning with another one."""
-        replicas = self._replicas[request.place % len(self._replicas)]
-        first = request.number // len(self._replicas) % len(replicas)
+        replicas = list(self._replicas[request.place % len(self._replicas)].values())
+        first = request.number // len(self._replicas) % max(1, len(replicas))
         return [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
 
     def _hedge_s(self) -> float:
@@ -203,6 +218,7 @@ async def _first_found(under_way: set[asyncio.Task[ScanAnswer]], wait_s: float) 
             return None
         under_way -= done
         for task in done:
-            if task.exception() is None and task.result().outcome is ScanOutcome.FOUND:
+            # One is cancelled where its replica is placed elsewhere meanwhile.
+            if not task.cancelled() and task.exception() is None and task.result().outcome is ScanOutcome.FOUND:
                 return task.result()
     return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
+from penchant.live.shard_placement import PlacementFollower
 from penchant.live.shards import Shards
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
@@ -58,6 +59,7 @@ class Services:
     curation: Curation
     recommender: Recommender
     shards: Shards | None
+    placement: PlacementFollower | None
     similar_answers: SimilarAnswers
     explanations: Explanations
     previews: Previews

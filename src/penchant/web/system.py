@@ -39,7 +39,11 @@ async def live(_call: Call) -> Answer:
 async def ready(call: Call) -> Answer:
     """Answer whether requests can be served: 200, with warnings for the operator, or 503 while the database is away."""
     database = call.services.database
-    warnings = await database.in_thread(database.storage.upkeep.ping)
+    placement = call.services.placement
+    warnings = [
+        *await database.in_thread(database.storage.upkeep.ping),
+        *([] if placement is None else placement.warnings),
+    ]
     health: dict[str, object] = {"status": "ok"} | ({"warnings": warnings} if warnings else {})
     return Answer(body=msgspec.json.encode(health))
 

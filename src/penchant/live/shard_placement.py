@@ -1,0 +1,114 @@
+"""Shard placement: where a cluster runs the replicas of shards, as a file of the data folder tells it.
+
+    placer (one of a data folder)  --in one step-->  shard-placement.json  --twice a second-->  workers, commands
+
+The file outlives its writer and the cluster: the addresses that it has are asked until there are better ones.
+"""
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from penchant.live.shards import Shards
+from penchant.telemetry import logger
+
+FILE = "shard-placement.json"
+INTERVAL_S = 0.5
+
+
+class ReplicaPlace(msgspec.Struct, frozen=True):
+    """Where a replica was last known to run, if anywhere, and why the cluster does not run it, if so."""
+
+    address: str | None = None
+    fault: str | None = None
+
+
+class ShardPlacement(msgspec.Struct, frozen=True):
+    """By shard the places of its replicas."""
+
+    shards: tuple[tuple[ReplicaPlace, ...], ...] = ()
+
+    def hosts(self) -> list[list[tuple[str, int]]]:
+        """Return by shard the addresses at which it can be asked."""
+        return [
+            [(host, int(port)) for host, _, port in (each.address.rpartition(":") for each in places if each.address)]
+            for places in self.shards
+        ]
+
+    @property
+    def missing(self) -> int:
+        """How many replicas the cluster does not run, or does not tell of."""
+        return sum(each.fault is not None for places in self.shards for each in places)
+
+    def faults(self) -> list[str]:
+        """Return what is wrong, a line for each reason."""
+        missing: dict[str, list[str]] = {}
+        for shard, places in enumerate(self.shards):
+            for each in places:
+                if each.fault is not None:
+                    missing.setdefault(each.fault, []).append(str(shard))
+        return [
+            f"{len(shards)} replicas of shards ({', '.join(dict.fromkeys(shards))}) are missing: {fault}"
+            for fault, shards in missing.items()
+        ]
+
+
+def read_placement(folder: Path) -> ShardPlacement:
+    """Return what the file of a data folder tells; nothing where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=ShardPlacement)
+    except FileNotFoundError:
+        pass
+    except (OSError, msgspec.DecodeError) as error:
+        logger.warning("the placement of shards cannot be read: %s", error)
+    return ShardPlacement()
+
+
+def write_placement(folder: Path, placement: ShardPlacement) -> None:
+    """Write the file in one step: whoever reads meanwhile gets the old one or the new one.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    written = folder / f"{FILE}.new"
+    with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(placement))
+    written.replace(folder / FILE)
+
+
+class PlacementFollower:
+    """Has a worker ask the replicas that the file of its data folder names, and keeps connections to all of them.
+
+    A replica that the cluster runs ends when nobody has been connected to it for a while.
+    """
+
+    def __init__(self, shards: Shards, folder: Path) -> None:
+        self._shards = shards
+        self._folder = folder
+        self._seen: tuple[int, int] | None = None
+        self._placement = ShardPlacement()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong, for an answer that everybody may see: addresses and reasons are left out."""
+        missing = self._placement.missing
+        return [f"{missing} replicas of shards are missing: penchant cluster status says why."] if missing else []
+
+    async def run(self) -> None:
+        """Follow the file for ever, until cancelled."""
+        while True:
+            self._look()
+            await self._shards.hold()
+            await asyncio.sleep(INTERVAL_S)
+
+    def _look(self) -> None:
+        with contextlib.suppress(OSError):
+            status = (self._folder / FILE).stat()
+            seen = status.st_ino, status.st_mtime_ns
+            if seen != self._seen:
+                self._seen = seen
+                self._placement = read_placement(self._folder)
+                self._shards.place(self._placement.hosts())

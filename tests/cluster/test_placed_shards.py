@@ -1,0 +1,132 @@
+"""Replicas of shards that a real Ray cluster runs: lists stay the same whatever becomes of it."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.processes import wait_until
+from acceptance.servers import command
+from acceptance.test_shards import Scene
+from cluster.ray_nodes import RayNodes, descendants
+from kernel_cache import KERNELS
+from penchant.live.shard_placement import ShardPlacement, read_placement
+
+pytest.importorskip("ray", reason="Ray is not installed: sh scripts/ray")
+pytestmark = pytest.mark.slow
+
+
+class PlacedScene(Scene):
+    """A service on a source of two segments, whose replicas a cluster runs: a head without work, and other nodes."""
+
+    def __init__(self, folder: Path, nodes: RayNodes) -> None:
+        self.nodes = nodes
+        self.folder = folder / "data"
+        self.serve(folder, {"cluster": nodes.address})
+
+    def end(self) -> None:
+        self.server.kill()
+
+    @property
+    def placement(self) -> ShardPlacement:
+        """Where replicas are."""
+        return read_placement(self.folder)
+
+    def is_placed(self) -> bool:
+        """Return whether all replicas run; asks for a list meanwhile."""
+        self.ask()
+        return (
+            bool(self.placement.shards)
+            and not self.placement.missing
+            and all(len({host for host, _ in hosts}) == 2 for hosts in self.placement.hosts())
+        )
+
+    def is_told(self, words: str) -> bool:
+        """Return whether the service says that replicas are missing, and why; asks for a list meanwhile."""
+        self.ask()
+        return any(words in fault for fault in self.placement.faults())
+
+    def is_used(self) -> Callable[[], bool]:
+        """Return what tells whether replicas scan from now on, and no node does."""
+        before = self.settled("node")
+
+        def used() -> bool:
+            nonlocal before
+            answered = self.count("answered")
+            for _ in range(4):
+                self.ask()
+            since, before = self.settled("node") - before, self.count("node")
+            return since == 0 and self.count("answered") > answered
+
+        return used
+
+
+@pytest.fixture
+def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
+    """A head without work, and a node that has room for three replicas."""
+    # Sockets lie in the folder, and their paths may have a hundred characters.
+    nodes = RayNodes(Path(tempfile.mkdtemp(prefix="ray-")) / "r")
+    for name, value in (nodes.environment | {"PENCHANT_KERNEL_FOLDER": str(KERNELS)}).items():
+        monkeypatch.setenv(name, value)
+    try:
+        for cpus in (0, 3):
+            nodes.start(cpus)
+        yield nodes
+    finally:
+        nodes.close()
+
+
+@pytest.fixture
+def scene(tmp_path: Path, nodes: RayNodes) -> Iterator[PlacedScene]:
+    played = PlacedScene(tmp_path, nodes)
+    try:
+        yield played
+    finally:
+        played.end()
+
+
+def driver_of(scene: PlacedScene) -> int:
+    """Return the process that talks to the cluster."""
+    found = list[int]()
+
+    def is_there() -> bool:
+        found[:] = [each for each in descendants(scene.server.process.pid) if holds_ray(each)]
+        return bool(found)
+
+    wait_until(is_there)
+    return found[0]
+
+
+def holds_ray(process: int) -> bool:
+    """Return whether a process has loaded Ray."""
+    try:
+        return "_raylet" in Path(f"/proc/{process}/maps").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_replicas_are_placed_as_room_comes_and_lists_stay_the_same(scene: PlacedScene) -> None:
+    wait_until(lambda: scene.is_told("only nodes that have a replica of the same shard have a CPU left"))
+    wait_until(lambda: "are missing" in scene.server.client.get("/-/health/ready").text)
+    wait_until(lambda: "penchant_shard_replicas_missing 2.0" in scene.server.client.get("/-/metrics").text)
+
+    scene.nodes.start(cpus=2)
+    wait_until(scene.is_placed)
+    wait_until(scene.is_used())
+    shown = command("cluster", "status", "--data", str(scene.folder), scene.nodes.address)
+    assert all(f"shard {shard}: 127.0.0." in shown.stdout for shard in range(2)), shown
+    wait_until(lambda: scene.server.client.get("/-/health/ready").json() == {"status": "ok"})
+
+    placed = scene.placement
+    os.kill(driver_of(scene), signal.SIGKILL)
+    for _ in range(10):
+        scene.ask()
+    wait_until(scene.is_placed)
+    assert scene.placement == placed
+
+    scene.nodes.kill(1)
+    wait_until(lambda: scene.is_told("replicas of shards"))
+    wait_until(scene.is_used())
