@@ -59,7 +59,7 @@ class _EventPage(NamedTuple):
     versions: IntArray
 
 
-class _PeopleEvents(NamedTuple):
+class _OrderedEvents(NamedTuple):
     """The latest events of some people, ascending, as columns that `Likes` has, and how many each person has."""
 
     counts: IntArray
@@ -144,16 +144,16 @@ class _NumberedPages:
         self._people = np.split(people.astype(np.int64), np.cumsum([len(page.people) for page in pages]))[:-1]
         self._pieces = np.split(pieces, np.cumsum([len(page.pieces.words) for page in pages]))[:-1]
 
-    def in_order(self, person_count: int, threads: int) -> list[_PeopleEvents]:
+    def in_order(self, person_count: int, threads: int) -> list[_OrderedEvents]:
         """Return the latest events of all people, found by threads for a range of people after the other."""
         parts = 1 + sum(len(page.codes) for page in self._pages) // EVENTS_IN_CACHE
-        found: dict[int, _PeopleEvents] = {}
+        found: dict[int, _OrderedEvents] = {}
 
         def order(turn: slice) -> None:
             for part in range(turn.start, turn.stop):
                 first, last = (person_count * each // parts for each in (part, part + 1))
                 events = self._events_of(first, last)
-                found[part] = _PeopleEvents(
+                found[part] = _OrderedEvents(
                     counts=np.bincount(events.people - first, minlength=last - first),
                     pieces=events.pieces.astype(np.uint32),
                     codes=events.codes.astype(np.uint8),
