@@ -9,7 +9,7 @@ import pytest
 
 import penchant
 
-COMMANDS = ("cluster", "evaluate", "recommend", "tune")
+COMMANDS = ("cluster", "evaluate", "recommend", "serve", "tune")
 MODULES = ", ".join(("penchant.__main__", "penchant.bootstrap", *(f"penchant.cli.{name}" for name in COMMANDS)))
 IMPORTED = f"import sys, {MODULES}; print('ray' in sys.modules)"
 
@@ -25,7 +25,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": path, "PENCHANT_CLUSTER": "127.0.0.1:6379"},
+        env={"PYTHONPATH": path, "PENCHANT_CLUSTER": "127.0.0.1:6379", "PENCHANT_SHARD_PIECES": "5000"},
     )
 
 
@@ -35,6 +35,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (
         ("recommend", "--source", "s", "--out", "lists.ndjson"),
         ("evaluate", "--source", "s"),
+        ("serve",),
         ("tune", "--source", "s"),
         ("cluster", "start", "--host", "127.0.0.2"),
         ("cluster", "join", "127.0.0.2:6379"),

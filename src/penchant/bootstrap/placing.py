@@ -42,7 +42,7 @@ def run_placer(settings: NodeSettings, parent: int) -> None:
     election = Election(folder / LOCK)
     while not election.try_win():
         time.sleep(ELECTION_INTERVAL_S)
-    note = _PlacementNote(folder, settings, ShardMetrics(process_metrics()))
+    note = PlacementNote(folder, settings, ShardMetrics(process_metrics()))
     while True:
         driver = _Driver(settings)
         try:
@@ -52,7 +52,7 @@ def run_placer(settings: NodeSettings, parent: int) -> None:
         time.sleep(RESTART_PAUSE_S)
 
 
-def _follow(driver: "_Driver", note: "_PlacementNote") -> None:
+def _follow(driver: "_Driver", note: "PlacementNote") -> None:
     """Note what a driver reports, until it ends or hangs."""
     heard = time.monotonic()
     while (silent_s := time.monotonic() - heard) < HUNG_S:
@@ -101,7 +101,7 @@ class _Driver:
         self._process.join()
 
 
-class _PlacementNote:
+class PlacementNote:
     """The placement as it was last noted."""
 
     def __init__(self, folder: Path, settings: NodeSettings, metrics: ShardMetrics) -> None:

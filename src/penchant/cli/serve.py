@@ -57,9 +57,9 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
-    require_free_port(settings.host, settings.port)
     if places_shards(settings):
         require_ray()
+    require_free_port(settings.host, settings.port)
     if settings.tracing_endpoint is not None:
         # As below for the database: a missing package is one clear message. Every process sends spans of its own.
         send_spans(settings.tracing_endpoint)
