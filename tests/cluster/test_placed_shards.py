@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,14 @@ from acceptance.processes import wait_until
 from acceptance.servers import command
 from acceptance.test_shards import Scene
 from cluster.ray_nodes import RayNodes, descendants
+from cluster.test_ray import REPEATED
 from kernel_cache import KERNELS
 from penchant.live.shard_placement import ShardPlacement, read_placement
 
 pytest.importorskip("ray", reason="Ray is not installed: sh scripts/ray")
 pytestmark = pytest.mark.slow
+
+THREE_NODES = pytest.mark.parametrize("nodes", ((0, 2, 2, 2),), indirect=True)
 
 
 class PlacedScene(Scene):
@@ -64,15 +68,15 @@ class PlacedScene(Scene):
         return used
 
 
-@pytest.fixture
-def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
-    """A head without work, and a node that has room for three replicas."""
+@pytest.fixture(params=[(0, 3)])
+def nodes(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[RayNodes]:
+    """A head without work, and nodes with so many CPUs: by default one, which has room for three replicas."""
     # Sockets lie in the folder, and their paths may have a hundred characters.
     nodes = RayNodes(Path(tempfile.mkdtemp(prefix="ray-")) / "r")
     for name, value in (nodes.environment | {"PENCHANT_KERNEL_FOLDER": str(KERNELS)}).items():
         monkeypatch.setenv(name, value)
     try:
-        for cpus in (0, 3):
+        for cpus in request.param:
             nodes.start(cpus)
         yield nodes
     finally:
@@ -130,3 +134,50 @@ def test_replicas_are_placed_as_room_comes_and_lists_stay_the_same(scene: Placed
     scene.nodes.kill(1)
     wait_until(lambda: scene.is_told("replicas of shards"))
     wait_until(scene.is_used())
+
+
+@REPEATED
+@THREE_NODES
+@pytest.mark.parametrize("number", (signal.SIGKILL, signal.SIGSTOP))
+def test_replicas_of_a_lost_node_come_back_on_another(scene: PlacedScene, number: signal.Signals, time: int) -> None:
+    wait_until(scene.is_placed)
+    lost = scene.placement.hosts()[time % 2][0][0]
+    scene.nodes.signal(int(lost.rpartition(".")[2]) - 2, number)
+
+    wait_until(
+        lambda: scene.is_placed() and all(lost != host for hosts in scene.placement.hosts() for host, _ in hosts)
+    )
+    wait_until(scene.is_used())
+
+
+@REPEATED
+@THREE_NODES
+def test_without_the_head_replicas_are_asked_where_they_were(scene: PlacedScene, time: int) -> None:
+    wait_until(scene.is_placed)
+    known = scene.placement.hosts()
+    scene.nodes.kill(0)
+
+    for _ in range(20 + time):
+        scene.ask()
+    wait_until(lambda: scene.placement.missing == 4)
+    assert scene.placement.hosts() == known
+
+
+@REPEATED
+def test_no_replica_outlives_its_service(scene: PlacedScene, time: int) -> None:
+    wait_until(lambda: sum(map(len, scene.placement.hosts())) >= 2)
+    for _ in range(time):
+        scene.ask()
+
+    scene.server.process.kill()
+
+    wait_until(lambda: all(not listens(address) for hosts in scene.placement.hosts() for address in hosts))
+
+
+def listens(address: tuple[str, int]) -> bool:
+    """Return whether somebody listens at an address."""
+    try:
+        socket.create_connection(address, timeout=5).close()
+    except OSError:
+        return False
+    return True
