@@ -30,7 +30,7 @@ NAMESPACE = "penchant"
 STEP_S = 0.5
 PATIENCE_S = 8.0
 """How long a replica may be missing before that is a fault: longer than one takes to start."""
-START_S = 30.0
+START_S = 90.0
 """How long a node may take to start one, before another node is tried."""
 SILENCE_S = 15.0
 """How long a replica may be silent before it is placed anew: workers pass it by meanwhile."""
