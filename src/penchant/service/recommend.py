@@ -312,7 +312,7 @@ def _found(view: View, query: PersonalRequest, search: BlendSearch, count: int) 
         wanted = replace(search.wanted, shown=shown, take=count)
         return recommended(view.snapshot, search.person, search.popular, search.alike, wanted)
 
-    return _ranked(query, search.wanted.shown, find, count)
+    return _ranked(view, query, search.wanted.shown, find, count)
 
 
 def _best(view: View, query: PersonalRequest, gathered: RecommendationInputs, count: int) -> list[RankedPiece]:
@@ -323,10 +323,10 @@ def _best(view: View, query: PersonalRequest, gathered: RecommendationInputs, co
     def find(shown: Filter) -> list[tuple[int, str]]:
         return view.snapshot.overlapping(gathered.liked, shown, take=count, fill=query.fill)
 
-    return _ranked(query, gathered.shown, find, count)
+    return _ranked(view, query, gathered.shown, find, count)
 
 
-def _ranked(query: PersonalRequest, shown: Filter, find: Find, count: int) -> list[RankedPiece]:
+def _ranked(view: View, query: PersonalRequest, shown: Filter, find: Find, count: int) -> list[RankedPiece]:
     """Return so many of the pieces that are found, by their s in units, under the boosts of a request."""
     with tracing.span("search"):
         if not query.boosts:
@@ -335,7 +335,7 @@ def _ranked(query: PersonalRequest, shown: Filter, find: Find, count: int) -> li
         def by_key(shown: Filter) -> list[tuple[int, str]]:
             return [(-units, piece_id) for units, piece_id in find(shown)]
 
-        found = Booster(query.boosts, 0).best(by_key, shown, count)
+        found = Booster(query.boosts, 0, view.snapshot).best(by_key, shown, count)
     return [RankedPiece(piece_id, -key) for key, piece_id in found]
 
 
