@@ -51,8 +51,8 @@ def test_the_best_are_those_of_greatest_s_by_factor(
 
     assert spared.best(lambda shown: best_by(snapshot, scan, shown, take), shown, take) == best
     if clauses:
-        classes = [each for each, _ in booster.classes(shown) if best_by(snapshot, scan, each, len(keys))]
-        assert [each for each, _ in spared.classes(shown)] == classes
+        classes = [each for each in booster.filters(shown) if best_by(snapshot, scan, each, len(keys))]
+        assert spared.filters(shown) == classes
     assert [piece_id for _, piece_id in best] == order[:take]
     assert best == [(booster.key(snapshot, each, key_of[each]), each) for each in order[:take]]
     assert all(abs(zero - key - values[each]) <= 1 and (key < zero) == (values[each] > 0) for key, each in best)
