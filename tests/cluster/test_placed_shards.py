@@ -87,6 +87,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> It
 def scene(tmp_path: Path, nodes: RayNodes) -> Iterator[PlacedScene]:
     played = PlacedScene(tmp_path, nodes)
     try:
+        played.fill()
         yield played
     finally:
         played.end()
