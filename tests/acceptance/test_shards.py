@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server, free_port
+from acceptance.servers import Server, free_port, new_key
 from kernel_cache import KERNELS
-from penchant.live.builder import SMALLEST_FILE
+from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +56,7 @@ class Scene:
             "\n".join(f"{name} = {msgspec.json.encode(value).decode()}" for name, value in options.items())
         )
         self.server = Server(data, "--settings", str(settings))
+        self.admin = new_key(data, admin=True)
         self.asked = 0
         pieces = [
             {
@@ -86,6 +87,13 @@ class Scene:
         # Reasons are found by the node: its own scan of all parts beside them.
         here = self.server.client.get(path, params=wanted | {"explain": "true"}).json()
         assert answer.json()["content"] == [{"id": each["id"], "score": each["score"]} for each in here["content"]]
+
+    def report(self) -> dict[str, Any]:
+        """Return what the service tells operators."""
+        answer = self.server.client.get("/-/admin/shards", headers={"x-api-key": self.admin})
+        assert answer.status_code == 200, answer.text
+        report: dict[str, Any] = answer.json()
+        return report
 
     def count(self, outcome: str) -> float:
         """Return how many scans had an outcome."""
@@ -140,6 +148,49 @@ def test_processes_that_are_lost_cost_no_list(scene: Scene, how: signal.Signals)
         else:
             each.process.wait()
             each.start()
+
+
+def test_operators_see_which_processes_answer_and_what_they_hold(scene: Scene) -> None:
+    def is_read() -> bool:
+        scene.ask()
+        return replicas(scene) == [(True, [0])] * 4
+
+    wait_until(is_read)
+    # So many changes have the file built anew; nobody asks meanwhile.
+    changed = [{"id": f"p{number}", "categories": {"genre": ["g2"]}} for number in range(LEAST_CHANGES)]
+    assert scene.server.client.post("/s/content", json=changed).status_code == 202
+    wait_until(lambda: all((behind or 0) >= LEAST_CHANGES for _, (behind,) in replicas(scene)))
+
+    wait_until(is_read)
+    report = scene.report()
+    assert [sum(shard["scans"].values()) > 0 for shard in report["shards"]] == [True] * 2
+    assert [(each["source"], each["segments"]) for each in report["sources"]] == [("s", 2)]
+    assert scene.server.client.get("/-/health/ready").json() == {"status": "ok"}
+
+    lost = scene.shards[2:]
+    lost[0].process.send_signal(signal.SIGSTOP)
+    lost[1].end(signal.SIGKILL)
+
+    wait_until(lambda: [reachable for reachable, _ in replicas(scene)] == [True, True, False, False])
+    assert [shard["reachable"] for shard in scene.report()["shards"]] == [True, False]
+    silent, gone = scene.report()["shards"][1]["replicas"]
+    assert (silent["address"], silent["segments"]) == (lost[0].address, [])
+    assert silent["since"] > silent["answeredAt"]
+    assert all(each["reason"] for each in (silent, gone))
+    health = scene.server.client.get("/-/health/ready")
+    assert (health.status_code, health.json()["status"]) == (200, "ok")
+    assert ["No process of shard 1 answers" in each for each in health.json()["warnings"]] == [True]
+
+    lost[0].process.send_signal(signal.SIGCONT)
+    lost[1].start()
+    wait_until(lambda: [reachable for reachable, _ in replicas(scene)] == [True] * 4)
+    assert scene.server.client.get("/-/health/ready").json() == {"status": "ok"}
+
+
+def replicas(scene: Scene) -> list[tuple[bool, list[int | None]]]:
+    """Return of each process whether it answers, and by how much its segments are behind."""
+    found = [each for shard in scene.report()["shards"] for each in shard["replicas"]]
+    return [(each["reachable"], [segment["behind"] for segment in each["segments"]]) for each in found]
 
 
 def test_with_all_processes_gone_the_node_searches(scene: Scene) -> None:

@@ -29,8 +29,11 @@ from penchant.live.shard_messages import (
     FileName,
     LiveRows,
     ScanAnswer,
+    ScannedFile,
     ScanOutcome,
     ScanRequest,
+    StateAnswer,
+    StateRequest,
     encode_message,
     proof,
     read_message,
@@ -55,6 +58,9 @@ class ScannedSegment:
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._parts = OrderedDict({b"": Part.whole(segment)})
+
+    def __len__(self) -> int:
+        return len(self._segment)
 
     def note(self, rows: LiveRows) -> None:
         """Remember which pieces a digest stands for."""
@@ -130,6 +136,8 @@ class ShardServer:
                 elif isinstance(message, ScanRequest):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
+                elif isinstance(message, StateRequest):
+                    writer.write(encode_message(StateAnswer(message.number, self._held())))
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, TimeoutError, OSError):
@@ -152,6 +160,9 @@ class ShardServer:
         found = self._segments.get((rows.file, rows.place))
         if found is not None:
             found.note(rows)
+
+    def _held(self) -> tuple[ScannedFile, ...]:
+        return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
 
     def _answer(self, asked: ScanRequest) -> ScanAnswer:
         name = asked.file, asked.place
