@@ -1,9 +1,6 @@
 """Shard processes that are killed or stopped under requests: no list is wrong, partial or refused for it."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,34 +10,13 @@ import msgspec
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server, free_port, new_key
-from kernel_cache import KERNELS
+from acceptance.servers import Server, new_key
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
+from shards import ShardProcess
 
 pytestmark = pytest.mark.slow
 
 COUNT = SMALLEST_FILE + 200
-
-
-class ShardProcess:
-    """``penchant shard`` on a data folder."""
-
-    def __init__(self, data: Path) -> None:
-        self.port = free_port()
-        self.address = f"127.0.0.1:{self.port}"
-        self._words = [sys.executable, "-m", "penchant", "shard", "--data", str(data), "--port", str(self.port)]
-        self.log = data.parent / f"shard-{self.port}.log"
-        self.start()
-
-    def start(self) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self._words, stderr=log, env=os.environ | {"PENCHANT_KERNEL_FOLDER": str(KERNELS)}
-            )
-
-    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
-        self.process.send_signal(how)
-        return self.process.wait(timeout=60)
 
 
 class Scene:

@@ -1,6 +1,7 @@
 """Shards answer as the node itself does, from any replica that has the file; what they cannot do, the node does."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -26,6 +27,7 @@ from penchant.live.array_files import Stamp
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
 from penchant.live.shard_messages import MAGIC, NONCE_BYTES, BrokenMessage, LiveRows, ScanOutcome, ScanRequest, proof
+from penchant.live.shard_replica import SILENCE_S
 from penchant.live.shard_server import KEPT_STATES, ScannedSegment, ShardServer
 from penchant.live.shards import Shards, scan_request
 from penchant.model import Algorithm, IndexedPiece
@@ -40,6 +42,8 @@ TABLE = Strings.of(map(str, NUMBERED))
 NOW = Filter(moment=1)
 TOKEN = b"a token"
 PATIENCE_S = 60.0
+TURNS_TO_ASK = 4
+"""Turns of the loop until a request is sent, and before it can be answered."""
 DETAILS = st.lists(
     st.fixed_dictionaries(
         {
@@ -188,6 +192,14 @@ class Scene:
         )
         return sum(value or 0 for value in values)
 
+    def passed_by(self) -> float:
+        """Return how often a process was passed by."""
+        found = (
+            self.metrics.registry.get_sample_value("penchant_shard_failures_total", {"shard": "0", "replica": replica})
+            for replica in "01"
+        )
+        return sum(value or 0 for value in found)
+
 
 def play(sources: Sources, scene: Callable[[Scene], Awaitable[None]]) -> None:
     """Play a scene in an event loop."""
@@ -285,6 +297,46 @@ def test_a_file_of_one_version_that_is_cut_anew_is_another_one(sources: Sources)
 
         await same_lists(shards, Snapshot.of_file(thirds, tuple(STAMP)), until=lambda: scene.count("answered") > before)
         shards.close()
+
+    play(sources, scene)
+
+
+def test_a_stall_of_the_worker_is_not_taken_for_the_silence_of_a_process(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        shards = scene.asking([await scene.start()])
+        await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 0)
+
+        asked = scene.base.asked("p1", Algorithm.JACCARD, {})
+        owed = asyncio.create_task(shards.nearest_to(scene.base, asked, NOW, 9))
+        for _ in range(TURNS_TO_ASK):
+            await asyncio.sleep(0)
+        time.sleep(3 * SILENCE_S)  # noqa: ASYNC251  # the stall
+        await same_lists(shards, scene.base)
+
+        assert await owed == scene.base.nearest_to(asked, NOW, 9)
+        assert scene.passed_by() == 0
+        shards.close()
+
+    play(sources, scene)
+
+
+@pytest.mark.parametrize("greeting", (b"", MAGIC + bytes(NONCE_BYTES)), ids=("frozen at once", "frozen after it"))
+def test_a_process_that_is_silent_is_passed_by(sources: Sources, greeting: bytes) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(greeting)
+        with contextlib.suppress(OSError):
+            await reader.read()
+        writer.close()
+
+    async def scene(scene: Scene) -> None:
+        silent = await asyncio.start_server(greet, "127.0.0.1", 0)
+        shards = scene.asking([silent.sockets[0].getsockname(), await scene.start()])
+
+        await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 100)
+
+        assert scene.passed_by() > 0
+        shards.close()
+        silent.close()
 
     play(sources, scene)
 

@@ -10,7 +10,7 @@ For the event loop only.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,10 +26,11 @@ from penchant.live.shard_messages import (
     proof,
     read_message,
 )
+from penchant.live.silence import SilenceWatch
 from penchant.telemetry import logger
 
-CONNECT_S = 0.3
-SILENCE_S = 0.3
+CONNECT_S = 0.25
+SILENCE_S = 0.25
 """How long a process may owe answers without giving any: a scan takes milliseconds, and a stopped one gives none."""
 PASSED_S = 3.0
 """For how long it is not asked then."""
@@ -44,7 +45,7 @@ class _ReplicaConnection:
     """An open connection, what waits to be sent in this turn of the event loop, and who waits for which answer."""
 
     writer: asyncio.StreamWriter
-    heard_at: float
+    watch: SilenceWatch
     waiting: dict[int, asyncio.Future[ScanAnswer | StateAnswer]]
     outgoing: list[bytes]
 
@@ -72,14 +73,10 @@ class ShardReplica:
         token: bytes,
         *,
         failed: Callable[[], None] = lambda: None,
-        monotonic: Callable[[], float] = time.monotonic,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self.address = f"{host}:{port}"
         self._host, self._port, self._token = host, port, token
         self._failed = failed
-        self._monotonic = monotonic
-        self._clock = clock
         self._connection: _ReplicaConnection | None = None
         self._connecting: asyncio.Task[_ReplicaConnection | None] | None = None
         self._reading: set[asyncio.Task[None]] = set()
@@ -90,12 +87,8 @@ class ShardReplica:
         """When it answered last, in seconds since 1970."""
 
     def check(self) -> bool:
-        """Return whether it may be asked; one that is silent is passed by from now on."""
-        connection = self._connection
-        # An answer is owed since the last one came, or since it was asked where nothing was owed before.
-        if connection is not None and connection.waiting and self._monotonic() - connection.heard_at > SILENCE_S:
-            self._pass_by("it is silent")
-        return self._monotonic() >= self._passed_until
+        """Return whether it may be asked."""
+        return time.monotonic() >= self._passed_until
 
     def close(self) -> None:
         """Close the connection; whoever waits for an answer gets none."""
@@ -122,9 +115,8 @@ class ShardReplica:
     async def _exchange(self, number: int, messages: Sequence[ShardMessage]) -> ScanAnswer | StateAnswer:
         """Return what the last of some messages is answered with."""
         connection = self._connection or await self._connected()
-        now = self._monotonic()
         if not connection.waiting:
-            connection.heard_at = now
+            connection.watch.begin()
         answer: asyncio.Future[ScanAnswer | StateAnswer] = asyncio.get_running_loop().create_future()
         connection.waiting[number] = answer
         if not connection.outgoing:
@@ -145,7 +137,7 @@ class ShardReplica:
         """Return a new connection; ``None`` where there can be none, which is noted."""
         writer, greeting = None, b""
         try:
-            async with asyncio.timeout(CONNECT_S):
+            async with _patience(CONNECT_S):
                 reader, writer = await asyncio.open_connection(self._host, self._port)
                 greeting = await reader.readexactly(len(MAGIC) + NONCE_BYTES)
         except (TimeoutError, OSError, asyncio.IncompleteReadError):
@@ -156,7 +148,8 @@ class ShardReplica:
             self._pass_by("it is of another release" if greeting else "it cannot be reached")
             return None
         writer.write(proof(self._token, greeting[len(MAGIC) :]))
-        connection = self._connection = _ReplicaConnection(writer, self._monotonic(), {}, [])
+        watch = SilenceWatch(SILENCE_S, lambda: self._pass_by("it is silent"))
+        connection = self._connection = _ReplicaConnection(writer, watch, {}, [])
         task = asyncio.create_task(self._read(reader, connection))
         self._reading.add(task)
         task.add_done_callback(self._reading.discard)
@@ -173,7 +166,7 @@ class ShardReplica:
         try:
             while True:
                 message = await read_message(reader)
-                connection.heard_at, self.answered_at = self._monotonic(), self._clock()
+                self.answered_at = time.time()
                 if self.contact is None or self.contact.is_lost:
                     if self.contact is not None:
                         logger.info("a shard process answers again", extra={"fields": {"address": self.address}})
@@ -182,6 +175,11 @@ class ShardReplica:
                     answer = connection.waiting.pop(message.number, None)
                     if answer is not None and not answer.done():
                         answer.set_result(message)
+                # An answer is owed since the last one came, or since it was asked where nothing was owed before.
+                if connection.waiting:
+                    connection.watch.begin()
+                else:
+                    connection.watch.end()
         except (asyncio.IncompleteReadError, OSError, BrokenMessage):
             if connection is self._connection:
                 self._pass_by("it has closed the connection")
@@ -192,10 +190,10 @@ class ShardReplica:
 
     def _pass_by(self, reason: str) -> None:
         """Ask it nothing for a while, and let those know who wait for it."""
-        self._passed_until = self._monotonic() + PASSED_S
+        self._passed_until = time.monotonic() + PASSED_S
         self._failed()
         if self.contact is None or not self.contact.is_lost:
-            self.contact = ReplicaContact(since=self._clock(), reason=reason)
+            self.contact = ReplicaContact(since=time.time(), reason=reason)
             fields = {"address": self.address, "reason": reason}
             logger.warning("a shard process is passed by", extra={"fields": fields})
         self._end(reason)
@@ -204,9 +202,22 @@ class ShardReplica:
         connection, self._connection = self._connection, None
         if connection is None:
             return
+        connection.watch.end()
         # Aborted: a stopped process would find all of it in its buffer when it goes on.
         connection.writer.transport.abort()
         for answer in connection.waiting.values():
             if not answer.done():
                 answer.set_exception(ReplicaLost(f"{self.address}: {reason}"))
         connection.waiting.clear()
+
+
+@contextlib.asynccontextmanager
+async def _patience(limit_s: float) -> AsyncIterator[None]:
+    """Raise `TimeoutError` once the loop has run for so long within the block."""
+    async with asyncio.timeout(None) as timeout:
+        watch = SilenceWatch(limit_s, lambda: timeout.reschedule(0))
+        watch.begin()
+        try:
+            yield
+        finally:
+            watch.end()

@@ -64,11 +64,9 @@ class ShardWatch:
             try:
                 async with asyncio.timeout(ANSWER_S):
                     held = (await replica.ask_state(next(self._numbers))).held
-            except ReplicaLost:
-                pass
-            except TimeoutError:
+            except (ReplicaLost, TimeoutError):
                 # One that is silent is passed by; one that has much to scan answers others meanwhile.
-                replica.check()
+                pass
         return ReplicaState(
             address=replica.address, contact=replica.contact, answered_at=replica.answered_at, held=held
         )

@@ -127,9 +127,6 @@ class Shards:
                 answer = await _first_found(under_way, self._hedge_s())
                 while answer is None and under_way and replica is replicas[-1] and time.monotonic() - started < SCAN_S:
                     answer = await _first_found(under_way, LONGEST_HEDGE_S)
-                    # Those that are stopped would be waited for until the last.
-                    for each in replicas:
-                        each.check()
                 if answer is not None:
                     self._recent_s.append(time.monotonic() - started)
                     self._metrics.seconds.observe(self._recent_s[-1])
