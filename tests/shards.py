@@ -34,6 +34,7 @@ from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
     FileName,
+    OverlapMeasure,
     ScanAnswer,
     ScanOutcome,
     ScanRequest,
@@ -184,7 +185,7 @@ class _ShardConnection:
     def wait_until_mapped(self, file: FileName, place: int) -> None:
         """Ask until the answer is another one than that the file is missing."""
         # Nothing is known by this digest, so that nothing is scanned.
-        asked = ScanRequest(0, file, place, b"?", 0, b"", b"", "", 0.0, (), 0, None, None, b"", 0, 0)
+        asked = ScanRequest(0, file, place, b"?", OverlapMeasure(b"", 0), 0, None, None, b"", 0, 0)
         deadline = time.monotonic() + MAPPING_S
         while self._ask(asked) is ScanOutcome.MISSING_FILE:
             assert time.monotonic() < deadline

@@ -32,13 +32,17 @@ class Booster:
             return find(shown)
         found = [
             (-self._product(key, factor), piece_id)
-            for inside, factor in self.classes(shown)
+            for inside, factor in self._classes(shown)
             for key, piece_id in find(inside)
         ]
         return [(self._rounded(-product), piece_id) for product, piece_id in sorted(found)[:take]]
 
-    def classes(self, shown: Filter) -> list[tuple[Filter, int]]:
-        """Return the filters whose best pieces `best` takes together, with the product of factors of each."""
+    def filters(self, shown: Filter) -> list[Filter]:
+        """Return the filters whose best pieces `best` takes together."""
+        return [inside for inside, _ in self._classes(shown)]
+
+    def _classes(self, shown: Filter) -> list[tuple[Filter, int]]:
+        """Return filters by the boosts that hold for their pieces, with the product of factors of each."""
         if not self.boosts:
             return [(shown, 1)]
         classes = boost_classes(shown.matching, self.boosts)

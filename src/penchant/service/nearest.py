@@ -1,11 +1,11 @@
 """Nearest pieces: by what a list of similar pieces goes, and what the boosts and the whitelist make of it."""
 
-import asyncio
 from collections.abc import Sequence
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Scan, SimilarityQuery, best_by
+from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
@@ -66,10 +66,9 @@ async def similar_pieces_by_shards(view: View, query: SimilarRequest, now: int, 
     asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
     shown = shown_near(view, query, now)
     with tracing.span("search"):
-        classes = [inside for inside, _ in Booster(query.boosts, DISTANCE_SCALE).classes(shown)]
-        lists = [shards.nearest_to(view.snapshot, asked, inside, MAX_TAKE) for inside in classes]
-        found = dict(zip(classes, await asyncio.gather(*lists), strict=True))
-    return _result(query, nearest_first(view, query, shown, found.__getitem__))
+        scan, booster = ShardScan.of(asked, view.snapshot), Booster(query.boosts, DISTANCE_SCALE)
+        find = await shards.find(view.snapshot, scan, booster.filters(shown), MAX_TAKE)
+    return _result(query, nearest_first(view, query, shown, find))
 
 
 def require_neighbours(view: View, piece_id: str) -> None:
