@@ -159,6 +159,10 @@ class Snapshot:
         found = None if piece_id in shown.omitted or piece_id in shown.blacklisted else self.find(piece_id)
         return found is not None and bool(found[0].allowed(shown)[found[1]])
 
+    def shows_any(self, shown: Filter) -> bool:
+        """Return whether a piece passes a filter, but for what it excludes."""
+        return any(part.allowed(shown).view(np.bool_).any() for part in self.parts)
+
     def in_catalogs(self, piece_id: str, catalogs: frozenset[str]) -> bool:
         """Return whether a live piece is in one of the catalogs."""
         found = self.find(piece_id)

@@ -65,7 +65,7 @@ def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> Recommen
 
 def listed(view: View, query: PersonalRequest, search: ListSearch) -> list[RankedPiece]:
     """Return the list that the best pieces make: whitelisted ones that something speaks for first, varied if asked."""
-    count = _first_count(view, query)
+    booster, count = Booster(query.boosts, 0, view.snapshot), _first_count(view, query)
     while True:
         wanted = count + len(query.sinking)
         with tracing.span("search"):
@@ -73,7 +73,7 @@ def listed(view: View, query: PersonalRequest, search: ListSearch) -> list[Ranke
             def find(shown: Filter, take: int = wanted) -> list[tuple[int, str]]:
                 return best_of(view.snapshot.parts, search.query, shown, take)
 
-            found = _ranked(query, search.shown, find, wanted)
+            found = _ranked(booster, search.shown, find, wanted)
         made = _made(view, query, found, count)
         if made is not None:
             return made
@@ -88,12 +88,13 @@ async def listed_by_shards(
     Raises:
         IndexNotReady: no process scans a part of the source, and this node cannot.
     """
-    count = _first_count(view, query)
+    # Without the snapshot, as for similar pieces: this node need not have the masks of all segments.
+    booster, count = Booster(query.boosts, 0), _first_count(view, query)
     while True:
         wanted = count + len(query.sinking)
         with tracing.span("search"):
-            find = await shards.find(view.snapshot, scan, _booster(query).filters(search.shown), wanted)
-        made = _made(view, query, _ranked(query, search.shown, find, wanted), count)
+            find = await shards.find(view.snapshot, scan, booster.filters(search.shown), wanted)
+        made = _made(view, query, _ranked(booster, search.shown, find, wanted), count)
         if made is not None:
             return made
         count *= MORE_CANDIDATES
@@ -124,14 +125,10 @@ def _made(view: View, query: PersonalRequest, best: list[RankedPiece], count: in
     return made if len(made) == MAX_TAKE or len(found) < count else None
 
 
-def _ranked(query: PersonalRequest, shown: Filter, find: Find, count: int) -> list[RankedPiece]:
+def _ranked(booster: Booster, shown: Filter, find: Find, count: int) -> list[RankedPiece]:
     """Return so many of the pieces that are found, by their s in units, under the boosts of a request."""
-    found = _booster(query).best(find, shown, count)
+    found = booster.best(find, shown, count)
     return [RankedPiece(piece_id, -key) for key, piece_id in found]
-
-
-def _booster(query: PersonalRequest) -> Booster:
-    return Booster(query.boosts, 0)
 
 
 def promoted_first(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:
