@@ -55,6 +55,7 @@ from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
+from penchant.service.shard_reports import ShardReports
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.service.variant_guard import VariantGuard
@@ -193,6 +194,7 @@ def wire(
         curation=Curation(database),
         shards=shards,
         placement=PlacementFollower(shards, data_folder(settings)) if shards and places_shards(settings) else None,
+        shard_reports=ShardReports(database, shards, SegmentFiles(index_folder(settings)), metrics),
         recommender=recommender,
         similar_answers=similar_answers,
         previews=Previews(database, views, recommender),

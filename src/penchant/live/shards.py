@@ -63,6 +63,11 @@ class Shards:
         self._numbers = itertools.count()
         self._recent_s: deque[float] = deque(maxlen=RECENT_SCANS)
 
+    @property
+    def replicas(self) -> Sequence[Sequence[ShardReplica]]:
+        """The processes that may be asked, by shard."""
+        return [list(replicas.values()) for replicas in self._replicas]
+
     def close(self) -> None:
         """Close all connections."""
         self.place([[] for _ in self._replicas])

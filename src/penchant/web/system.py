@@ -42,6 +42,7 @@ async def ready(call: Call) -> Answer:
     placement = call.services.placement
     warnings = [
         *await database.in_thread(database.storage.upkeep.ping),
+        *await call.services.shard_reports.warnings(),
         *([] if placement is None else placement.warnings),
     ]
     health: dict[str, object] = {"status": "ok"} | ({"warnings": warnings} if warnings else {})
