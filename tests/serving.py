@@ -2,9 +2,10 @@
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import msgspec
@@ -15,27 +16,37 @@ from penchant.bootstrap import storage_of, web_application
 from penchant.cli.keys import KeyLimits, make_key
 from penchant.service.administration import roll_secret
 from penchant.settings import NodeSettings
+from penchant.storage import Storage
+from penchant.web.application import Application
+
+if TYPE_CHECKING:
+    from shards import ShardedIndex
 
 
 class Service:
-    """The service under test, and keys to ask it with; ``account`` is what "default" stands for."""
+    """The service under test, and keys to ask it with; ``account`` is what "default" stands for.
 
-    def __init__(self, client: httpx.Client, settings: NodeSettings, *, account: str = "default") -> None:
+    ``storage`` is its database, opened beside it; without one it is opened for each key.
+    """
+
+    def __init__(
+        self, client: httpx.Client, settings: NodeSettings, *, account: str = "default", storage: Storage | None = None
+    ) -> None:
         self.client = client
         self.settings = settings
         self.account = account
+        self._storage = storage
         self.key = self.new_key()
 
     def new_key(self, *, account: str = "default", plan: str = "full", admin: bool = False, **limits: Any) -> str:
         """Make a key as the command line does; ``limits`` are scopes and origins."""
-        with closing(storage_of(self.settings)) as storage:
-            return make_key(storage, account=self.name_of(account), plan=plan, admin=admin, limits=KeyLimits(**limits))[
-                1
-            ]
+        name = self.name_of(account)
+        with self._opened() as storage:
+            return make_key(storage, account=name, plan=plan, admin=admin, limits=KeyLimits(**limits))[1]
 
     def new_secret(self, *, account: str = "default") -> str:
         """Make the signing secret of an account, or replace it."""
-        with closing(storage_of(self.settings)) as storage:
+        with self._opened() as storage:
             return roll_secret(storage, self.name_of(account), actor="test").secret
 
     def name_of(self, account: str) -> str:
@@ -43,6 +54,9 @@ class Service:
         if account == "default":
             return self.account
         return account if self.account == "default" else f"{self.account}-{account}"
+
+    def _opened(self) -> AbstractContextManager[Storage]:
+        return closing(storage_of(self.settings)) if self._storage is None else nullcontext(self._storage)
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
         """Send a request with a key."""
@@ -71,14 +85,18 @@ class Service:
 class Applications:
     """Services in this process, on files or on databases of a PostgreSQL server; tests that want the same share one.
 
-    They are asked by plain HTTP or (``through``) by our own client wherever that has words for a request.
+    They are asked by plain HTTP or (``through``) by our own client wherever that has words for a request. Their sources
+    lie in an ``index`` that shard processes search, if there is one.
     """
 
-    def __init__(self, server: str | None, *, through: str) -> None:
+    def __init__(self, server: str | None, *, through: str, index: "ShardedIndex | None" = None) -> None:
         self._server = server
         self._through = through
+        self._index = index
+        self.scans: Counter[str] = Counter()
+        """How many scans for shard processes had which outcome, of services that have ended."""
         self._running = ExitStack()
-        self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings]] = {}
+        self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings, Storage]] = {}
 
     def close(self) -> None:
         """End those that were shared."""
@@ -88,30 +106,50 @@ class Applications:
     def service(self, settings: NodeSettings, clock: Callable[[], float] = time.time) -> Iterator[Service]:
         """Return a service that nobody has asked before."""
         with ExitStack() as running:
-            yield self._asked(*self._start(running, settings, clock))
+            client, settings = self._start(running, settings, clock)
+            # Those who share an index may not mean the same by a source's name either.
+            yield self._asked(client, settings, **({} if self._index is None else {"account": _new_account()}))
 
     def shared_service(self, settings: NodeSettings, clock: Callable[[], float]) -> Service:
         """Return an account of its own at the service of these settings, in the data folder of the first who asks."""
         wanted = msgspec.json.encode(msgspec.structs.replace(settings, data="")), clock
         if wanted not in self._shared:
-            self._shared[wanted] = self._start(self._running, settings, clock)
-        running, settings = self._shared[wanted]
+            running, settings = self._start(self._running, settings, clock)
+            storage = self._running.enter_context(closing(storage_of(settings)))
+            self._shared[wanted] = running, settings, storage
+        running, settings, storage = self._shared[wanted]
         # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
         client = TestClient(running.app, raise_server_exceptions=False)
         client.portal = running.portal
-        return self._asked(client, settings, account=f"test-{uuid.uuid4().hex}")
+        return self._asked(client, settings, account=_new_account())
 
     def _start(
         self, running: ExitStack, settings: NodeSettings, clock: Callable[[], float]
     ) -> tuple[TestClient, NodeSettings]:
         if self._server is not None:
             settings = msgspec.structs.replace(settings, database=new_database(self._server))
-        client = TestClient(web_application(settings, clock=clock), raise_server_exceptions=False)
-        return running.enter_context(client), settings
+        if self._index is not None:
+            settings = self._index.applied(settings)
+        application = web_application(settings, clock=clock)
+        client = running.enter_context(TestClient(application, raise_server_exceptions=False))
+        running.callback(self._count_scans, application)
+        return client, settings
 
-    def _asked(self, client: TestClient, settings: NodeSettings, account: str = "default") -> Service:
+    def _count_scans(self, application: Application) -> None:
+        assert application.services is not None
+        for family in application.services.metrics.registry.collect():
+            if family.name == "penchant_shard_scans":
+                for sample in family.samples:
+                    if sample.name.endswith("_total"):
+                        self.scans[sample.labels["outcome"]] += int(sample.value)
+
+    def _asked(self, client: TestClient, settings: NodeSettings, **options: Any) -> Service:
         if self._through == "http":
-            return Service(client, settings, account=account)
+            return Service(client, settings, **options)
         from client.through import ClientService
 
-        return ClientService(client, settings, account=account, is_async=self._through == "async-client")
+        return ClientService(client, settings, is_async=self._through == "async-client", **options)
+
+
+def _new_account() -> str:
+    return f"test-{uuid.uuid4().hex}"

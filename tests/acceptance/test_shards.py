@@ -1,9 +1,6 @@
 """Shard processes that are killed or stopped under requests: no list is wrong, partial or refused for it."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,34 +10,16 @@ import msgspec
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server, free_port
-from kernel_cache import KERNELS
+from acceptance.servers import Server
 from penchant.live.builder import SMALLEST_FILE
+from shards import ShardProcess
 
 pytestmark = pytest.mark.slow
 
 COUNT = SMALLEST_FILE + 200
-
-
-class ShardProcess:
-    """``penchant shard`` on a data folder."""
-
-    def __init__(self, data: Path) -> None:
-        self.port = free_port()
-        self.address = f"127.0.0.1:{self.port}"
-        self._words = [sys.executable, "-m", "penchant", "shard", "--data", str(data), "--port", str(self.port)]
-        self.log = data.parent / f"shard-{self.port}.log"
-        self.start()
-
-    def start(self) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self._words, stderr=log, env=os.environ | {"PENCHANT_KERNEL_FOLDER": str(KERNELS)}
-            )
-
-    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
-        self.process.send_signal(how)
-        return self.process.wait(timeout=60)
+PLACEMENT = {"kind": "recommendations", "diversity": 0.5, "categoryWeights": {"genre": 2.5}}
+LISTS = 3
+"""Lists that are compared at a time, each of which is searched in two segments."""
 
 
 class Scene:
@@ -57,6 +36,8 @@ class Scene:
         )
         self.server = Server(data, "--settings", str(settings))
         self.asked = 0
+
+    def fill(self) -> None:
         pieces = [
             {
                 "id": f"p{number}",
@@ -67,6 +48,10 @@ class Scene:
         ]
         for first in range(0, COUNT, 1_000):
             assert self.server.client.post("/s/content", json=pieces[first : first + 1_000]).status_code == 202
+        for number in range(60):
+            path = f"/s/users/u{number % 4}/interactions/Play/content/p{number * 7}"
+            assert self.server.client.post(path).status_code == 200
+        assert self.server.client.put("/s/placements/home", json=PLACEMENT).status_code == 200
 
     def end(self) -> None:
         self.server.stop()
@@ -75,17 +60,26 @@ class Scene:
             each.end(signal.SIGKILL)
 
     def ask(self) -> None:
-        """Compare a list that no worker remembers with that of the node itself."""
+        """Compare lists that no worker remembers with those of the node itself: for a piece and for a person."""
         self.asked += 1
-        path = f"/s/content/p{self.asked % COUNT}/similar"
-        wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"} | (
-            {"catalogs": "site"} if self.asked % 2 else {}
-        )
+        user = f"u{self.asked % 5}"
+        wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"}
+        chosen = {"catalogs": "site"} if self.asked % 2 else {}
+        self._compare(f"/s/content/p{self.asked % COUNT}/similar", wanted | chosen)
+        self._compare(f"/s/users/{user}/recommendation", wanted | chosen)
+        self._compare("/s/placements/home/list", wanted | {"user": user})
+
+    def _compare(self, path: str, wanted: dict[str, Any]) -> None:
+        # Reasons are found by the node: its own scan of all parts beside them.
+        here = self._list(path, wanted | {"explain": "true"})
+        found = self._list(path, wanted)
+        # What people like may have been weighed anew meanwhile.
+        assert found == here or found == self._list(path, wanted | {"explain": "true"}), path
+
+    def _list(self, path: str, wanted: dict[str, Any]) -> list[tuple[str, float]]:
         answer = self.server.client.get(path, params=wanted)
         assert answer.status_code == 200, answer.text
-        # Reasons are found by the node: its own scan of all parts beside them.
-        here = self.server.client.get(path, params=wanted | {"explain": "true"}).json()
-        assert answer.json()["content"] == [{"id": each["id"], "score": each["score"]} for each in here["content"]]
+        return [(each["id"], each["score"]) for each in answer.json()["content"]]
 
     def count(self, outcome: str) -> float:
         """Return how many scans had an outcome."""
@@ -108,6 +102,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         return played.count("answered") >= 2 * len(played.shards)
 
     try:
+        played.fill()
         wait_until(is_answered)
         yield played
     finally:
@@ -152,4 +147,4 @@ def test_with_all_processes_gone_the_node_searches(scene: Scene) -> None:
     for _ in range(5):
         scene.ask()
 
-    assert scene.settled("node") == before + 2 * 5
+    assert scene.settled("node") == before + 2 * LISTS * 5

@@ -14,6 +14,7 @@ from penchant.errors import InvalidInput, PenchantError, Refused
 from penchant.importing import RemoteTarget
 from penchant.importing.remote import MAX_PAUSE_S, TRIES
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, SourceSettings
+from penchant.wire import decode_exported_placement, decode_stated_preferences
 
 RECEIPT = {"created": 1, "replaced": 0}
 
@@ -109,6 +110,30 @@ def test_interactions_and_settings_are_sent_as_the_interface_has_them(server: An
     assert json.loads(interactions) == [plain, plain | {"timestamp": "1970-01-01T00:00:00.000Z", "eventId": "e"}]
     assert json.loads(settings)["halfLifeDays"] == 7
     assert stored.duplicates == 2
+
+
+def test_placements_that_differ_and_preferences_are_put(server: Answering) -> None:
+    server.answers = [(200, {}, {"kind": "new"}), (200, {}, {"kind": "new"}), (200, {}, {}), (200, {}, {})]
+    asking = Asking(server.server_port)
+    placements = [
+        decode_exported_placement(json.dumps({"name": f"{kind} x", "placement": {"kind": kind}}).encode())
+        for kind in ("new", "popular")
+    ]
+
+    asking.target.put_placements(placements)
+    asking.target.replace_preferences([decode_stated_preferences(b'{"userId":"k/m","hidden":["a"]}')])
+    asking.target.close()
+
+    assert [(method, path.partition("c/")[2]) for method, path, _ in server.asked] == [
+        ("GET", "placements/new%20x"),
+        ("GET", "placements/popular%20x"),
+        ("PUT", "placements/popular%20x"),
+        ("PUT", "users/k%2Fm/preferences"),
+    ]
+    assert [json.loads(body) for _, _, body in server.asked[2:]] == [
+        {"kind": "popular"},
+        {"keywords": {}, "hidden": ["a"], "unusedCategories": []},
+    ]
 
 
 def test_a_source_is_made_where_a_list_needs_it(server: Answering) -> None:

@@ -88,3 +88,16 @@ def test_what_a_service_answers_is_imported_into_another(
     work = run("specification", folder, target)
 
     assert (work.tally.pieces, work.tally.interactions, work.tally.invalid_rows) == (2, 1, 0)
+
+
+def test_the_preferences_in_the_export_of_a_person_are_taken(
+    service: Service, folder: Folder, target: StoredTarget
+) -> None:
+    service.submit("s", piece("a", "x"))
+    service.post("/s/users/kim/interactions/Watch/content/a")
+    service.put("/s/users/kim/preferences", json={"hidden": ["a"]})
+    (folder.path / "kim.json").write_bytes(service.get("/s/users/kim/export").content)
+
+    work = run("specification", folder, target)
+
+    assert (work.tally.interactions, work.tally.preferences, work.tally.invalid_rows) == (1, 1, 0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK, DayClock
 from factories import piece
-from penchant.service.placements import MAX_PLACEMENTS, MAX_VERSIONS
+from penchant.wire import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS
 from serving import Service
 from shown import report
 from strategies import examples
@@ -298,12 +298,12 @@ def test_a_rollback_needs_a_version_that_is_kept(source: Service) -> None:
 @pytest.mark.slow
 def test_the_newest_versions_are_kept(service: Service) -> None:
     service.submit("s", piece("a", "x"))
-    for number in range(MAX_VERSIONS + 3):
+    for number in range(MAX_PLACEMENT_VERSIONS + 3):
         put(service, {"kind": "popular", "halfLifeDays": number})
 
     kept = service.get("/s/placements/home/versions").json()["versions"]
 
-    assert [each["placement"]["halfLifeDays"] for each in kept] == list(range(MAX_VERSIONS + 2, 2, -1))
+    assert [each["placement"]["halfLifeDays"] for each in kept] == list(range(MAX_PLACEMENT_VERSIONS + 2, 2, -1))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from penchant.bootstrap import storage_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
 from penchant.importing import ExportParts, export_lines
 
-PARTS = ("interactions", "lists", "settings")
+PARTS = ("interactions", "lists", "settings", "placements", "preferences")
 
 
 @click.command(name="export")

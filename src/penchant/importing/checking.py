@@ -13,10 +13,14 @@ from penchant.importing.notes import Notes
 from penchant.model import EncodedPiece, NewInteraction, PieceLimits, SourceSettings
 from penchant.wire import (
     DEFAULT_LIMITS,
+    ExportedPlacement,
+    StatedPreferences,
     Submission,
+    decode_exported_placement,
     decode_interactions,
     decode_list,
     decode_settings,
+    decode_stated_preferences,
     decode_submission,
 )
 
@@ -45,6 +49,8 @@ class CheckedBatch:
     interactions: tuple[NewInteraction, ...] = ()
     ids: tuple[str, ...] = ()
     settings: SourceSettings | None = None
+    placements: tuple[ExportedPlacement, ...] = ()
+    stated: tuple[StatedPreferences, ...] = ()
     invalid: tuple[InvalidRow, ...] = ()
     invalid_rows: int = 0
 
@@ -75,6 +81,8 @@ def check(drafts: Sequence[Draft], now: int, notes: Notes, limits: PieceLimits =
         )
     if kind is DraftKind.INTERACTION:
         return _check_interactions(drafts, good, invalid, now)
+    if kind in {DraftKind.PLACEMENT, DraftKind.PREFERENCES}:
+        return _check_said(drafts, good, invalid)
     return _check_single(good[0] if good else None, kind, invalid)
 
 
@@ -104,6 +112,27 @@ def _check_interactions(
         interactions=interactions,
         invalid=_in_order(invalid, drafts),
         invalid_rows=len(drafts) - len(good) + failed,
+    )
+
+
+def _check_said(drafts: Sequence[Draft], good: Sequence[Draft], invalid: list[InvalidRow]) -> CheckedBatch:
+    """Return the placements or the preferences that may be stored, with the faults of the others."""
+    placements: list[ExportedPlacement] = []
+    stated: list[StatedPreferences] = []
+    for draft in good:
+        try:
+            if draft.kind is DraftKind.PLACEMENT:
+                placements.append(decode_exported_placement(draft.body))
+            else:
+                stated.append(decode_stated_preferences(draft.body))
+        except PenchantError as error:
+            invalid += _faults(draft, error, 0)
+    return CheckedBatch(
+        kind=drafts[0].kind,
+        placements=tuple(placements),
+        stated=tuple(stated),
+        invalid=_in_order(invalid, drafts),
+        invalid_rows=len(drafts) - len(placements) - len(stated),
     )
 
 

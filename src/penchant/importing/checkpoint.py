@@ -24,6 +24,8 @@ class ImportTally(msgspec.Struct, kw_only=True):
     expired: int = 0
     lists: int = 0
     settings: int = 0
+    placements: int = 0
+    preferences: int = 0
     invalid_rows: int = 0
     invalid: list[InvalidRow] = []
 

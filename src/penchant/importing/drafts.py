@@ -12,6 +12,8 @@ class DraftKind(enum.Enum):
     WHITELIST = "whitelist"
     BLACKLIST = "blacklist"
     SETTINGS = "settings"
+    PLACEMENT = "placement"
+    PREFERENCES = "preferences"
 
 
 class RowProblem(NamedTuple):

@@ -4,10 +4,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penchant.importing.interactions import stable_event_id
+from penchant.importing.interactions import is_stable_event_id, stable_event_id
 from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
 from penchant.storage import SourceExport
-from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
+from penchant.wire import (
+    decode_settings,
+    encode,
+    encode_exported_placement,
+    encode_settings,
+    encode_stated_preferences,
+    format_timestamp,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,29 +24,36 @@ class ExportParts:
     interactions: bool = False
     lists: bool = False
     settings: bool = False
+    placements: bool = False
+    preferences: bool = False
 
 
 def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator[bytes]:
-    """Yield the lines: pieces by id, lists, settings, interactions by time and then as recorded.
+    """Yield the lines: pieces by id, lists, settings, placements and preferences, interactions by time.
 
-    Interactions past their retention at ``now``, in ms since 1970 UTC, are none of them.
+    Interactions of one moment come as they were recorded; those past their retention at ``now``, in ms since 1970 UTC,
+    are left out.
     """
-    for batch in export.pieces:
-        for piece in batch:
-            yield piece.body + b"\n"
+    yield from (piece.body + b"\n" for batch in export.pieces for piece in batch)
     if parts.lists:
         yield encode({"whitelist": export.curation.whitelist}) + b"\n"
         yield encode({"blacklist": export.curation.blacklist}) + b"\n"
     settings = decode_settings(export.curation.settings or b"{}")
     if parts.settings:
         yield b'{"settings":' + encode_settings(settings) + b"}\n"
+    if parts.placements:
+        for row in export.placements():
+            yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"
+    if parts.preferences:
+        stated = (encode_stated_preferences(*each) for batch in export.preferences for each in batch)
+        yield from (b'{"preferences":' + each + b"}\n" for each in stated)
     if parts.interactions:
         oldest = (now // DAY_MS - settings.retention_days) * DAY_MS
         yield from _interaction_lines(export, oldest)
 
 
 def _interaction_lines(export: SourceExport, oldest: int) -> Iterator[bytes]:
-    """Yield interactions; of equal ones each after the first says by an event id that it is another one."""
+    """Yield interactions; of equal ones without event id each after the first says by one that it is another."""
     moment, seen = -1, Counter[tuple[str, InteractionType, str]]()
     for batch in export.interactions(oldest):
         for each in batch:
@@ -55,6 +69,7 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
     """Return the line of an interaction, the n-th of those that say the same.
 
     An import gives it an event id by what it says: without another one the second would be a duplicate of the first.
+    One that an import gave is made anew, so that what was imported and what was recorded since stay apart.
     """
     members = {
         "userId": interaction.user_id,
@@ -62,7 +77,9 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
         "contentId": interaction.piece_id,
         "timestamp": format_timestamp(interaction.occurred_at),
     }
-    if repeat > 1:
+    if interaction.event_id is not None and not is_stable_event_id(interaction.event_id):
+        members["eventId"] = interaction.event_id
+    elif repeat > 1:
         new = NewInteraction(
             user_id=interaction.user_id,
             type=interaction.type,

@@ -1,12 +1,16 @@
 """Interactions of other systems: how one is put together, and what makes it the same when it is imported again."""
 
 import hashlib
+import re
 from typing import Any
 
 from penchant.importing.drafts import Draft, DraftKind, RowProblem
 from penchant.importing.moments import read_moment
 from penchant.model import InteractionType, NewInteraction
 from penchant.wire import encode, format_timestamp
+
+_STABLE_PREFIX = "import-"
+_STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
 
 def interaction_draft(
@@ -56,4 +60,9 @@ def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:
     """
     parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
     said = encode(parts if repeat == 1 else [*parts, repeat])
-    return "import-" + hashlib.blake2b(said, digest_size=16).hexdigest()
+    return _STABLE_PREFIX + hashlib.blake2b(said, digest_size=16).hexdigest()
+
+
+def is_stable_event_id(event_id: str) -> bool:
+    """Return whether an event id has the form of those that imports make."""
+    return _STABLE.fullmatch(event_id) is not None

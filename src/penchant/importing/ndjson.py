@@ -1,6 +1,6 @@
 """NDJSON: this project's own shape, as ``penchant export`` writes it, an object a line or an array of objects.
 
-An object is a piece, an interaction, or alone in it a list or the settings.
+An object is a piece, an interaction, or alone in it a list, the settings, a placement or a person's preferences.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from penchant.wire.syntax import UNREADABLE
 ENDINGS = ("ndjson", "jsonl", "json")
 PIECE_MEMBERS = ("id", "label", "categories", "filters", "extras")
 INTERACTION_MEMBERS = ("userId", "type", "contentId", "timestamp", "eventId")
-_ALONE = {"whitelist": DraftKind.WHITELIST, "blacklist": DraftKind.BLACKLIST, "settings": DraftKind.SETTINGS}
+_ALONE = {kind.value: kind for kind in DraftKind if kind not in {DraftKind.PIECE, DraftKind.INTERACTION}}
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 

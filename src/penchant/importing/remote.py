@@ -15,7 +15,14 @@ from penchant.errors import Fault, InvalidInput, Refused
 from penchant.importing.interactions import interaction_members
 from penchant.importing.targets import BatchResult
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
-from penchant.wire import encode, encode_settings
+from penchant.wire import (
+    ExportedPlacement,
+    StatedPreferences,
+    encode,
+    encode_placement,
+    encode_settings,
+    preferences_answer,
+)
 
 TRIES = 6
 """How often a request is sent before an import gives up; it can be run again."""
@@ -77,6 +84,22 @@ class RemoteTarget:
     def replace_settings(self, settings: SourceSettings) -> None:
         """Replace the source's settings."""
         self._change("PUT", "/settings", encode_settings(settings))
+
+    def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
+        """Put placements in force; the server decides anew who sees which variant."""
+        for each in placements:
+            path = f"/placements/{quote(each.name, safe='')}"
+            if self._ask("GET", path, missing=True) != each.spec.members:
+                self._change("PUT", path, encode_placement(each.spec))
+
+    def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
+        """Replace the preferences of these people, a request for each."""
+        for each in stated:
+            self._change(
+                "PUT",
+                f"/users/{quote(each.user_id, safe='')}/preferences",
+                encode(preferences_answer(each.preferences)),
+            )
 
     def _change(self, method: str, path: str, body: bytes) -> Any:
         """Ask for a change, making the source first where it is missing."""

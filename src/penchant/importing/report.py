@@ -32,6 +32,8 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     expired: int
     lists: int
     settings: int
+    placements: int
+    preferences: int
     invalid_rows: int
     invalid: list[InvalidRow]
     mapped: list[MappedField]
@@ -63,6 +65,8 @@ def to_text(report: ImportReport) -> Iterator[str]:
         )
     if report.lists or report.settings:
         yield f"{report.source}: {report.lists} lists and {report.settings} settings {verb}"
+    if report.placements or report.preferences:
+        yield f"{report.source}: {report.placements} placements and preferences of {report.preferences} people {verb}"
     if report.examples:
         yield "The first of them, as they would be stored:"
         yield from (f"  {bytes(each).decode()}" for each in report.examples)

@@ -6,8 +6,9 @@
                                                           |
           ended here: the checkpoint is a batch behind, and that batch is stored again by the next run
 
-To store a batch again changes nothing: pieces go by their id, interactions by an event id made of what they say, lists
-and settings are replaced by the same ones. So no transaction has to hold both the batch and the checkpoint.
+To store a batch again changes nothing: pieces go by their id, interactions by an event id made of what they say, lists,
+settings, placements and preferences are replaced by the same ones. So no transaction has to hold both the batch
+and the checkpoint.
 """
 
 import time
@@ -35,6 +36,7 @@ SHOWN_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
+_SINGLE = frozenset({DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS})
 _LISTS = {DraftKind.WHITELIST: ListKind.WHITELIST, DraftKind.BLACKLIST: ListKind.BLACKLIST}
 
 
@@ -158,7 +160,16 @@ class Import:
             tally.expired += self._count_expired(moved, now)
             stored = target.record(moved) if target else stored
             tally.interactions += len(moved)
-        elif checked.kind in _LISTS and not checked.invalid_rows:
+        else:
+            self._store_said(checked)
+        tally.created += stored.created
+        tally.replaced += stored.replaced
+        tally.duplicates += stored.duplicates
+
+    def _store_said(self, checked: CheckedBatch) -> None:
+        """Store what people have said: lists and settings of the source, placements, preferences."""
+        tally, target = self.tally, self._target
+        if checked.kind in _LISTS and not checked.invalid_rows:
             if target:
                 target.replace_list(_LISTS[checked.kind], checked.ids)
             tally.lists += 1
@@ -166,9 +177,14 @@ class Import:
             if target:
                 target.replace_settings(checked.settings)
             tally.settings += 1
-        tally.created += stored.created
-        tally.replaced += stored.replaced
-        tally.duplicates += stored.duplicates
+        elif checked.placements:
+            if target:
+                target.put_placements(checked.placements)
+            tally.placements += len(checked.placements)
+        elif checked.stated:
+            if target:
+                target.replace_preferences(checked.stated)
+            tally.preferences += len(checked.stated)
 
     def _show(self, checked: CheckedBatch) -> None:
         """Keep the first rows of each kind as they would be stored."""
@@ -197,9 +213,7 @@ def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
     size = 0
     for draft in drafts:
         full = len(batch) >= BATCH_ROWS or size + len(draft.body) > BATCH_BYTES
-        if batch and (
-            full or draft.kind is not batch[0].kind or draft.kind not in {DraftKind.PIECE, DraftKind.INTERACTION}
-        ):
+        if batch and (full or draft.kind is not batch[0].kind or draft.kind in _SINGLE):
             yield batch
             batch, size = [], 0
         batch.append(draft)

@@ -27,7 +27,13 @@ _ACCEPTED = (
 _Members = Mapping[str, msgspec.Raw]
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
-_FROM_KEY = ("userId",)
+_USER_ID, _PREFERENCES = "userId", "preferences"
+_MADE_ANEW = {
+    ("score",): "an entry of a list, which is made anew",
+    (_USER_ID, "categories"): "a profile, which is made of interactions",
+}
+"""What is left out, by the members that tell it, and why."""
+_FROM_KEY = (_USER_ID,)
 _FROM_LISTING = ("type", "contentId", "timestamp", "eventId")
 
 
@@ -72,6 +78,10 @@ def _flattened(values: Iterator[bytes]) -> Iterator[bytes]:
                 yield value
             else:
                 yield from map(bytes, _list.decode(inner))
+            # Of the export of a person: an object by itself, as a line of this project's own shape.
+            if _PREFERENCES in members and _USER_ID in members:
+                said = {_USER_ID: members[_USER_ID]} | _members.decode(members[_PREFERENCES])
+                yield encode({_PREFERENCES: said})
         except UNREADABLE:
             yield value
 
@@ -87,12 +97,13 @@ def _draft(where: tuple[str, int], text: bytes, notes: Notes) -> Draft | None:
             )
             return None
         return problem_draft(DraftKind.PIECE, where, "", f"{json_problem(text, 'text')} {_ACCEPTED}")
-    if "score" in members:
-        notes.left_out(where[0], "score", "an entry of a list, which is made anew", where[1])
-        return None
-    if "userId" in members and "categories" in members:
-        notes.left_out(where[0], "categories", "a profile, which is made of interactions", where[1])
-        return None
+    if set(members) == {_PREFERENCES}:
+        notes.mapped(where[0], _PREFERENCES, _PREFERENCES)
+        return Draft(DraftKind.PREFERENCES, *where, bytes(members[_PREFERENCES]))
+    for signs, reason in _MADE_ANEW.items():
+        if members.keys() >= set(signs):
+            notes.left_out(where[0], signs[-1], reason, where[1])
+            return None
     if "key" in members:
         return _listed(where, members, notes)
     kind = DraftKind.INTERACTION if "userId" in members or "contentId" in members else DraftKind.PIECE

@@ -8,13 +8,27 @@ from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSetting
 from penchant.storage import (
     Command,
     Outcome,
+    PutPlacement,
     RecordInteractions,
     ReplaceList,
+    ReplacePreferences,
     ReplaceSettings,
     Storage,
     SubmitPieces,
+    source_id,
 )
-from penchant.wire import decode_settings, encode_settings, format_timestamp
+from penchant.wire import (
+    MAX_PLACEMENT_VERSIONS,
+    MAX_PLACEMENTS,
+    ExportedPlacement,
+    StatedPreferences,
+    decode_settings,
+    encode,
+    encode_placement,
+    encode_preferences,
+    encode_settings,
+    format_timestamp,
+)
 
 
 class BatchResult(NamedTuple):
@@ -49,6 +63,12 @@ class Target(Protocol):
 
     def replace_settings(self, settings: SourceSettings) -> None:
         """Replace the source's settings."""
+
+    def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
+        """Put placements in force; one that is in force already stays as it is."""
+
+    def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
+        """Replace the preferences of these people."""
 
 
 class StoredTarget:
@@ -100,6 +120,45 @@ class StoredTarget:
         self._carry_out(
             ReplaceSettings(account_id=self._account_id, source=self._source, actor=self._actor, settings=body)
         )
+
+    def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
+        """Put placements in force, each as the next version of its name; people see the variants that they saw."""
+        number = source_id(self._account_id, self._source)
+        for each in placements:
+            body, assignment = encode_placement(each.spec), encode(each.buckets)
+            row = self._storage.placements.read_in_force(number, each.name)
+            if row is not None and (row.body, row.assignment) == (body, assignment):
+                continue
+            self._carry_out(
+                PutPlacement(
+                    account_id=self._account_id,
+                    source=self._source,
+                    actor=self._actor,
+                    name=each.name,
+                    body=body,
+                    assignment=assignment,
+                    after=0 if row is None else row.version,
+                    max_versions=MAX_PLACEMENT_VERSIONS,
+                    max_placements=MAX_PLACEMENTS,
+                )
+            )
+
+    def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
+        """Replace the preferences of these people."""
+        commands = [
+            ReplacePreferences(
+                account_id=self._account_id,
+                source=self._source,
+                actor=self._actor,
+                user_id=each.user_id,
+                preferences=encode_preferences(each.preferences),
+            )
+            for each in stated
+        ]
+        # The first makes the source where it is missing; those that wait behind it share commits.
+        self._carry_out(commands[0])
+        for pending in [self._storage.submit(command) for command in commands[1:]]:
+            pending.result()
 
     def _submission(self, pieces: Sequence[EncodedPiece]) -> SubmitPieces:
         return SubmitPieces(account_id=self._account_id, source=self._source, actor=self._actor, pieces=pieces)

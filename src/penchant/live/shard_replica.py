@@ -10,7 +10,7 @@ For the event loop only.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from penchant.live.shard_messages import (
@@ -23,10 +23,11 @@ from penchant.live.shard_messages import (
     proof,
     read_message,
 )
+from penchant.live.silence import SilenceWatch
 from penchant.telemetry import logger
 
-CONNECT_S = 0.3
-SILENCE_S = 0.3
+CONNECT_S = 0.25
+SILENCE_S = 0.25
 """How long a process may owe answers without giving any: a scan takes milliseconds, and a stopped one gives none."""
 PASSED_S = 3.0
 """For how long it is not asked then."""
@@ -41,7 +42,7 @@ class _ReplicaConnection:
     """An open connection, what waits to be sent in this turn of the event loop, and who waits for which answer."""
 
     writer: asyncio.StreamWriter
-    heard_at: float
+    watch: SilenceWatch
     waiting: dict[int, asyncio.Future[ScanAnswer]]
     outgoing: list[bytes]
 
@@ -56,12 +57,10 @@ class ShardReplica:
         token: bytes,
         *,
         failed: Callable[[], None] = lambda: None,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.address = f"{host}:{port}"
         self._host, self._port, self._token = host, port, token
         self._failed = failed
-        self._monotonic = monotonic
         self._connection: _ReplicaConnection | None = None
         self._connecting: asyncio.Task[_ReplicaConnection | None] | None = None
         self._reading: set[asyncio.Task[None]] = set()
@@ -69,12 +68,8 @@ class ShardReplica:
         self._is_away = False
 
     def check(self) -> bool:
-        """Return whether it may be asked; one that is silent is passed by from now on."""
-        connection = self._connection
-        # An answer is owed since the last one came, or since it was asked where nothing was owed before.
-        if connection is not None and connection.waiting and self._monotonic() - connection.heard_at > SILENCE_S:
-            self._pass_by("it is silent")
-        return self._monotonic() >= self._passed_until
+        """Return whether it may be asked."""
+        return time.monotonic() >= self._passed_until
 
     def close(self) -> None:
         """Close the connection; whoever waits for an answer gets none."""
@@ -89,9 +84,8 @@ class ShardReplica:
             ReplicaLost: there is none; the replica is passed by for a while.
         """
         connection = self._connection or await self._connected()
-        now = self._monotonic()
         if not connection.waiting:
-            connection.heard_at = now
+            connection.watch.begin()
         answer: asyncio.Future[ScanAnswer] = asyncio.get_running_loop().create_future()
         connection.waiting[number] = answer
         if not connection.outgoing:
@@ -112,7 +106,7 @@ class ShardReplica:
         """Return a new connection; ``None`` where there can be none, which is noted."""
         writer, greeting = None, b""
         try:
-            async with asyncio.timeout(CONNECT_S):
+            async with _patience(CONNECT_S):
                 reader, writer = await asyncio.open_connection(self._host, self._port)
                 greeting = await reader.readexactly(len(MAGIC) + NONCE_BYTES)
         except (TimeoutError, OSError, asyncio.IncompleteReadError):
@@ -123,7 +117,8 @@ class ShardReplica:
             self._pass_by("it is of another release" if greeting else "it cannot be reached")
             return None
         writer.write(proof(self._token, greeting[len(MAGIC) :]))
-        connection = self._connection = _ReplicaConnection(writer, self._monotonic(), {}, [])
+        watch = SilenceWatch(SILENCE_S, lambda: self._pass_by("it is silent"))
+        connection = self._connection = _ReplicaConnection(writer, watch, {}, [])
         task = asyncio.create_task(self._read(reader, connection))
         self._reading.add(task)
         task.add_done_callback(self._reading.discard)
@@ -140,11 +135,15 @@ class ShardReplica:
         try:
             while True:
                 message = await read_message(reader)
-                connection.heard_at = self._monotonic()
                 if self._is_away:
                     self._is_away = False
                     logger.info("a shard process answers again", extra={"fields": {"address": self.address}})
                 answer = connection.waiting.pop(message.number, None) if isinstance(message, ScanAnswer) else None
+                # An answer is owed since the last one came, or since it was asked where nothing was owed before.
+                if connection.waiting:
+                    connection.watch.begin()
+                else:
+                    connection.watch.end()
                 if answer is not None and not answer.done():
                     answer.set_result(message)  # type: ignore[arg-type]  # only answers are waited for
         except (asyncio.IncompleteReadError, OSError, BrokenMessage):
@@ -157,7 +156,7 @@ class ShardReplica:
 
     def _pass_by(self, reason: str) -> None:
         """Ask it nothing for a while, and let those know who wait for it."""
-        self._passed_until = self._monotonic() + PASSED_S
+        self._passed_until = time.monotonic() + PASSED_S
         self._failed()
         if not self._is_away:
             self._is_away = True
@@ -169,9 +168,22 @@ class ShardReplica:
         connection, self._connection = self._connection, None
         if connection is None:
             return
+        connection.watch.end()
         # Aborted: a stopped process would find all of it in its buffer when it goes on.
         connection.writer.transport.abort()
         for answer in connection.waiting.values():
             if not answer.done():
                 answer.set_exception(ReplicaLost(f"{self.address}: {reason}"))
         connection.waiting.clear()
+
+
+@contextlib.asynccontextmanager
+async def _patience(limit_s: float) -> AsyncIterator[None]:
+    """Raise `TimeoutError` once the loop has run for so long within the block."""
+    async with asyncio.timeout(None) as timeout:
+        watch = SilenceWatch(limit_s, lambda: timeout.reschedule(0))
+        watch.begin()
+        try:
+            yield
+        finally:
+            watch.end()

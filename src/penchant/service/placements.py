@@ -14,6 +14,8 @@ from penchant.service.access import Access
 from penchant.service.assignment import BucketRun, bucket_of, reassigned, variant_at
 from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, SourceHead, source_id
 from penchant.wire import (
+    MAX_PLACEMENT_VERSIONS,
+    MAX_PLACEMENTS,
     PlacementHistory,
     PlacementListing,
     PlacementSpec,
@@ -25,10 +27,6 @@ from penchant.wire import (
     placement_problem,
 )
 
-MAX_PLACEMENTS = 100
-"""Placements of a source: some for each page of a site."""
-MAX_VERSIONS = 100
-"""Versions of a placement that are kept, the one in force among them."""
 MAX_PASSED_OVER = 1_000
 """Pieces of the lists that a person saw last, by which rotation goes: some pages a day for a month."""
 ATTEMPTS = 3
@@ -188,7 +186,7 @@ class Placements:
                 body=body,
                 assignment=encode(runs),
                 after=after,
-                max_versions=MAX_VERSIONS,
+                max_versions=MAX_PLACEMENT_VERSIONS,
                 max_placements=MAX_PLACEMENTS,
             )
         )

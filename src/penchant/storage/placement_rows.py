@@ -1,12 +1,44 @@
 """Rows of placements, within the transaction of their caller: which are in force, how they come and go."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
 from penchant.errors import PlacementChanged, TooManyPlacements
-from penchant.storage.records import PutPlacement
+from penchant.storage.records import PlacementRow, PutPlacement
 from penchant.storage.schema import placement_versions, placements
+
+VERSION_COLUMNS = (
+    placement_versions.c.name,
+    placement_versions.c.version,
+    placement_versions.c.recorded_at,
+    placement_versions.c.actor,
+    placement_versions.c.body,
+    placement_versions.c.assignment,
+)
+
+
+def to_placement_row(row: Any) -> PlacementRow:
+    """Return the version in a row of `VERSION_COLUMNS`."""
+    return PlacementRow(
+        name=row.name,
+        version=row.version,
+        recorded_at=row.recorded_at,
+        actor=row.actor,
+        body=bytes(row.body),
+        assignment=bytes(row.assignment),
+    )
+
+
+def read_placements(connection: Connection, source_id: int) -> list[PlacementRow]:
+    """Return the placements of a source, ascending by name, each as it is now."""
+    current = (placements.c.source_id == placement_versions.c.source_id) & (
+        placements.c.name == placement_versions.c.name
+    )
+    current &= placements.c.version == placement_versions.c.version
+    statement = select(*VERSION_COLUMNS).join(placements, current).where(placements.c.source_id == source_id)
+    return [to_placement_row(row) for row in connection.execute(statement.order_by(placements.c.name))]
 
 
 def placements_in_force(connection: Connection, source_id: int) -> Mapping[str, int]:

@@ -16,7 +16,7 @@ from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
 from penchant.storage.interaction_pages import InteractionPage, interaction_pages, piece_ids
-from penchant.storage.placement_rows import placements_in_force
+from penchant.storage.placement_rows import placements_in_force, read_placements
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -209,6 +209,7 @@ class SourceReader:
             pieces=pieces,
             interactions=self._interactions,
             preferences=self._preferences(),
+            placements=functools.partial(read_placements, self._connection, self.head.source_id),
         )
 
     def _preferences(self) -> Iterator[Sequence[tuple[str, bytes]]]:
@@ -233,6 +234,7 @@ class SourceReader:
                 interactions.c.piece_id,
                 interactions.c.occurred_at,
                 interactions.c.version,
+                interactions.c.event_id,
             )
             .where(
                 interactions.c.source_id == self.head.source_id,
@@ -245,7 +247,12 @@ class SourceReader:
         for rows in self._stream(statement):
             yield [
                 StoredInteraction(
-                    user_id=row[0], type=TYPES[row[1]], piece_id=row[2], occurred_at=row[3], version=row[4]
+                    user_id=row[0],
+                    type=TYPES[row[1]],
+                    piece_id=row[2],
+                    occurred_at=row[3],
+                    version=row[4],
+                    event_id=row[5],
                 )
                 for row in rows
             ]

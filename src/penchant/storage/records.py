@@ -176,7 +176,7 @@ class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
     Of one moment those recorded earlier come first. ``preferences`` gives people's ids with what they have said, as
-    stored JSON, ascending by id. The streams are read one after the other.
+    stored JSON, ascending by id, and ``placements`` those in force. The streams are read one after the other.
     """
 
     head: SourceHead
@@ -184,6 +184,7 @@ class SourceExport:
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
     preferences: Iterable[Sequence[tuple[str, bytes]]]
+    placements: Callable[[], Sequence["PlacementRow"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,14 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
+from penchant.wire.exported import (
+    ExportedPlacement,
+    StatedPreferences,
+    decode_exported_placement,
+    decode_stated_preferences,
+    encode_exported_placement,
+    encode_stated_preferences,
+)
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
 from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
@@ -82,6 +90,8 @@ from penchant.wire.placement_previews import PlacementWish, decode_placement_pre
 from penchant.wire.placements import (
     BASE,
     BUCKETS,
+    MAX_PLACEMENT_VERSIONS,
+    MAX_PLACEMENTS,
     ListRules,
     PlacementSpec,
     check_filters,
@@ -116,6 +126,8 @@ __all__ = [
     "MAX_KEY_DAYS",
     "MAX_LISTS",
     "MAX_LIST_NAMES_BYTES",
+    "MAX_PLACEMENTS",
+    "MAX_PLACEMENT_VERSIONS",
     "MAX_PREVIEWED",
     "SAMPLES",
     "STORED_FORM",
@@ -131,6 +143,7 @@ __all__ = [
     "ExplainedResult",
     "ExportedImpression",
     "ExportedInteraction",
+    "ExportedPlacement",
     "InteractionAnswer",
     "InteractionKey",
     "InteractionType",
@@ -185,6 +198,7 @@ __all__ = [
     "SimilarWhy",
     "SourceStatus",
     "StatedLikings",
+    "StatedPreferences",
     "Submission",
     "TermRest",
     "UsageReport",
@@ -196,6 +210,7 @@ __all__ = [
     "decode_asked",
     "decode_boosts",
     "decode_draft",
+    "decode_exported_placement",
     "decode_filter",
     "decode_ids",
     "decode_impressions",
@@ -212,6 +227,7 @@ __all__ = [
     "decode_preferences",
     "decode_preview",
     "decode_settings",
+    "decode_stated_preferences",
     "decode_stored_extra",
     "decode_stored_filters",
     "decode_stored_label",
@@ -221,10 +237,12 @@ __all__ = [
     "decode_submission",
     "delete_line",
     "encode",
+    "encode_exported_placement",
     "encode_list_id",
     "encode_placement",
     "encode_preferences",
     "encode_settings",
+    "encode_stated_preferences",
     "end_line",
     "format_timestamp",
     "id_problem",

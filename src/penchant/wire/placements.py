@@ -20,6 +20,10 @@ from penchant.wire.settings import MAX_DAYS, read_settings
 from penchant.wire.syntax import Faults, decode_object, fail_at, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
 
+MAX_PLACEMENTS = 100
+"""Placements of a source: some for each page of a site."""
+MAX_PLACEMENT_VERSIONS = 100
+"""Versions of a placement that are kept, the one in force among them."""
 BASE = "base"
 """What the placement itself is called where its variants have names."""
 BUCKETS = 10_000

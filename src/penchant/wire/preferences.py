@@ -26,7 +26,11 @@ def decode_preferences(body: bytes) -> Preferences:
     """
     if not body:
         return NO_PREFERENCES
-    value = decode_object(body)
+    return read_preferences(decode_object(body))
+
+
+def read_preferences(value: Mapping[str, Any]) -> Preferences:
+    """Return the preferences in a decoded object; raises as `decode_preferences`."""
     faults = Faults()
     faults.only(value, (_KEYWORDS, _HIDDEN, _UNUSED), "")
     found = Preferences(

@@ -7,13 +7,14 @@ import msgspec
 from penchant.errors import Fault, InvalidInput, PenchantError, UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature
-from penchant.service.placements import MAX_PLACEMENTS, MAX_VERSIONS
 from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
 from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.dashboard.variants import BLEND, FIELDS, KINDS, with_variant
 from penchant.wire import (
+    MAX_PLACEMENT_VERSIONS,
+    MAX_PLACEMENTS,
     PlacementHistory,
     PreviewedList,
     check_filters,
@@ -156,7 +157,7 @@ async def _page(visit: Visit, view: View, name: str, draft: str, *, status: int 
         # What the form was made from: that of a form which is shown again stays, so that no change is lost to it.
         "seen": form.text("seen") or view.placements.get(name, 0),
         "versions": history.versions,
-        "most_versions": MAX_VERSIONS,
+        "most_versions": MAX_PLACEMENT_VERSIONS,
         "tried": _tried(form),
         "variant": {field: form.text(field) for field in FIELDS},
         "kinds": KINDS,
