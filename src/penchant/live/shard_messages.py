@@ -6,6 +6,7 @@
     ScanRequest, ScanRequest ...   -->
                                       <-- ScanAnswer          each with the number of its request, in any order
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
+    FileQuestion                   -->                      before a node goes over to a new file
 
 A message is its length and its body in MessagePack. Nothing of it is kept: both ends are of one release, or the magic
 differs and the worker scans by itself. Arrays travel as their bytes, in the order of the machine's.
@@ -73,6 +74,14 @@ class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
     gone: bytes
 
 
+class FileQuestion(msgspec.Struct, frozen=True, array_like=True, tag="file"):
+    """Whether a segment of a file is mapped; it is mapped from now on."""
+
+    number: int
+    file: FileName
+    place: int
+
+
 class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
     """What a scan has found: keys and rows, int64, the best first."""
 
@@ -82,7 +91,7 @@ class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
     rows: bytes = b""
 
 
-ShardMessage: TypeAlias = ScanRequest | LiveRows | ScanAnswer
+ShardMessage: TypeAlias = ScanRequest | LiveRows | FileQuestion | ScanAnswer
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()
 

@@ -27,6 +27,7 @@ from penchant.live.shard_messages import (
     PROOF_BYTES,
     BrokenMessage,
     FileName,
+    FileQuestion,
     LiveRows,
     ScanAnswer,
     ScanOutcome,
@@ -127,7 +128,7 @@ class ShardServer:
                 message = await read_message(reader)
                 if isinstance(message, LiveRows):
                     self._note(message)
-                elif isinstance(message, ScanRequest):
+                elif isinstance(message, ScanRequest | FileQuestion):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
                 # Or a connection that always has a message waiting would be the only one.
@@ -153,11 +154,11 @@ class ShardServer:
         if found is not None:
             found.note(rows)
 
-    def _answer(self, asked: ScanRequest) -> ScanAnswer:
+    def _answer(self, asked: ScanRequest | FileQuestion) -> ScanAnswer:
         name = asked.file, asked.place
         found = self._segments.get(name)
         if found is not None:
-            return found.scan(asked)
+            return found.scan(asked) if isinstance(asked, ScanRequest) else ScanAnswer(asked.number, ScanOutcome.FOUND)
         if name not in self._mapping:
             self._mapping[name] = asyncio.create_task(self._map(*name))
         return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)

@@ -27,7 +27,15 @@ from penchant.index.factors import factors_of
 from penchant.index.layout import FARTHEST
 from penchant.index.part import Part
 from penchant.live.database import AsyncStorage
-from penchant.live.shard_messages import FileName, LiveRows, ScanAnswer, ScanOutcome, ScanRequest, pack_clause
+from penchant.live.shard_messages import (
+    FileName,
+    FileQuestion,
+    LiveRows,
+    ScanAnswer,
+    ScanOutcome,
+    ScanRequest,
+    pack_clause,
+)
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.telemetry import Metrics
@@ -75,6 +83,20 @@ class Shards:
     def serves(self, snapshot: Snapshot) -> bool:
         """Return whether a snapshot has segments that shard processes can scan."""
         return snapshot.is_split and bool(self._replicas)
+
+    async def have_mapped(self, file: FileName) -> bool:
+        """Return whether each segment of a file is mapped by a process, those aside that nobody can be asked for.
+
+        Those that have not mapped it do so from now on.
+        """
+        return all(await asyncio.gather(*[self._has_mapped(file, place) for place in range(file[-1])]))
+
+    async def _has_mapped(self, file: FileName, place: int) -> bool:
+        question = FileQuestion(next(self._numbers), file, place)
+        asked = [replica.ask(question.number, question) for replica in self._sound_replicas(question)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        outcomes = {answer.outcome for answer in answers if isinstance(answer, ScanAnswer)}
+        return not outcomes or ScanOutcome.FOUND in outcomes
 
     async def nearest_to(
         self, snapshot: Snapshot, asked: SimilarityQuery, shown: Filter, take: int
@@ -132,7 +154,7 @@ class Shards:
             for task in under_way:
                 task.cancel()
 
-    def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
+    def _sound_replicas(self, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
         """Return the replicas that can be asked, each request beginning with another one."""
         replicas = self._replicas[request.place % len(self._replicas)]
         first = request.number // len(self._replicas) % len(replicas)
