@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 import penchant.index
@@ -13,5 +12,5 @@ def _fingerprint() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
-KERNELS = Path(tempfile.gettempdir()) / f"penchant-kernels-{os.getuid()}-{_fingerprint()}"
-"""The folder; another one once any file of the index has changed."""
+KERNELS = Path("/var/tmp") / f"penchant-kernels-{os.getuid()}-{_fingerprint()}"  # noqa: S108  # the user's own
+"""The folder, which outlives a run of the tests; another one once any file of the index has changed."""

@@ -5,19 +5,23 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from acceptance.servers import Server, command, free_port
 from databases import new_database
 from penchant.errors import InvalidSettings
+from penchant.service import node_rates
 from penchant.service.node_rates import PAUSE_S, PREFIX, WINDOW_S, NodeRates
 from penchant.telemetry import Metrics
 
 RATE = 10
 MOST_TRIES = 5
+
+Found = TypeVar("Found")
 
 
 class Redis:
@@ -34,7 +38,7 @@ class Redis:
             pytest.skip("there is no redis-server")
         words = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         self.process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -62,6 +66,23 @@ def redis() -> Iterator[Redis]:
     server.stop()
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for Redis longer than a request would: on a busy machine it is slow without being away."""
+    monkeypatch.setattr(node_rates, "PATIENCE_S", 30.0)
+
+
+def within_a_window(scene: Callable[[], Found]) -> Found:
+    """Return what a scene finds that took less than a window; a busy machine needs several tries."""
+    for _ in range(MOST_TRIES):
+        began = time.monotonic()
+        found = scene()
+        if time.monotonic() - began < WINDOW_S:
+            break
+        time.sleep(WINDOW_S)
+    return found
+
+
 def counts(rates: list[NodeRates], times: int) -> list[int | None]:
     async def scene() -> list[int | None]:
         found = [await each.count("key") for _ in range(times) for each in rates]
@@ -72,22 +93,17 @@ def counts(rates: list[NodeRates], times: int) -> list[int | None]:
     return asyncio.run(scene())
 
 
+@pytest.mark.usefixtures("patient")
 def test_nodes_count_together(redis: Redis) -> None:
-    for _ in range(MOST_TRIES):
-        began = time.monotonic()
-        found = counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10)
-        if time.monotonic() - began < WINDOW_S:
-            break
-        # A busy machine took longer than the window, which begins anew after another one.
-        time.sleep(WINDOW_S)
+    found = within_a_window(lambda: counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10))
 
     assert found == list(range(1, 21))
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_count_ends_after_a_second_whatever_came_meanwhile(redis: Redis) -> None:
-    rates = NodeRates(redis.address, Metrics())
-
     async def scene() -> list[int]:
+        rates = NodeRates(redis.address, Metrics())
         await rates.count("key")
         lives = [redis.life_ms(PREFIX + "key")]
         await rates.count("key")
@@ -95,11 +111,12 @@ def test_a_count_ends_after_a_second_whatever_came_meanwhile(redis: Redis) -> No
         await rates.close()
         return lives
 
-    first, second = asyncio.run(scene())
+    first, second = within_a_window(lambda: asyncio.run(scene()))
 
     assert 0 < second <= first <= 1000
 
 
+@pytest.mark.usefixtures("patient")
 def test_without_redis_nobody_is_counted_and_it_is_left_alone_for_a_while(redis: Redis) -> None:
     now = [100.0]
     metrics = Metrics()

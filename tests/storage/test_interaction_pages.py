@@ -5,16 +5,24 @@ import pytest
 from penchant.model import EncodedPiece, InteractionType, NewInteraction
 from penchant.storage import EraseUser, InteractionChange, RecordInteractions, Storage, SubmitPieces, interaction_pages
 from penchant.storage.hashing import piece_key
+from penchant.storage.interaction_pages import BLOCK_VERSIONS
 from penchant.storage.schema import TYPES
 
-MOMENTS = {"u": 0, "gone": 1, "v": -1, "w": 1_790_000_000_000, "late": 253_402_300_799_999}
+MOMENTS = {
+    "u": 0,
+    "gone": 1,
+    "v": -1,
+    "w": 1_790_000_000_000,
+    "early": -62_135_596_800_000,
+    "late": 253_402_300_799_999,
+}
+MANY = 2 * BLOCK_VERSIONS
 
 
 def test_pages_have_the_interactions_of_the_batches_without_erasures(
     storage: Storage, account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interaction_pages, "ANSWER_ROWS", 1)
-    monkeypatch.setattr(interaction_pages, "ANSWERS", 2)
+    monkeypatch.setattr(interaction_pages, "BLOCKS", 2)
     kinds = list(InteractionType)
     storage.submit(SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id="a", body=b"{}")])).result(30)
     for place, (person, moment) in enumerate(MOMENTS.items()):
@@ -22,6 +30,9 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
         storage.submit(RecordInteractions(account_id=account, source="s", interactions=[new])).result(30)
         if person == "w":
             storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(30)
+    # More than a page has, which ends within them.
+    many = [NewInteraction(user_id="many", type=kinds[0], piece_id=f"p-{n}", occurred_at=n) for n in range(MANY)]
+    storage.submit(RecordInteractions(account_id=account, source="s", interactions=many)).result(30)
 
     with storage.sources.follow_interactions(account, "s", None) as feed:
         expected = [row for batch in feed.batches for row in batch if isinstance(row, InteractionChange)]
@@ -32,9 +43,11 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
     found = [(v, person.tobytes(), ids[v], TYPES[int(code)], at) for person, _, code, at, v in rows]
 
     assert found == expected
-    assert [row.occurred_at for row in expected] == [at for person, at in MOMENTS.items() if person != "gone"]
+    moments = [at for person, at in MOMENTS.items() if person != "gone"]
+    assert [row.occurred_at for row in expected] == [*moments, *range(MANY)]
     assert [piece.tobytes() for _, piece, *_ in rows] == [
         piece_key(feed.head.source_id, row.piece_id) for row in expected
     ]
-    assert [len(page.versions) for page in pages] == [2, 2]
+    # Without the erased person's interaction and the row of the erasure.
+    assert [len(page.versions) for page in pages] == [2 * BLOCK_VERSIONS - 2, len(rows) - 2 * BLOCK_VERSIONS + 2]
     assert [page.versions.tolist() for page in some] == [[expected[1].version]]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import is_first, over_ranges
+from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.layout import BoolArray, IntArray, Numbers
 from penchant.index.likes import (
     PAIR_SHIFT,
@@ -26,10 +26,10 @@ from penchant.index.likes import (
     LatestEvents,
     Likes,
     Words,
-    build_likes,
+    first_day,
     latest_of,
-    side_by_side,
 )
+from penchant.index.strings import Strings
 from penchant.model import DAY_MS
 
 EVENTS_IN_CACHE = 65_536
@@ -54,6 +54,16 @@ class _EventPage(NamedTuple):
     starts: IntArray
     pieces: _KeyColumn
     piece_versions: IntArray
+    codes: NDArray[np.uint8]
+    moments: IntArray
+    versions: IntArray
+
+
+class _OrderedEvents(NamedTuple):
+    """The latest events of some people, ascending, as columns that `Likes` has, and how many each person has."""
+
+    counts: IntArray
+    pieces: Numbers
     codes: NDArray[np.uint8]
     moments: IntArray
     versions: IntArray
@@ -110,8 +120,20 @@ class EventPages:
         parts = numbered.in_order(len(people.words), threads)
         # All of it is in these now, and while they become one there is no room for it twice.
         pages.clear()
-        events = side_by_side([LatestEvents.none(), *parts])
-        return build_likes(people.words, [ids[row] for row in order], events, kept_from=self._oldest_day)
+        moments = np.concatenate([part.moments for part in parts])
+        # What `build_likes` would look for is so already: all ascend, and nobody and nothing is without an event.
+        return Likes(
+            heads=people.words[:, 0].copy(),
+            tails=people.words[:, 1].copy(),
+            ids=Strings.of_encoded([ids[row] for row in order]),
+            starts=starts_of(np.concatenate([part.counts for part in parts])),
+            pieces=np.concatenate([part.pieces for part in parts]),
+            codes=np.concatenate([part.codes for part in parts]),
+            moments=moments,
+            versions=np.concatenate([part.versions for part in parts]),
+            kept_from=np.asarray([self._oldest_day], dtype=np.int32),
+            first_day=np.asarray([first_day(moments)], dtype=np.int32),
+        )
 
 
 class _NumberedPages:
@@ -119,18 +141,25 @@ class _NumberedPages:
 
     def __init__(self, pages: list[_EventPage], people: Numbers, pieces: IntArray) -> None:
         self._pages = pages
-        self._people = np.split(people.astype(np.int64), np.cumsum([len(page.people) for page in pages])[:-1])
-        self._pieces = np.split(pieces, np.cumsum([len(page.pieces.words) for page in pages])[:-1])
+        self._people = np.split(people.astype(np.int64), np.cumsum([len(page.people) for page in pages]))[:-1]
+        self._pieces = np.split(pieces, np.cumsum([len(page.pieces.words) for page in pages]))[:-1]
 
-    def in_order(self, person_count: int, threads: int) -> list[LatestEvents]:
+    def in_order(self, person_count: int, threads: int) -> list[_OrderedEvents]:
         """Return the latest events of all people, found by threads for a range of people after the other."""
-        parts = -(-sum(len(page.codes) for page in self._pages) // EVENTS_IN_CACHE)
-        found: dict[int, LatestEvents] = {}
+        parts = 1 + sum(len(page.codes) for page in self._pages) // EVENTS_IN_CACHE
+        found: dict[int, _OrderedEvents] = {}
 
         def order(turn: slice) -> None:
             for part in range(turn.start, turn.stop):
                 first, last = (person_count * each // parts for each in (part, part + 1))
-                found[part] = self._events_of(first, last)
+                events = self._events_of(first, last)
+                found[part] = _OrderedEvents(
+                    counts=np.bincount(events.people - first, minlength=last - first),
+                    pieces=events.pieces.astype(np.uint32),
+                    codes=events.codes.astype(np.uint8),
+                    moments=events.moments,
+                    versions=events.versions,
+                )
 
         over_ranges(parts, threads, order)
         return [found[part] for part in range(parts)]

@@ -331,7 +331,6 @@ def build_likes(words: Words, ids: Sequence[bytes], events: LatestEvents, *, kep
     numbers = people << PERSON_SHIFT | pieces << PAIR_SHIFT | events.codes
     # Often they ascend already, and each is there once.
     order = slice(None) if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers)
-    days = events.moments // DAY_MS
     return Likes(
         heads=words[person_order, 0],
         tails=words[person_order, 1],
@@ -342,8 +341,13 @@ def build_likes(words: Words, ids: Sequence[bytes], events: LatestEvents, *, kep
         moments=events.moments[order],
         versions=events.versions[order],
         kept_from=np.asarray([kept_from], dtype=np.int32),
-        first_day=np.asarray([days.min(initial=LAST_DAY)], dtype=np.int32),
+        first_day=np.asarray([first_day(events.moments)], dtype=np.int32),
     )
+
+
+def first_day(moments: IntArray) -> int:
+    """Return the oldest UTC day of some moments, the last one that there is for none."""
+    return int(moments.min(initial=LAST_DAY * DAY_MS)) // DAY_MS
 
 
 def _ranked(used: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,14 +1,15 @@
 """Pages of interactions: many rows as a few columns, put together by the database, for whoever counts all of them.
 
-A row for each would take most of the time of a first count in Python's objects. One row of an answer has thousands:
+A row for each would take most of the time of a first count in Python's objects. One row of an answer has a block: the
+interactions of a thousand versions, as records one behind the other (D119 of docs/decisions.md):
 
-    count | greatest version | keys of people, 16 bytes each | keys of pieces | versions | moments and types
+    key of the person, 16 bytes | key of the piece, 16 bytes | number: moment, type, place of the version in the block
 
-PostgreSQL gives numbers as eight bytes; SQLite, which has no such function, as `DIGITS` digits, by adding `OFFSET`.
+PostgreSQL gives the number as eight bytes; SQLite, which has no such function, as `DIGITS` digits, by adding `OFFSET`.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,40 +18,54 @@ from sqlalchemy import Connection, text
 from penchant.storage.hashing import KEY_BYTES
 from penchant.storage.schema import ERASURE_CODE
 
-ANSWER_ROWS = 20_000
-"""Rows in one answer of the database, of some megabyte: more leave the processor's cache."""
-ANSWERS = 25
-"""Answers that make a page. Its reader numbers the people of each page, which is less work where they come often."""
+TYPE_BITS, VERSION_BITS = 4, 10
+"""Beside them 63 bits have room for the moments of all years that can be written, 1 to 9999."""
+BLOCK_VERSIONS = (1 << VERSION_BITS) - 1
+BLOCKS = 500
+"""Blocks of a page. Its reader numbers the people of each page, which is less work where they come often."""
 IDS_AT_ONCE = 1_000
-TYPES_ROOM = 16
-"""A moment and a type are one number, so that the database writes one less for each row."""
-OFFSET = 2 * 10**18
-DIGITS = 19
-"""With it numbers have so many digits, also those of moments before the year 1970, and 64 bits are enough."""
+OFFSET = 3 * 10**18
+DIGITS, WORD_DIGITS = 19, 8
+"""With the offset each number has so many digits, of which a word of 64 bits has eight."""
 
-_ROWS = f"""
-FROM (
-    SELECT version, user_key, piece_key, occurred_at * {TYPES_ROOM} + type AS done FROM interactions
-    WHERE source_id = :source AND version > :after AND version <= :until AND type <> {ERASURE_CODE}
-    ORDER BY version LIMIT :rows
-) AS page
-"""
-_PAGES = {
-    "sqlite": text(
-        f"""
-        SELECT count(*), max(version),
-            CAST(group_concat(user_key, '') AS BLOB), CAST(group_concat(piece_key, '') AS BLOB),
-            group_concat({OFFSET} + version, ''), group_concat({OFFSET} + done, '')
-        {_ROWS}"""  # constants of this module
-    ),
-    "postgresql": text(
-        f"""
-        SELECT count(*), max(version),
-            string_agg(user_key, ''), string_agg(piece_key, ''),
-            string_agg(int8send(version), ''), string_agg(int8send(done), '')
-        {_ROWS}"""  # as above
-    ),
+_NUMBER = f"((occurred_at * {1 << TYPE_BITS} + type) * {1 << VERSION_BITS} + version - start)"
+_RECORDS = {
+    "sqlite": f"CAST(group_concat(user_key || piece_key || ({OFFSET} + {_NUMBER}), '') AS BLOB)",
+    "postgresql": f"string_agg(user_key || piece_key || int8send({_NUMBER}), '')",
 }
+# The plus keeps the last bound from being what rows are looked up by: that is the block's own.
+_PAGES = {
+    name: text(
+        f"""
+        WITH RECURSIVE blocks(start) AS (
+            SELECT CAST(:after AS BIGINT)
+            UNION ALL SELECT start + {BLOCK_VERSIONS} FROM blocks WHERE start + {BLOCK_VERSIONS} < :until
+        )
+        SELECT start, (
+            SELECT {records} FROM interactions
+            WHERE source_id = :source AND version > start AND version <= start + {BLOCK_VERSIONS}
+                AND +version <= :until AND type <> {ERASURE_CODE}
+        )
+        FROM blocks
+        """  # constants of this module
+    )
+    for name, records in _RECORDS.items()
+}
+_KEY = (np.uint8, KEY_BYTES)
+_NUMBER_AT = 2 * KEY_BYTES
+_BINARY = np.dtype([("people", _KEY), ("pieces", _KEY), ("number", ">i8")])
+# The first word begins with three digits and ends with five that the second has as well.
+_WRITTEN = np.dtype(
+    {
+        "names": ["people", "pieces", "first", "second", "third"],
+        "formats": [_KEY, _KEY, "<u8", "<u8", "<u8"],
+        "offsets": [0, KEY_BYTES, *(_NUMBER_AT + place for place in (0, 3, 11))],
+        "itemsize": _NUMBER_AT + DIGITS,
+    }
+)
+_JOINTS = ((10, 8, 0x00FF00FF00FF00FF), (100, 16, 0x0000FFFF0000FFFF), (10_000, 32, 0x00000000FFFFFFFF))
+"""How neighbouring digits of a word become one number, then neighbouring numbers, and these again: what the one in
+front counts, how many bits lie between them, and a mask of what stays."""
 
 
 class InteractionPage(NamedTuple):
@@ -69,19 +84,12 @@ def interaction_pages(connection: Connection, source: int, after: int, until: in
     The database works without holding up other threads of this process.
     """
     statement = _PAGES[connection.dialect.name]
-    parts: list[InteractionPage] = []
-    count = ANSWER_ROWS
-    while count == ANSWER_ROWS:
-        asked = {"source": source, "after": after, "until": until, "rows": ANSWER_ROWS}
-        row = connection.execute(statement, asked).one()
-        count, after = row[0], row[1]
-        if count:
-            people, pieces = (np.frombuffer(keys, dtype=np.uint8).reshape(count, KEY_BYTES) for keys in row[2:4])
-            versions, done = (_numbers(column) for column in row[4:6])
-            parts.append(InteractionPage(people, pieces, done % TYPES_ROOM, done // TYPES_ROOM, versions))
-        if parts and (count < ANSWER_ROWS or len(parts) == ANSWERS):
-            yield InteractionPage(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-            parts = []
+    step = BLOCKS * BLOCK_VERSIONS
+    for begin in range(after, until, step):
+        asked = {"source": source, "after": begin, "until": min(begin + step, until)}
+        blocks = {start: records for start, records in connection.execute(statement, asked) if records}
+        if blocks:
+            yield _page(blocks, connection.dialect.name)
 
 
 def piece_ids(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
@@ -97,14 +105,31 @@ def piece_ids(connection: Connection, source: int, versions: Sequence[int]) -> d
     return found
 
 
-def _numbers(column: Any) -> npt.NDArray[np.int64]:
-    """Return the numbers of a column as this database has written them."""
-    if isinstance(column, bytes):
-        return np.frombuffer(column, dtype=">i8").astype(np.int64)
-    # By place and not by number: a loop of Python's for each number takes ten times as long.
-    digits = np.frombuffer(column.encode(), dtype=np.uint8).reshape(-1, DIGITS) - ord("0")
-    found = np.zeros(len(digits), dtype=np.int64)
-    for place in range(DIGITS):
-        found *= 10
-        found += digits[:, place]
+def _page(blocks: Mapping[int, bytes], dialect: str) -> InteractionPage:
+    """Return the interactions in the records of some blocks, given by the version before the first of each."""
+    form = _WRITTEN if dialect == "sqlite" else _BINARY
+    records = np.frombuffer(b"".join(blocks.values()), dtype=form)
+    numbers = _written(records) if dialect == "sqlite" else records["number"].astype(np.int64)
+    befores = np.repeat(np.asarray(list(blocks)), [len(each) // form.itemsize for each in blocks.values()])
+    done = numbers >> VERSION_BITS
+    return InteractionPage(
+        people=records["people"],
+        pieces=records["pieces"],
+        codes=done & ((1 << TYPE_BITS) - 1),
+        moments=done >> TYPE_BITS,
+        versions=befores + (numbers & BLOCK_VERSIONS),
+    )
+
+
+def _written(records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+    """Return the numbers of records as SQLite has written them."""
+    # Eight digits at a time: a pass for each of them takes four times as long.
+    found = np.zeros(len(records), dtype=np.int64)
+    for name, shared in (("first", 3 * WORD_DIGITS - DIGITS), ("second", 0), ("third", 0)):
+        # The digits that are there twice are pushed out, and leave leading zeros.
+        word = records[name].astype(np.uint64) << np.uint64(8 * shared)
+        word &= np.uint64(0x0F0F0F0F0F0F0F0F)
+        for base, bits, mask in _JOINTS:
+            word = (word * np.uint64(base) + (word >> np.uint64(bits))) & np.uint64(mask)
+        found = found * 10**WORD_DIGITS + word.astype(np.int64)
     return found - OFFSET
