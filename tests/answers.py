@@ -11,9 +11,11 @@ from penchant.index import (
     BlendFactors,
     Filter,
     ListSpec,
+    OverlapQuery,
     PersonVector,
     Snapshot,
     Tally,
+    best_of,
     build_weights,
     recommended,
 )
@@ -56,7 +58,7 @@ def all_answers(snapshot: Snapshot, ids: list[str], weights: dict[str, float] | 
         "frequencies": snapshot.document_frequencies(TERMS).tolist(),
         "days": dict(snapshot.day_counts()),
         "mean norm": snapshot.mean_norm(weights),
-        "overlapping": snapshot.overlapping(TERMS[:7], EVERYTHING, take=5, fill=True),
+        "overlapping": best_of(snapshot.parts, OverlapQuery(TERMS[:7], fill=True), EVERYTHING, 5),
         "recommended": [_recommended(snapshot, weights, take, fill=fill) for take in (3, 30) for fill in (True, False)],
     }
 

@@ -11,16 +11,19 @@ import httpx
 
 from acceptance.servers import Server
 from databases import new_database
+from penchant.bootstrap import storage_of
 from penchant.settings import NodeSettings
+from penchant.storage import Storage
 from serving import Service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
-    """Two nodes of two workers each on one PostgreSQL; ``settings`` are those of the first."""
+    """Two nodes of two workers each on one PostgreSQL; ``settings`` are those of the first, ``storage`` is of both."""
 
     addresses: Sequence[str]
     settings: NodeSettings
+    storage: Storage
 
 
 class AlternatingTransport(httpx.BaseTransport):
@@ -50,7 +53,8 @@ def running_nodes(postgresql: str, folder: Path, min_version_timeout_s: float) -
     options = ("--workers", "2", "--settings", str(file))
     running = [Server(folder / name, *options, database=database) for name in ("one", "two")]
     settings = NodeSettings(data=str(folder / "one"), database=database, min_version_timeout_s=min_version_timeout_s)
-    yield Nodes(addresses=[server.url for server in running], settings=settings)
+    with contextlib.closing(storage_of(settings)) as storage:
+        yield Nodes(addresses=[server.url for server in running], settings=settings, storage=storage)
     for server in running:
         assert server.stop() == 0
 
@@ -59,4 +63,4 @@ def running_nodes(postgresql: str, folder: Path, min_version_timeout_s: float) -
 def service_on_nodes(nodes: Nodes) -> Iterator[Service]:
     """Return the service of an account of its own on two nodes."""
     with httpx.Client(transport=AlternatingTransport(nodes.addresses), base_url="http://nodes", timeout=60) as client:
-        yield Service(client, nodes.settings, account=f"test-{uuid.uuid4().hex}")
+        yield Service(client, nodes.settings, account=f"test-{uuid.uuid4().hex}", storage=nodes.storage)

@@ -4,7 +4,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,6 +16,7 @@ from penchant.bootstrap import storage_of, web_application
 from penchant.cli.keys import KeyLimits, make_key
 from penchant.service.administration import roll_secret
 from penchant.settings import NodeSettings
+from penchant.storage import Storage
 from penchant.web.application import Application
 
 if TYPE_CHECKING:
@@ -23,24 +24,29 @@ if TYPE_CHECKING:
 
 
 class Service:
-    """The service under test, and keys to ask it with; ``account`` is what "default" stands for."""
+    """The service under test, and keys to ask it with; ``account`` is what "default" stands for.
 
-    def __init__(self, client: httpx.Client, settings: NodeSettings, *, account: str = "default") -> None:
+    ``storage`` is its database, opened beside it; without one it is opened for each key.
+    """
+
+    def __init__(
+        self, client: httpx.Client, settings: NodeSettings, *, account: str = "default", storage: Storage | None = None
+    ) -> None:
         self.client = client
         self.settings = settings
         self.account = account
+        self._storage = storage
         self.key = self.new_key()
 
     def new_key(self, *, account: str = "default", plan: str = "full", admin: bool = False, **limits: Any) -> str:
         """Make a key as the command line does; ``limits`` are scopes and origins."""
-        with closing(storage_of(self.settings)) as storage:
-            return make_key(storage, account=self.name_of(account), plan=plan, admin=admin, limits=KeyLimits(**limits))[
-                1
-            ]
+        name = self.name_of(account)
+        with self._opened() as storage:
+            return make_key(storage, account=name, plan=plan, admin=admin, limits=KeyLimits(**limits))[1]
 
     def new_secret(self, *, account: str = "default") -> str:
         """Make the signing secret of an account, or replace it."""
-        with closing(storage_of(self.settings)) as storage:
+        with self._opened() as storage:
             return roll_secret(storage, self.name_of(account), actor="test").secret
 
     def name_of(self, account: str) -> str:
@@ -48,6 +54,9 @@ class Service:
         if account == "default":
             return self.account
         return account if self.account == "default" else f"{self.account}-{account}"
+
+    def _opened(self) -> AbstractContextManager[Storage]:
+        return closing(storage_of(self.settings)) if self._storage is None else nullcontext(self._storage)
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
         """Send a request with a key."""
@@ -87,7 +96,7 @@ class Applications:
         self.scans: Counter[str] = Counter()
         """How many scans for shard processes had which outcome, of services that have ended."""
         self._running = ExitStack()
-        self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings]] = {}
+        self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings, Storage]] = {}
 
     def close(self) -> None:
         """End those that were shared."""
@@ -105,8 +114,10 @@ class Applications:
         """Return an account of its own at the service of these settings, in the data folder of the first who asks."""
         wanted = msgspec.json.encode(msgspec.structs.replace(settings, data="")), clock
         if wanted not in self._shared:
-            self._shared[wanted] = self._start(self._running, settings, clock)
-        running, settings = self._shared[wanted]
+            running, settings = self._start(self._running, settings, clock)
+            storage = self._running.enter_context(closing(storage_of(settings)))
+            self._shared[wanted] = running, settings, storage
+        running, settings, storage = self._shared[wanted]
         # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
         client = TestClient(running.app, raise_server_exceptions=False)
         client.portal = running.portal
@@ -132,12 +143,12 @@ class Applications:
                     if sample.name.endswith("_total"):
                         self.scans[sample.labels["outcome"]] += int(sample.value)
 
-    def _asked(self, client: TestClient, settings: NodeSettings, account: str = "default") -> Service:
+    def _asked(self, client: TestClient, settings: NodeSettings, **options: Any) -> Service:
         if self._through == "http":
-            return Service(client, settings, account=account)
+            return Service(client, settings, **options)
         from client.through import ClientService
 
-        return ClientService(client, settings, account=account, is_async=self._through == "async-client")
+        return ClientService(client, settings, is_async=self._through == "async-client", **options)
 
 
 def _new_account() -> str:

@@ -38,19 +38,19 @@ def test_a_lane_tells_what_waits_and_how_long_it_did() -> None:
 
     def carry_out(commands: Sequence[Command]) -> list[Outcome]:
         held.set()
-        assert may_go_on.wait(10)
+        assert may_go_on.wait(60)
         return [Outcome() for _ in commands]
 
     lane = Lane("content", carry_out, metrics)  # type: ignore[arg-type]
     futures = [lane.enqueue(submission())]
-    assert held.wait(10)
+    assert held.wait(60)
     futures += [lane.enqueue(submission(body=b"x" * 100)) for _ in range(3)]
 
     assert lane.queued == (3, 300)
     time.sleep(0.05)
     may_go_on.set()
     for future in futures:
-        future.result(10)
+        future.result(60)
     lane.close()
 
     assert lane.queued == (0, 0)

@@ -1,12 +1,12 @@
 """What is answered while the database is away, and that all is well again when it is back."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acceptance.processes import wait_until
 from acceptance.servers import Server
 from databases import started_postgresql
 
@@ -18,14 +18,6 @@ def database() -> Iterator[Any]:
     """A PostgreSQL of this test's own, which it may stop."""
     with started_postgresql() as server:
         yield server
-
-
-def until(condition: Any) -> None:
-    """Wait until a condition holds, for ten seconds at the most."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_reads_go_on_marked_and_changes_are_refused(database: Any, tmp_path: Path) -> None:
@@ -59,8 +51,8 @@ def test_reads_go_on_marked_and_changes_are_refused(database: Any, tmp_path: Pat
 
     database.start()
 
-    until(lambda: client.get("/-/health/ready").status_code == 200)
-    until(lambda: client.post("/s/content", json=[{"id": "c", "categories": {"genre": ["x"]}}]).status_code == 202)
+    wait_until(lambda: client.get("/-/health/ready").status_code == 200)
+    wait_until(lambda: client.post("/s/content", json=[{"id": "c", "categories": {"genre": ["x"]}}]).status_code == 202)
     back = client.get("/s/content/a/similar")
     assert [entry["id"] for entry in back.json()["content"]] == ["b", "c"]
     assert "x-penchant-stale" not in back.headers

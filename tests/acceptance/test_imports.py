@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.processes import holders_of, wait_until
+from acceptance.processes import PATIENCE_S, holders_of, wait_until
 from acceptance.servers import Server, command
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ def test_an_import_that_was_killed_goes_on_where_it_was_and_stores_nothing_twice
     words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
     killed = start(*words)
     checkpoints = tmp_path / "data" / "imports"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while killed.poll() is None and time.monotonic() < deadline and not list(checkpoints.glob("*.json")):
         time.sleep(0.02)
     time.sleep(0.3)

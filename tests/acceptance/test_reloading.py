@@ -83,9 +83,8 @@ def test_all_workers_go_by_the_new_settings_and_stay(server: Server, file: Path,
 
     file.write_text(SECOND)
     hang_up(server, "settings reloaded")
-    time.sleep(1.1)
 
-    assert statuses(server, "/s/whitelist", press) == {200, 429}
+    wait_until(lambda: statuses(server, "/s/whitelist", press) == {200, 429})
     answers = [
         httpx.post(f"{server.url}/s/content", headers={"x-api-key": server.key}, json=[{"id": "x" * 50}])
         for _ in range(20)
@@ -129,8 +128,8 @@ def test_a_worker_that_is_replaced_goes_by_the_new_settings(server: Server, file
     before = workers_of(server.process.pid)
     os.kill(before[0], signal.SIGKILL)
     wait_until(lambda: len(set(workers_of(server.process.pid)) - {before[0]}) == 2)
-    time.sleep(2)
 
+    wait_until(lambda: statuses(server, "/s/whitelist", press) <= {200, 429})
     assert statuses(server, "/s/whitelist", press) <= {200, 429}
 
 

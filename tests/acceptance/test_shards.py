@@ -10,13 +10,16 @@ import msgspec
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server
+from acceptance.servers import Server, new_key
 from penchant.live.builder import SMALLEST_FILE
 from shards import ShardProcess
 
 pytestmark = pytest.mark.slow
 
 COUNT = SMALLEST_FILE + 200
+PLACEMENT = {"kind": "recommendations", "diversity": 0.5, "categoryWeights": {"genre": 2.5}}
+LISTS = 3
+"""Lists that are compared at a time, each of which is searched in two segments."""
 
 
 class Scene:
@@ -32,7 +35,10 @@ class Scene:
             "\n".join(f"{name} = {msgspec.json.encode(value).decode()}" for name, value in options.items())
         )
         self.server = Server(data, "--settings", str(settings))
+        self.admin = new_key(data, admin=True)
         self.asked = 0
+
+    def fill(self) -> None:
         pieces = [
             {
                 "id": f"p{number}",
@@ -43,6 +49,10 @@ class Scene:
         ]
         for first in range(0, COUNT, 1_000):
             assert self.server.client.post("/s/content", json=pieces[first : first + 1_000]).status_code == 202
+        for number in range(60):
+            path = f"/s/users/u{number % 4}/interactions/Play/content/p{number * 7}"
+            assert self.server.client.post(path).status_code == 200
+        assert self.server.client.put("/s/placements/home", json=PLACEMENT).status_code == 200
 
     def end(self) -> None:
         self.server.stop()
@@ -51,17 +61,33 @@ class Scene:
             each.end(signal.SIGKILL)
 
     def ask(self) -> None:
-        """Compare a list that no worker remembers with that of the node itself."""
+        """Compare lists that no worker remembers with those of the node itself: for a piece and for a person."""
         self.asked += 1
-        path = f"/s/content/p{self.asked % COUNT}/similar"
-        wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"} | (
-            {"catalogs": "site"} if self.asked % 2 else {}
-        )
+        user = f"u{self.asked % 5}"
+        wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"}
+        chosen = {"catalogs": "site"} if self.asked % 2 else {}
+        self._compare(f"/s/content/p{self.asked % COUNT}/similar", wanted | chosen)
+        self._compare(f"/s/users/{user}/recommendation", wanted | chosen)
+        self._compare("/s/placements/home/list", wanted | {"user": user})
+
+    def _compare(self, path: str, wanted: dict[str, Any]) -> None:
+        # Reasons are found by the node: its own scan of all parts beside them.
+        here = self._list(path, wanted | {"explain": "true"})
+        found = self._list(path, wanted)
+        # What people like may have been weighed anew meanwhile.
+        assert found == here or found == self._list(path, wanted | {"explain": "true"}), path
+
+    def _list(self, path: str, wanted: dict[str, Any]) -> list[tuple[str, float]]:
         answer = self.server.client.get(path, params=wanted)
         assert answer.status_code == 200, answer.text
-        # Reasons are found by the node: its own scan of all parts beside them.
-        here = self.server.client.get(path, params=wanted | {"explain": "true"}).json()
-        assert answer.json()["content"] == [{"id": each["id"], "score": each["score"]} for each in here["content"]]
+        return [(each["id"], each["score"]) for each in answer.json()["content"]]
+
+    def report(self) -> dict[str, Any]:
+        """Return what the service tells operators."""
+        answer = self.server.client.get("/-/admin/shards", headers={"x-api-key": self.admin})
+        assert answer.status_code == 200, answer.text
+        report: dict[str, Any] = answer.json()
+        return report
 
     def count(self, outcome: str) -> float:
         """Return how many scans had an outcome."""
@@ -84,6 +110,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         return played.count("answered") >= 2 * len(played.shards)
 
     try:
+        played.fill()
         wait_until(is_answered)
         yield played
     finally:
@@ -118,6 +145,38 @@ def test_processes_that_are_lost_cost_no_list(scene: Scene, how: signal.Signals)
             each.start()
 
 
+def test_operators_see_which_processes_answer(scene: Scene) -> None:
+    wait_until(lambda: answering(scene) == [True] * 4)
+    report = scene.report()
+    assert [sum(shard["scans"].values()) > 0 for shard in report["shards"]] == [True] * 2
+    assert [(each["source"], each["segments"]) for each in report["sources"]] == [("s", 2)]
+    assert scene.server.client.get("/-/health/ready").json() == {"status": "ok"}
+
+    lost = scene.shards[2:]
+    lost[0].process.send_signal(signal.SIGSTOP)
+    lost[1].end(signal.SIGKILL)
+
+    wait_until(lambda: answering(scene) == [True, True, False, False])
+    assert [shard["reachable"] for shard in scene.report()["shards"]] == [True, False]
+    silent, gone = scene.report()["shards"][1]["replicas"]
+    assert (silent["address"], silent["segments"]) == (lost[0].address, [])
+    assert silent["since"] > silent["answeredAt"]
+    assert all(each["reason"] for each in (silent, gone))
+    health = scene.server.client.get("/-/health/ready")
+    assert (health.status_code, health.json()["status"]) == (200, "ok")
+    assert ["No process of shard 1 answers" in each for each in health.json()["warnings"]] == [True]
+
+    lost[0].process.send_signal(signal.SIGCONT)
+    lost[1].start()
+    wait_until(lambda: answering(scene) == [True] * 4)
+    assert scene.server.client.get("/-/health/ready").json() == {"status": "ok"}
+
+
+def answering(scene: Scene) -> list[bool]:
+    """Return of each process whether it answers."""
+    return [each["reachable"] for shard in scene.report()["shards"] for each in shard["replicas"]]
+
+
 def test_with_all_processes_gone_the_node_searches(scene: Scene) -> None:
     before = scene.settled("node")
     # The others may still be starting.
@@ -128,4 +187,4 @@ def test_with_all_processes_gone_the_node_searches(scene: Scene) -> None:
     for _ in range(5):
         scene.ask()
 
-    assert scene.settled("node") == before + 2 * 5
+    assert scene.settled("node") == before + 2 * LISTS * 5

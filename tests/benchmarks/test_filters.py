@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.attributes import Attribute, AttributeFilter, AttributeType, numbered
+from penchant.attributes import Attribute, AttributeFilter, AttributeType, Boost, numbered
 from penchant.bench import catalogue
-from penchant.index import Filter, Snapshot, engine
+from penchant.index import DISTANCE_SCALE, Booster, Filter, Snapshot, engine
 from penchant.index.kernel_samples import KINDS, WIDE_KINDS
 from penchant.live.compiling import load_kernels
 from penchant.live.following import apply_feed
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.storage import FeedCursor, ReplaceSettings, Storage, SubmitPieces, open_storage
-from penchant.wire import decode_filter, encode_settings
+from penchant.wire import decode_boosts, decode_filter, encode_settings
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +37,18 @@ NAMED = {
     "price": Attribute(AttributeType.NUMBER, "/price"),
     "free": Attribute(AttributeType.BOOLEAN, "/free"),
     "added": Attribute(AttributeType.TIME, "/added"),
+}
+BOOSTS: dict[str, Any] = {
+    "one": {"key": "language", "any": ["l0"], "factor": 1.5},
+    "four, of which a piece has one": [
+        {"key": "language", "any": [f"l{n}"], "factor": (11 + n) / 10} for n in range(4)
+    ],
+    "four, of which pieces have any": [
+        {"key": "language", "any": ["l0"], "factor": 1.5},
+        {"key": "age", "lte": 12, "factor": 1.2},
+        {"key": "free", "any": [True], "factor": 0.8},
+        {"key": "added", "gte": "2015-01-01", "factor": 2},
+    ],
 }
 FILTERS: dict[str, Any] = {
     "one keyword (a third)": {"key": "language", "any": ["l0"]},
@@ -126,6 +138,7 @@ def test_what_attributes_and_filters_cost(storage: Storage) -> None:
     print(f"built with {len(NAMED)} attributes in {seconds:.2f} s")
     print_columns(marked)
     print_filters(plain, marked)
+    print_boosts(marked)
 
 
 def print_columns(snapshot: Snapshot) -> None:
@@ -169,4 +182,27 @@ def print_filters(plain: Snapshot, marked: Snapshot) -> None:
         print(
             f"  {name}: {matched} pieces; read {read:.3f} ms, mask made {masks:.3f} ms, remembered {again:.4f} ms, "
             f"list {listed:.3f} ms"
+        )
+
+
+def print_boosts(marked: Snapshot) -> None:
+    ids = [marked.parts[0].segment.ids[n] for n in range(0, len(marked.parts[0].segment), PIECES // 40)]
+    shown = Filter(moment=2 * 10**12)
+
+    def cpu_ms(boosts: tuple[Boost, ...], piece_id: str) -> float:
+        started = time.thread_time()
+        asked = marked.asked(piece_id, None, {})
+        booster = Booster(boosts, DISTANCE_SCALE, marked)
+        booster.best(lambda inside: marked.nearest_to(asked, inside, 30), shown, 30)
+        return (time.thread_time() - started) * 1000
+
+    for name, boosts in BOOSTS.items():
+        held = decode_boosts(json.dumps(boosts), NAMED)
+        # In turns, so that what else the machine does falls on both.
+        taken = [(cpu_ms((), piece_id), cpu_ms(held, piece_id)) for piece_id in ids * 5]
+        without, boosted = (statistics.median(each) for each in zip(*taken, strict=True))
+        classes = len(Booster(held, DISTANCE_SCALE, marked).filters(shown))
+        print(
+            f"  boosts, {name}: {classes} classes, CPU {boosted:.3f} ms beside {without:.3f} without, "
+            f"{boosted / without:.1f} times"
         )

@@ -172,10 +172,10 @@ class ClientService(Service):
     asked: ClassVar[Counter[str]] = Counter()
     """How often each method was used, by all of them together; ``(plain)`` for what it has no words for."""
 
-    def __init__(self, client: TestClient, settings: NodeSettings, *, account: str, is_async: bool) -> None:
+    def __init__(self, client: TestClient, settings: NodeSettings, *, is_async: bool, **options: Any) -> None:
         self._test_client = client
         self._carried_out = self._awaited if is_async else self._waited
-        super().__init__(client, settings, account=account)
+        super().__init__(client, settings, **options)
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
         """Send a request with a key."""

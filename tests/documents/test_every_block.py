@@ -47,8 +47,22 @@ def server(folder: Path) -> Iterator[Server]:
     assert running.stop() == 0
 
 
+@pytest.fixture(scope="module")
+def idle_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for all documents that ask none."""
+    running = Server(tmp_path_factory.mktemp("idle") / "penchant-data")
+    yield running
+    assert running.stop() == 0
+
+
+def is_run(block: Block) -> bool:
+    return block.language in RUN_LANGUAGES and block.not_run is None
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document", [path for path in DOCUMENTS if any(map(is_run, blocks_of(path)))], ids=lambda path: path.name
+)
 def test_a_document_s_blocks_do_what_it_says(document: Path, folder: Path, server: Server) -> None:
     admin = new_key(server.data, admin=True)
     demo_key = server.data / "demo-key.txt"
@@ -56,6 +70,14 @@ def test_a_document_s_blocks_do_what_it_says(document: Path, folder: Path, serve
     reader = Reader(folder, server, key, ADMIN_KEY=admin, KEY_ID="")
 
     reader.follow(blocks_of(document))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "document", [path for path in DOCUMENTS if not any(map(is_run, blocks_of(path)))], ids=lambda path: path.name
+)
+def test_settings_in_a_document_that_runs_nothing_are_read(document: Path, tmp_path: Path, idle_server: Server) -> None:
+    Reader(tmp_path, idle_server, idle_server.key).follow(blocks_of(document))
 
 
 def test_blocks_that_are_not_run_say_why_and_are_few() -> None:
@@ -69,7 +91,7 @@ def test_blocks_that_are_not_run_say_why_and_are_few() -> None:
 
 
 def test_most_blocks_are_run() -> None:
-    run = Counter(block.language for block in blocks() if block.language in RUN_LANGUAGES and block.not_run is None)
+    run = Counter(block.language for block in blocks() if is_run(block))
 
     assert run.total() > 5 * MOST_NOT_RUN
     assert set(run) >= {"sh", "console", "http", "json"}

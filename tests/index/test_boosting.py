@@ -1,5 +1,6 @@
 """Boosts: the list is that of a full scan by s x factor, and what is ahead of a piece is what comes before it."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -46,7 +47,12 @@ def test_the_best_are_those_of_greatest_s_by_factor(
     order = sorted(values, key=lambda key: (-values[key], key))
 
     best = booster.best(lambda shown: best_by(snapshot, scan, shown, take), shown, take)
+    spared = replace(booster, snapshot=snapshot)
 
+    assert spared.best(lambda shown: best_by(snapshot, scan, shown, take), shown, take) == best
+    if clauses:
+        classes = [each for each in booster.filters(shown) if best_by(snapshot, scan, each, len(keys))]
+        assert spared.filters(shown) == classes
     assert [piece_id for _, piece_id in best] == order[:take]
     assert best == [(booster.key(snapshot, each, key_of[each]), each) for each in order[:take]]
     assert all(abs(zero - key - values[each]) <= 1 and (key < zero) == (values[each] > 0) for key, each in best)

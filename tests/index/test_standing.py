@@ -11,6 +11,7 @@ from answers import TERMS, snapshot_of, stored
 from penchant.index import (
     AudienceShares,
     BlendFactors,
+    BlendQuery,
     Filter,
     ListSpec,
     PersonVector,
@@ -20,7 +21,6 @@ from penchant.index import (
     key_of,
     offer_of,
     recommended,
-    scan_of,
 )
 from penchant.index.popularity import Popularity
 from penchant.index.standing import count_ahead
@@ -62,7 +62,7 @@ def test_as_many_suit_better_as_come_before_in_the_list(
     wanted = ListSpec(shown=SHOWN, blending=blending, category_weights=weights, take=30, fill=True)
     arrays = tuple(part.segment.roots / 9 for part in snapshot.parts)
     popular = Popularity(shares=arrays, lifted=tuple(np.maximum(share, 0.3) for share in arrays), median=0.5)
-    scan = scan_of(snapshot, person, popular, arrays, wanted)
+    scan = BlendQuery(snapshot, person, popular, arrays, wanted).scan
 
     for place, (units, piece_id) in enumerate(recommended(snapshot, person, popular, arrays, wanted)):
         assert key_of(snapshot, piece_id, scan) == -units

@@ -70,14 +70,14 @@ def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Source
 
     def hold() -> None:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
 
     asked = watched(sources.storage, hold)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
     async def scene() -> tuple[SourceHead | None, SourceHead | None]:
         first = asyncio.create_task(heads.read((sources.account, "s")))
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 60)
         await asyncio.to_thread(sources.submit, 2)
         second = asyncio.create_task(heads.read((sources.account, "s")))
         await asyncio.sleep(0)

@@ -24,7 +24,8 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
 from penchant.service import Services, recommend
 from penchant.service.access import Access
-from penchant.service.recommend import Recommender, suited
+from penchant.service.personal_lists import suited
+from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics

@@ -2,163 +2,33 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
-import msgspec
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from acceptance.servers import free_port
-from filters_reference import ATTRIBUTES, EXTRAS, FILTERS
 from live.conftest import Sources
 from live.conftest import numbered as alike
-from penchant.attributes import Attribute, AttributeType, numbered
+from live.test_shard_scans import NOW, STAMP, blend_for, halves, ids_of, indexed
 from penchant.errors import IndexNotReady
-from penchant.index import Filter, SimilarityQuery, Snapshot, Strings
-from penchant.index.layout import FARTHEST
-from penchant.live.array_files import Stamp
+from penchant.index import PartQuery, Snapshot, best_of
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
-from penchant.live.shard_messages import MAGIC, NONCE_BYTES, BrokenMessage, LiveRows, ScanOutcome, ScanRequest, proof
+from penchant.live.shard_messages import MAGIC, NONCE_BYTES, proof
 from penchant.live.shard_replica import SILENCE_S
-from penchant.live.shard_server import KEPT_STATES, ScannedSegment, ShardServer
-from penchant.live.shards import Shards, scan_request
-from penchant.model import Algorithm, IndexedPiece
+from penchant.live.shard_scan import ShardScan
+from penchant.live.shard_server import ShardServer
+from penchant.live.shards import Shards
+from penchant.model import Algorithm
 from penchant.telemetry import Metrics
-from penchant.wire import decode_filter, decode_stored_piece
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
-STAMP = Stamp(source_id=7, created_at=5, incarnation=1, epoch=2, version=3)
-NAMED = {key: Attribute(AttributeType(each["type"]), each["pointer"]) for key, each in ATTRIBUTES.items()}
-NUMBERED = numbered(NAMED.values())
-TABLE = Strings.of(map(str, NUMBERED))
-NOW = Filter(moment=1)
 TOKEN = b"a token"
 PATIENCE_S = 60.0
-TURNS_TO_ASK = 4
+TURNS_TO_ASK = 5
 """Turns of the loop until a request is sent, and before it can be answered."""
-DETAILS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "extras": EXTRAS,
-            "filters": st.sampled_from([{}, {"catalogs": ["site"]}, {"availableUntil": "2030-01-01T00:00:00Z"}]),
-        }
-    ),
-    min_size=11,
-    max_size=11,
-)
-CHOSEN = st.builds(
-    Filter,
-    moment=st.sampled_from([1, 1 << 50]),
-    catalogs=st.sampled_from([None, frozenset({"site"}), frozenset({"no"})]),
-    matching=st.none() | FILTERS.map(lambda clause: decode_filter(json.dumps(clause), NAMED)),
-    blacklisted=st.sampled_from([frozenset(), frozenset({"p1", "p2"})]),
-    omitted=st.sampled_from([frozenset(), frozenset({"p3"})]),
-)
-
-
-def indexed(piece: dict[str, Any]) -> IndexedPiece:
-    return decode_stored_piece(json.dumps(piece).encode(), 0, NUMBERED)
-
-
-@settings(deadline=None, max_examples=examples(60))
-@given(CATALOGUES, DETAILS, CATALOGUES, CHOSEN, CATEGORY_WEIGHTS, st.sampled_from([1, 3, 30]))
-def test_a_scan_finds_what_the_node_finds(
-    pieces: list[Any], details: list[Any], later: list[Any], shown: Filter, weights: dict[str, float], take: int
-) -> None:
-    first = {piece["id"]: indexed(piece | more) for piece, more in zip(pieces, details, strict=False)}
-    base = Snapshot.empty().apply(first, attributes=TABLE)
-    snapshot = Snapshot.of_file(base.split(3), tuple(STAMP))
-    snapshot = snapshot.apply(
-        {piece["id"]: indexed(piece) if number % 2 else None for number, piece in enumerate(later)}, attributes=TABLE
-    )
-    held = {part.origin: ScannedSegment(part.segment) for part in snapshot.parts}
-
-    for asked in (snapshot.asked(each, algorithm, weights) for each in ids_of(snapshot) for algorithm in Algorithm):
-        for part in snapshot.parts:
-            choice = take, FARTHEST
-            assert scanned(held[part.origin], asked, part, shown, choice) == (
-                [] if part.origin is None else asked.nearest_in(part, shown, *choice)
-            )
-
-
-def ids_of(snapshot: Snapshot) -> list[str]:
-    rows = [(part, row) for part in snapshot.parts for row in np.flatnonzero(part.live).tolist()]
-    return [part.segment.ids[row] for part, row in rows]
-
-
-def scanned(
-    held: ScannedSegment, asked: SimilarityQuery, part: Any, shown: Filter, choice: tuple[int, int]
-) -> list[tuple[int, str]]:
-    """Return what a shard finds that may have to be told which pieces are gone."""
-    request = scan_request(1, asked, part, shown, choice)
-    if request is None:
-        return []
-    answer = held.scan(request)
-    if answer.outcome is ScanOutcome.MISSING_ROWS:
-        held.note(LiveRows(request.file, request.place, request.live, part.gone_rows.tobytes()))
-        answer = held.scan(request)
-    assert answer.outcome is ScanOutcome.FOUND
-    keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
-    found: list[tuple[int, str]] = part.named(keys, rows)
-    return found
-
-
-def halves(version: int = 0) -> Snapshot:
-    """Return twenty pieces that are alike by turns, in two segments of one file."""
-    pieces = {f"p{number}": indexed(alike(number + version) | {"id": f"p{number}"}) for number in range(20)}
-    return Snapshot.of_file(Snapshot.empty().apply(pieces).split(2), tuple(STAMP))
-
-
-def request_for(snapshot: Snapshot) -> ScanRequest:
-    """Return a scan of the first segment."""
-    asked = snapshot.asked("p1", Algorithm.JACCARD, {})
-    request = scan_request(1, asked, snapshot.parts[0], NOW, (9, FARTHEST))
-    assert request is not None
-    return request
-
-
-def test_a_shard_remembers_some_states_of_a_segment() -> None:
-    held, request = ScannedSegment(halves().parts[0].segment), request_for(halves())
-
-    for number in range(KEPT_STATES):
-        held.note(LiveRows((*STAMP, 2), 0, bytes([number]), np.array([0], dtype=np.uint32).tobytes()))
-
-    assert held.scan(request).outcome is ScanOutcome.MISSING_ROWS
-    with pytest.raises(BrokenMessage):
-        held.note(LiveRows((*STAMP, 2), 0, b"x", np.array([20], dtype=np.uint32).tobytes()))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    (
-        {"terms": np.array([0, 99]).tobytes(), "values": b"\1\1"},
-        {"terms": np.array([1, 0]).tobytes(), "values": b"\1\1"},
-        {"terms": np.array([-1]).tobytes(), "values": b"\1"},
-        {"values": b""},
-        {"values_type": "O"},
-        {"mode": 3},
-        {"excluded": np.array([20]).tobytes()},
-        {"factors": ()},
-        {"take": 0},
-        {"take": 1 << 40},
-    ),
-    ids=str,
-)
-def test_numbers_that_no_segment_has_never_reach_a_kernel(wrong: dict[str, Any]) -> None:
-    held = ScannedSegment(halves().parts[0].segment)
-    request = request_for(halves())
-    assert held.scan(request).outcome is ScanOutcome.FOUND
-
-    with pytest.raises(BrokenMessage):
-        held.scan(msgspec.structs.replace(request, **wrong))
 
 
 class Scene:
@@ -215,14 +85,19 @@ def play(sources: Sources, scene: Callable[[Scene], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
+async def require_found(shards: Shards, snapshot: Snapshot, query: PartQuery) -> None:
+    """Compare a list by shards with that of the node."""
+    find = await shards.find(snapshot, ShardScan.of(query, snapshot), [NOW], 9)
+    assert find(NOW) == best_of(snapshot.parts, query, NOW, 9)
+
+
 async def same_lists(shards: Shards, snapshot: Snapshot, *, until: Callable[[], bool] = lambda: True) -> None:
     """Ask for all lists, once and on until something is so, and compare them with those of the node."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         for algorithm in Algorithm:
             for each in ids_of(snapshot):
-                asked = snapshot.asked(each, algorithm, {})
-                assert await shards.nearest_to(snapshot, asked, NOW, 9) == snapshot.nearest_to(asked, NOW, 9)
+                await require_found(shards, snapshot, snapshot.asked(each, algorithm, {}))
         if until():
             return
         assert time.monotonic() < deadline
@@ -239,6 +114,8 @@ def test_replicas_answer_for_a_file_and_what_changed_since(sources: Sources) -> 
         changed = scene.base.apply({"p1": None, "p2": indexed(alike(3) | {"id": "p2"})})
         before = scene.count("answered"), scene.count("node")
         await same_lists(shards, changed)
+        for number in range(4):
+            await require_found(shards, changed, blend_for(changed, popular=number / 4))
 
         assert scene.count("answered") + scene.count("hedged") > before[0]
         assert scene.count("node") == before[1]
@@ -307,13 +184,13 @@ def test_a_stall_of_the_worker_is_not_taken_for_the_silence_of_a_process(sources
         await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 0)
 
         asked = scene.base.asked("p1", Algorithm.JACCARD, {})
-        owed = asyncio.create_task(shards.nearest_to(scene.base, asked, NOW, 9))
+        owed = asyncio.create_task(require_found(shards, scene.base, asked))
         for _ in range(TURNS_TO_ASK):
             await asyncio.sleep(0)
         time.sleep(3 * SILENCE_S)  # noqa: ASYNC251  # the stall
         await same_lists(shards, scene.base)
 
-        assert await owed == scene.base.nearest_to(asked, NOW, 9)
+        await owed
         assert scene.passed_by() == 0
         shards.close()
 

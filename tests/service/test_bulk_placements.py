@@ -152,6 +152,7 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
     return {"kind": kind, **draw(st.fixed_dictionaries({}, optional=RULES | OWN[kind]))}
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(), st.lists(rules(), max_size=2), st.sampled_from([MAX_TAKE, 3]))
 def test_everybody_gets_what_a_request_is_answered_with(

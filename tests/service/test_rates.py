@@ -92,6 +92,7 @@ def test_keys_past_the_room_of_their_bucket_get_less_but_never_more(
     assert (first, crowded) == ([1] * BUCKET_SLOTS, 2)
 
 
+@pytest.mark.slow
 def test_processes_together_let_exactly_the_limit_through(path: Path) -> None:
     words = [sys.executable, "-c", HITTER, str(path)]
     hitters = [

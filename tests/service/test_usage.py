@@ -65,6 +65,16 @@ async def nothing() -> None:
     """Hold nothing up."""
 
 
+def holding(held: asyncio.Event, reached: asyncio.Event) -> Callable[[], Awaitable[object]]:
+    """Return what tells that a commit has come to it, and then holds the commit up."""
+
+    async def hold() -> None:
+        reached.set()
+        await held.wait()
+
+    return hold
+
+
 @asynccontextmanager
 async def two_workers(folder: Path) -> AsyncIterator[tuple[Usage, Usage, Slow]]:
     """Two countings over one folder and one database."""
@@ -153,11 +163,11 @@ def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
 def test_the_last_answers_wait_for_a_commit_under_way(tmp_path: Path, moment: str) -> None:
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, second, database):
-            held = asyncio.Event()
-            setattr(database, moment, held.wait)
+            held, reached = asyncio.Event(), asyncio.Event()
+            setattr(database, moment, holding(held, reached))
             assert await given(first, QUOTA - 3) == QUOTA - 3
             flushing = asyncio.create_task(first.flush())
-            await asyncio.sleep(0.1)
+            await reached.wait()
             assert not await second.flush()
 
             asking = asyncio.create_task(given(second, 9))
@@ -174,11 +184,11 @@ def test_an_endless_commit_is_answered_with_overloaded(tmp_path: Path, monkeypat
 
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, second, database):
-            held = asyncio.Event()
-            database.before = held.wait
+            held, reached = asyncio.Event(), asyncio.Event()
+            database.before = holding(held, reached)
             await given(first, QUOTA - 3)
             flushing = asyncio.create_task(first.flush())
-            await asyncio.sleep(0.1)
+            await reached.wait()
             assert await given(second, 3) == 3
             with pytest.raises(Overloaded):
                 await second.reserve(access())

@@ -27,9 +27,9 @@ class Opening:
         return connection_beside(self.folder, self.url)
 
 
-@pytest.fixture(params=("sqlite", "postgresql", "system_postgresql"))
+@pytest.fixture(params=("sqlite", "postgresql", pytest.param("system_postgresql", marks=pytest.mark.slow)))
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
-    """What opens a fresh database."""
+    """What opens a fresh database; the older PostgreSQL where slow tests are run."""
     url = None if request.param == "sqlite" else new_database(request.getfixturevalue(request.param))
     return Opening(tmp_path / "data", url)
 

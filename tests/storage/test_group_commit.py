@@ -48,19 +48,19 @@ def test_a_command_that_nobody_waits_for_any_more_is_not_carried_out() -> None:
 
     def carry_out(commands: Sequence[Command]) -> list[Outcome | PenchantError]:
         began.set()
-        held.wait(10)
+        held.wait(60)
         taken.extend(commands)
         return [Outcome() for _ in commands]
 
     lane = Lane("test", carry_out)
     first = lane.enqueue(COMMANDS[0])
-    assert began.wait(10)
+    assert began.wait(60)
     given_up, last = lane.enqueue(COMMANDS[1]), lane.enqueue(COMMANDS[2])
     assert given_up.cancel()
     held.set()
 
-    assert (first.result(10), last.result(10)) == (Outcome(), Outcome())
+    assert (first.result(60), last.result(60)) == (Outcome(), Outcome())
     with pytest.raises(CancelledError):
-        given_up.result(10)
+        given_up.result(60)
     lane.close()
     assert taken == [COMMANDS[0], COMMANDS[2]]

@@ -108,6 +108,7 @@ def change(storage: Storage, account: int) -> None:
         done(storage, command)
 
 
+@pytest.mark.slow
 def test_changes_during_the_move_are_copied_too(sides: Sides) -> None:
     told: list[str] = []
     with closing(opened(sides[0])) as storage:
@@ -159,6 +160,7 @@ def test_a_side_that_never_rests_is_not_moved(sides: Sides) -> None:
     opened(sides[1]).close()
 
 
+@pytest.mark.slow
 def test_while_the_old_side_is_served_the_move_is_not_finished(sides: Sides) -> None:
     with closing(opened(sides[0])) as storage:
         account = fill(storage)
@@ -174,6 +176,7 @@ def test_while_the_old_side_is_served_the_move_is_not_finished(sides: Sides) -> 
         assert everything(storage) == now
 
 
+@pytest.mark.slow
 def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(sides: Sides) -> None:
     with closing(opened(sides[0])) as storage:
         fill(storage)
@@ -187,6 +190,7 @@ def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(sides: Side
         assert everything(storage) == now
 
 
+@pytest.mark.slow
 def test_a_deleted_source_that_was_purged_since_is_gone_on_the_new_side(sides: Sides) -> None:
     old, new = sides
     with closing(opened(old)) as storage:

@@ -90,13 +90,13 @@ def test_one_attempt_at_a_time_while_they_fail() -> None:
 
     def slow() -> str:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return "connected"
 
     made: list[str] = []
     trying = threading.Thread(target=lambda: made.append(attempts.make(slow)))
     trying.start()
-    begun.wait(10)
+    begun.wait(60)
     with pytest.raises(StorageUnavailable):
         attempts.make(lambda: "meanwhile")
     go_on.set()
@@ -108,7 +108,7 @@ def test_one_attempt_at_a_time_while_they_fail() -> None:
 def test_who_finds_no_free_connection_is_told_so(storage: Storage) -> None:
     account = storage.accounts.ensure("one")
     pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
-    storage.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(10)
+    storage.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(60)
     with (
         storage.pieces.open_page(account, "s"),
         storage.pieces.open_page(account, "s"),
@@ -167,7 +167,7 @@ def test_a_server_that_does_not_sync_commits_is_used_with_a_warning_where_that_i
     ) as opened:
         account = opened.accounts.ensure("one")
         pieces = [EncodedPiece(id="p", body=b"{}")]
-        opened.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(10)
+        opened.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(60)
 
         [warning] = opened.upkeep.ping()
 
@@ -215,7 +215,7 @@ def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_pa
     account = first.accounts.ensure("one")
     for name in ("a", "b"):
         pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
-        first.submit(SubmitPieces(account_id=account, source=name, pieces=pieces)).result(10)
+        first.submit(SubmitPieces(account_id=account, source=name, pieces=pieces)).result(60)
     before = [first.sources.read_head(account, name) for name in ("a", "b")]
     first.close()
     again = open_storage(folder=tmp_path, database_url=address)

@@ -15,6 +15,7 @@ from serving import Service
 ASKED = (
     ("GET", "/-/admin/usage"),
     ("GET", "/-/admin/audit"),
+    ("GET", "/-/admin/shards"),
     ("GET", "/-/admin/keys"),
     ("POST", "/-/admin/keys"),
     ("DELETE", "/-/admin/keys/someone"),
@@ -208,7 +209,7 @@ def test_usage_counts_answers_sources_and_pieces_by_account(service: Service, ad
     service.submit("s", piece("a", "x"), piece("b", "x"))
     service.submit("t")
     assert service.get("/s/content/a/similar").status_code == 200
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
 
     while (told := service.get("/-/admin/usage", key=admin)).json()["accounts"][0]["answers"] < 1:
         assert time.monotonic() < deadline

@@ -72,7 +72,7 @@ KINDS = {
 } | {f"scope {scope.value}": key_of_scope(scope) for scope in Scope}
 
 
-QUICK = {"full", "browser", "none"}
+QUICK = {"full", "none"}
 """Kinds that are tried where slow tests are left out."""
 
 

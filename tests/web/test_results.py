@@ -87,6 +87,7 @@ def test_a_variant_that_is_certainly_worse_is_called_so(shop: Service) -> None:
     assert worse["share"] is None
 
 
+@pytest.mark.slow
 def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -> None:
     show(shop, 1_500, clicks={"base": 900, "b": 300})
 

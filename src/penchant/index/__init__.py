@@ -33,6 +33,7 @@ from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness
 from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter
+from penchant.index.overlap import OverlapQuery
 from penchant.index.part import Part
 from penchant.index.people import PeopleEvents, PeopleTable, people_table
 from penchant.index.people_lists import FoundLists, ManyListsSpec, PeopleLists
@@ -44,11 +45,12 @@ from penchant.index.person import (
     keyword_counts,
     taste_length,
 )
-from penchant.index.personal import ListSpec, PersonVector, recommended, scan_of
+from penchant.index.personal import BlendQuery, ListSpec, PersonVector, recommended
 from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
 from penchant.index.prospects import PeopleTastes, PieceAppeal
+from penchant.index.queries import PartQuery, best_of
 from penchant.index.reading import TermReader
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
@@ -74,6 +76,7 @@ __all__ = [
     "AudienceWeights",
     "Availability",
     "BlendFactors",
+    "BlendQuery",
     "BodyForm",
     "BoolArray",
     "Booster",
@@ -98,7 +101,9 @@ __all__ = [
     "Mask",
     "Merge",
     "Neighbour",
+    "OverlapQuery",
     "Part",
+    "PartQuery",
     "PeopleEvents",
     "PeopleLists",
     "PeopleTable",
@@ -128,6 +133,7 @@ __all__ = [
     "TermShares",
     "VocabularyFindings",
     "best_by",
+    "best_of",
     "blended_parts",
     "build_segment",
     "build_weights",
@@ -152,7 +158,6 @@ __all__ = [
     "recommended",
     "rows_in",
     "sampled_ids",
-    "scan_of",
     "segment_of",
     "shares_of",
     "similarity_shares",

@@ -21,10 +21,14 @@ Find = Callable[[Filter], list[tuple[int, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Booster:
-    """The boosts of a list whose pieces have keys of ``zero`` - s; without any it changes nothing."""
+    """The boosts of a list whose pieces have keys of ``zero`` - s; without any it changes nothing.
+
+    Classes of which ``snapshot`` shows no piece are not searched; without one all are.
+    """
 
     boosts: tuple[Boost, ...]
     zero: int
+    snapshot: Snapshot | None = None
 
     def best(self, find: Find, shown: Filter, take: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces, by s x factor before it is rounded, ties by id."""
@@ -32,17 +36,24 @@ class Booster:
             return find(shown)
         found = [
             (-self._product(key, factor), piece_id)
-            for inside, factor in self.classes(shown)
+            for inside, factor in self._classes(shown)
             for key, piece_id in find(inside)
         ]
         return [(self._rounded(-product), piece_id) for product, piece_id in sorted(found)[:take]]
 
-    def classes(self, shown: Filter) -> list[tuple[Filter, int]]:
-        """Return the filters whose best pieces `best` takes together, with the product of factors of each."""
+    def filters(self, shown: Filter) -> list[Filter]:
+        """Return the filters whose best pieces `best` takes together."""
+        return [inside for inside, _ in self._classes(shown)]
+
+    def _classes(self, shown: Filter) -> list[tuple[Filter, int]]:
+        """Return filters by the boosts that hold for their pieces, with the product of factors of each."""
         if not self.boosts:
             return [(shown, 1)]
-        classes = boost_classes(shown.matching, self.boosts)
-        return [(replace(shown, matching=each.matching), each.factor) for each in classes]
+        classes = [
+            (replace(shown, matching=each.matching), each.factor) for each in boost_classes(shown.matching, self.boosts)
+        ]
+        # Boosts of which a piece has one at most, such as those of languages, leave most classes empty.
+        return [each for each in classes if self.snapshot is None or self.snapshot.shows_any(each[0])]
 
     def key(self, snapshot: Snapshot, piece_id: str, key: int) -> int:
         """Return the key of a piece from the one that it has without boosts."""

@@ -29,5 +29,10 @@ def factor_unit(category_weights: Mapping[str, float]) -> int:
 
 def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> FloatArray:
     """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
-    roots = segment.norms(factors_of(segment, category_weights)).roots
-    return roots if not category_weights else roots * (factor_unit(category_weights) / FACTOR_SCALE)
+    return scaled_roots(segment, factors_of(segment, category_weights), factor_unit(category_weights))
+
+
+def scaled_roots(segment: Segment, factors: Factors, unit: int) -> FloatArray:
+    """Return the same from the factors of a segment's categories, and the hundredths that a factor of 1 stands for."""
+    roots = segment.norms(factors).roots
+    return roots if unit == FACTOR_SCALE else roots * (unit / FACTOR_SCALE)

@@ -58,7 +58,7 @@ class Part:
         return cls(segment, live, Masks(segment, live), RowLookup(segment), None, origin)
 
     @classmethod
-    def scanned(cls, segment: Segment, gone: Numbers) -> "Part":
+    def scanned(cls, segment: Segment, gone: IntArray) -> "Part":
         """Return a part without the pieces of some rows, for scans alone: it counts no terms."""
         live = np.ones(len(segment), dtype=np.uint8)
         live[gone] = 0

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from penchant.index import engine, exact
-from penchant.index.best import BestPieces, Hits
+from penchant.index.best import Hits
 from penchant.index.building import term_table
 from penchant.index.factors import root_norms
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, Taste
@@ -15,7 +15,9 @@ from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.person import PlacedTaste
 from penchant.index.popularity import Popularity
-from penchant.index.snapshot import Scan, Snapshot
+from penchant.index.queries import best_of
+from penchant.index.segment import Segment
+from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import MAX_WEIGHT, Term
 
@@ -60,6 +62,69 @@ class ListSpec:
     seen: tuple[IntArray, ...] = ()
 
 
+class BlendQuery:
+    """A person's list as a query: by the blend of content, audience and popularity; keys are minus the scores.
+
+    ``liked`` holds part a of all pieces, an array (n_pieces,) for each part of the snapshot. Of the spec neither what
+    may be shown nor how many counts here: both come with each search.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        person: PersonVector | PlacedTaste,
+        popular: Popularity,
+        liked: Sequence[FloatArray],
+        wanted: ListSpec,
+    ) -> None:
+        self.limit = NOWHERE if wanted.fill else 0
+        self.blending = wanted.blending
+        self.category_weights = wanted.category_weights
+        self.popular = popular
+        self._liked = liked
+        self._placed = person if isinstance(person, PlacedTaste) else place_taste(snapshot, person)
+        self.norms = self._placed.norm, snapshot.mean_norm(wanted.category_weights)
+        self._seen = wanted.seen
+        self._numbers = {part: number for number, part in enumerate(snapshot.parts)}
+
+    def number_of(self, part: Part) -> int:
+        """Return the number of a part in the snapshot, by which ``popular`` has its arrays."""
+        return self._numbers[part]
+
+    def liked_in(self, part: Part) -> FloatArray:
+        """Return part a of the pieces of one part."""
+        return self._liked[self._numbers[part]]
+
+    def terms_in(self, part: Part) -> tuple[IntArray, FloatArray]:
+        """Return the terms of the taste that one part has, ascending, as numbers there, and their values."""
+        return self._placed.by_part[self._numbers[part]]
+
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one part, and of what the person has seen."""
+        excluded = part.excluded(shown)
+        if not self._seen:
+            return excluded
+        seen = self._seen[self._numbers[part]]
+        # Mostly nothing else is left out.
+        return np.union1d(excluded, seen) if len(excluded) else seen
+
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the best pieces of one part."""
+        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
+        taste, figures = self._taste_and_figures(part)
+        return part.named(*engine.best(taste, self.blending, part.segment.postings, figures, choice))
+
+    def scan(self, part: Part, choice: Choice) -> Hits:
+        """Return any number of one part's pieces by how well they suit the person, by numpy."""
+        taste, figures = self._taste_and_figures(part)
+        return exact.best(taste, self.blending, part.segment.postings, figures, choice)
+
+    def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFigures]:
+        segment, lifted = part.segment, self.popular.lifted[self._numbers[part]]
+        figures = PieceFigures(root_norms(segment, self.category_weights), lifted, self.liked_in(part))
+        return taste_in(segment, self.terms_in(part), self.norms), figures
+
+
 def recommended(
     snapshot: Snapshot,
     person: PersonVector | PlacedTaste,
@@ -67,41 +132,9 @@ def recommended(
     liked: Sequence[FloatArray],
     wanted: ListSpec,
 ) -> list[tuple[int, str]]:
-    """Return the best pieces: scores in their unit, descending, ties by ascending id.
-
-    ``liked`` holds part a of all pieces, an array (n_pieces,) for each part of the snapshot.
-    """
-    placed = person if isinstance(person, PlacedTaste) else place_taste(snapshot, person)
-    mean_norm = snapshot.mean_norm(wanted.category_weights)
-    best = BestPieces(wanted.take, NOWHERE if wanted.fill else 0)
-    for number, part in enumerate(snapshot.parts):
-        segment = part.segment
-        figures = PieceFigures(root_norms(segment, wanted.category_weights), popular.lifted[number], liked[number])
-        excluded = part.excluded(wanted.shown)
-        if wanted.seen:
-            # Mostly nothing else is left out.
-            excluded = np.union1d(excluded, wanted.seen[number]) if len(excluded) else wanted.seen[number]
-        choice = Choice(part.allowed(wanted.shown), excluded, wanted.take, best.limit)
-        taste = _taste(part, placed.by_part[number], (placed.norm, mean_norm))
-        best.add(part.named(*engine.best(taste, wanted.blending, segment.postings, figures, choice)))
-    return [(-key, piece_id) for key, piece_id in best.ranked()]
-
-
-def scan_of(
-    snapshot: Snapshot, person: PersonVector, popular: Popularity, liked: Sequence[FloatArray], wanted: ListSpec
-) -> Scan:
-    """Return a scan of a part by how well its pieces suit a person, by numpy."""
-    placed, mean_norm = place_taste(snapshot, person), snapshot.mean_norm(wanted.category_weights)
-    by_part = dict(zip(snapshot.parts, zip(placed.by_part, popular.lifted, liked, strict=True), strict=True))
-
-    def scan(part: Part, choice: Choice) -> Hits:
-        segment = part.segment
-        terms, shares, alike = by_part[part]
-        figures = PieceFigures(root_norms(segment, wanted.category_weights), shares, alike)
-        taste = _taste(part, terms, (placed.norm, mean_norm))
-        return exact.best(taste, wanted.blending, segment.postings, figures, choice)
-
-    return scan
+    """Return the best pieces: scores in their unit, descending, ties by ascending id."""
+    query = BlendQuery(snapshot, person, popular, liked, wanted)
+    return [(-key, piece_id) for key, piece_id in best_of(snapshot.parts, query, wanted.shown, wanted.take)]
 
 
 def place_taste(snapshot: Snapshot, person: PersonVector) -> PlacedTaste:
@@ -114,6 +147,7 @@ def place_taste(snapshot: Snapshot, person: PersonVector) -> PlacedTaste:
     )
 
 
-def _taste(part: Part, placed: tuple[IntArray, FloatArray], norms: tuple[float, float]) -> Taste:
-    table = ROOTS[:256] if part.segment.posting_weights.dtype == np.uint8 else ROOTS
+def taste_in(segment: Segment, placed: tuple[IntArray, FloatArray], norms: tuple[float, float]) -> Taste:
+    """Return a taste as kernels take it, of its terms in a segment, its own norm, and the mean norm of the pieces."""
+    table = ROOTS[:256] if segment.posting_weights.dtype == np.uint8 else ROOTS
     return Taste(*placed, table, *norms)

@@ -1,8 +1,10 @@
 """Popularity: how many people like each piece of a source, each counting less with time (interface, section 6)."""
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +27,7 @@ Credits = Callable[[], FloatArray]
 """Gives the start credit by age in days, the last entry for all that are older."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Popularity:
     """Part p of all pieces, an array (n_pieces,) for each part of a snapshot, as it is and with start credits.
 
@@ -35,6 +37,13 @@ class Popularity:
     shares: tuple[FloatArray, ...]
     lifted: tuple[FloatArray, ...]
     median: float
+
+    @cached_property
+    def digests(self) -> tuple[bytes, ...]:
+        """What tells the lifted shares of each part apart from any others; empty where all are 0."""
+        return tuple(
+            hashlib.blake2b(share.tobytes(), digest_size=16).digest() if share.any() else b"" for share in self.lifted
+        )
 
 
 class PieceCounts:

@@ -10,7 +10,7 @@ from penchant.index import engine, exact
 from penchant.index.best import Hits
 from penchant.index.building import build_segment
 from penchant.index.factors import factors_of
-from penchant.index.layout import COUNT, DOT, SIZE, Choice, IntArray, KernelQuery, Norms, Values
+from penchant.index.layout import COUNT, DOT, FARTHEST, SIZE, Choice, IntArray, KernelQuery, Norms, Values
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.segment import Segment
@@ -26,6 +26,8 @@ class SimilarityQuery:
 
     Without an algorithm it is cosine where the piece has a keyword with a weight, Jaccard otherwise.
     """
+
+    limit = FARTHEST
 
     def __init__(self, own: Part, row: int, algorithm: Algorithm | None, category_weights: Mapping[str, float]) -> None:
         if algorithm is None:
@@ -61,7 +63,7 @@ class SimilarityQuery:
         """Return a piece that no snapshot need have as a query."""
         return cls(Part.whole(build_segment([piece])), 0, algorithm, category_weights)
 
-    def nearest_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return the nearest pieces of one segment as (distance in units, id)."""
         query = self.query_in(part)
         if query is None:

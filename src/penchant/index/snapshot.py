@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.errors import UnknownPiece
-from penchant.index import exact
-from penchant.index.best import BestPieces, Hits
+from penchant.index.best import Hits
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.compaction import Merge, compacted
 from penchant.index.factors import factors_of, root_norms
-from penchant.index.layout import DISTANCE_SCALE, FARTHEST, NOWHERE, Choice, IntArray
+from penchant.index.layout import DISTANCE_SCALE, Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part, SegmentOrigin
+from penchant.index.queries import best_of
 from penchant.index.segment import MAX_NORMS, Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.strings import Strings, shard_numbers
@@ -159,6 +159,10 @@ class Snapshot:
         found = None if piece_id in shown.omitted or piece_id in shown.blacklisted else self.find(piece_id)
         return found is not None and bool(found[0].allowed(shown)[found[1]])
 
+    def shows_any(self, shown: Filter) -> bool:
+        """Return whether a piece passes a filter, but for what it excludes."""
+        return any(part.allowed(shown).view(np.bool_).any() for part in self.parts)
+
     def in_catalogs(self, piece_id: str, catalogs: frozenset[str]) -> bool:
         """Return whether a live piece is in one of the catalogs."""
         found = self.find(piece_id)
@@ -202,11 +206,7 @@ class Snapshot:
 
     def nearest_to(self, asked: SimilarityQuery, shown: Filter, take: int) -> list[tuple[int, str]]:
         """Return the pieces nearest to a query, as `nearest` does, by their distances in units."""
-        # Each part is searched below the limit that those before have left; mostly the first is the largest.
-        nearest = BestPieces(take, FARTHEST)
-        for part in self.parts:
-            nearest.add(asked.nearest_in(part, shown, take, nearest.limit))
-        return list(nearest.ranked())
+        return best_of(self.parts, asked, shown, take)
 
     def document_frequencies(self, terms: Sequence[Term]) -> IntArray:
         """Return how many live pieces have each term; shape (len(terms),)."""
@@ -236,29 +236,6 @@ class Snapshot:
                 self._mean_norms.clear()  # settings may change any number of times while the pieces stay
             mean = self._mean_norms[key] = total / count / NORM_SCALE if count else 0.0
         return mean
-
-    def overlapping(self, terms: Sequence[Term], shown: Filter, *, take: int, fill: bool) -> list[tuple[int, str]]:
-        """Return the pieces whose terms overlap most with these: Jaccard similarities in their unit, descending.
-
-        Ties by ascending id; without ``fill`` pieces without any overlap are left out.
-        """
-        scan = self.overlap_scan(terms)
-        best = BestPieces(take, NOWHERE if fill else 0)
-        for part in self.parts:
-            choice = Choice(part.allowed(shown), part.excluded(shown), take, best.limit)
-            best.add(part.named(*scan(part, choice)))
-        return [(-key, piece_id) for key, piece_id in best.ranked()]
-
-    @staticmethod
-    def overlap_scan(terms: Sequence[Term]) -> Scan:
-        """Return a scan of a part by how much its pieces overlap with these terms."""
-        keys = term_table(terms)
-
-        def scan(part: Part, choice: Choice) -> Hits:
-            known = part.segment.terms.find_all(keys)
-            return exact.overlapping(known[known >= 0], len(terms), part.segment.starts, part.segment.postings, choice)
-
-        return scan
 
     def find(self, piece_id: str) -> tuple[Part, int] | None:
         """Return the part that has a live piece, and its row there; ``None`` for an unknown one."""

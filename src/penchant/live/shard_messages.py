@@ -6,7 +6,10 @@
     ScanRequest, ScanRequest ...   -->
                                       <-- ScanAnswer          each with the number of its request, in any order
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
+    PopularShares, ScanRequest     -->                      or shares of popularity
     FileQuestion                   -->                      before a node goes over to a new file
+    StateRequest                   -->
+                                      <-- StateAnswer         the segments that it holds
 
 A message is its length and its body in MessagePack. Nothing of it is kept: both ends are of one release, or the magic
 differs and the worker scans by itself. Arrays travel as their bytes, in the order of the machine's.
@@ -23,13 +26,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from penchant.attributes import AttributeFilter, Clause, ClauseGroup, MarkCondition, MarkSpan
+from penchant.index import BlendFactors
 
-MAGIC = b"penchant shard 1"
+MAGIC = b"penchant shard 2"
 NONCE_BYTES = 32
 PROOF_BYTES = 32
 LENGTH = struct.Struct(">I")
 MAX_MESSAGE = 1 << 28
-"""Bytes of a message at most: the rows of 50 million pieces that are gone, and more than any query."""
+"""Bytes of a message at most: the popularity of 33 million pieces of a segment, and more than any query."""
 FileName: TypeAlias = tuple[int, int, int, int, int, int]
 """The stamp of a segment file, and of how many segments it is."""
 PackedClause: TypeAlias = tuple[Any, ...]
@@ -42,21 +46,59 @@ class ScanOutcome(enum.StrEnum):
     FOUND = "found"
     MISSING_FILE = "missing-file"
     MISSING_ROWS = "missing-rows"
+    MISSING_SHARES = "missing-shares"
 
 
-class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
-    """A scan of one segment of a file, without the rows that ``live`` stands for, in the numbers of that segment."""
+class ContentMeasure(msgspec.Struct, frozen=True, array_like=True, tag="content"):
+    """By distance from a piece: its terms, uint32, what each adds, its norm, and the factors of categories."""
 
-    number: int
-    file: FileName
-    place: int
-    live: bytes
     mode: int
     terms: bytes
     values: bytes
     values_type: str
     norm: float
     factors: tuple[int, ...]
+
+
+class BlendMeasure(msgspec.Struct, frozen=True, array_like=True, tag="blend"):
+    """By how well pieces suit a person: terms of the taste, uint32, with values, and norms of taste and pieces.
+
+    ``unit`` is what a factor of 1 stands for. ``liked_rows``, uint32, are the rows whose part a is not 0, with it;
+    ``popular`` names part p.
+    """
+
+    terms: bytes
+    values: bytes
+    norms: tuple[float, float]
+    blending: BlendFactors
+    factors: tuple[int, ...]
+    unit: int
+    liked_rows: bytes
+    liked: bytes
+    popular: bytes
+
+
+class OverlapMeasure(msgspec.Struct, frozen=True, array_like=True, tag="overlap"):
+    """By how many of ``count`` terms pieces have; ``terms``, uint32, are those that the segment knows."""
+
+    terms: bytes
+    count: int
+
+
+Measure: TypeAlias = ContentMeasure | BlendMeasure | OverlapMeasure
+
+
+class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
+    """A scan of one segment of a file, without the rows that ``live`` stands for, in the numbers of that segment.
+
+    ``excluded`` are rows, uint32, that are left out beside them.
+    """
+
+    number: int
+    file: FileName
+    place: int
+    live: bytes
+    measure: Measure
     moment: int
     catalogs: tuple[str, ...] | None
     clause: PackedClause | None
@@ -82,6 +124,15 @@ class FileQuestion(msgspec.Struct, frozen=True, array_like=True, tag="file"):
     place: int
 
 
+class PopularShares(msgspec.Struct, frozen=True, array_like=True, tag="popular"):
+    """Part p of a segment's pieces, doubles, and the digest by which scans name them."""
+
+    file: FileName
+    place: int
+    popular: bytes
+    shares: bytes
+
+
 class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
     """What a scan has found: keys and rows, int64, the best first."""
 
@@ -91,7 +142,30 @@ class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
     rows: bytes = b""
 
 
-ShardMessage: TypeAlias = ScanRequest | LiveRows | FileQuestion | ScanAnswer
+class StateRequest(msgspec.Struct, frozen=True, array_like=True, tag="state"):
+    """The question which segments a shard process holds; its number is no scan's."""
+
+    number: int
+
+
+class ScannedFile(msgspec.Struct, frozen=True, array_like=True):
+    """A segment that a shard process has mapped: of which file, at which place, of how many pieces."""
+
+    file: FileName
+    place: int
+    pieces: int
+
+
+class StateAnswer(msgspec.Struct, frozen=True, array_like=True, tag="holds"):
+    """The segments that a shard process holds."""
+
+    number: int
+    held: tuple[ScannedFile, ...]
+
+
+ShardMessage: TypeAlias = (
+    ScanRequest | LiveRows | PopularShares | FileQuestion | ScanAnswer | StateRequest | StateAnswer
+)
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()
 

@@ -13,32 +13,38 @@ import hmac
 import secrets
 from collections import OrderedDict
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
-
-from penchant.index import Filter, Segment, engine
-from penchant.index.layout import COUNT, DISTANCE_SCALE, DOT, SIZE, Choice, KernelQuery
+from penchant.index import Filter, FloatArray, Segment
+from penchant.index.layout import Choice
 from penchant.index.part import Part
 from penchant.live.array_files import DamagedFile, Stamp
 from penchant.live.segment_files import SegmentFiles
+from penchant.live.shard_measures import hits, rows_within, unpacked
 from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
     PROOF_BYTES,
+    BlendMeasure,
     BrokenMessage,
     FileName,
     FileQuestion,
     LiveRows,
+    PopularShares,
     ScanAnswer,
+    ScannedFile,
     ScanOutcome,
     ScanRequest,
+    StateAnswer,
+    StateRequest,
     encode_message,
     proof,
     read_message,
     unpack_filter,
 )
-from penchant.model import MAX_TAKE
 from penchant.telemetry import logger
+
+State = TypeVar("State")
 
 PROOF_S = 5.0
 """How long a connection may take to show that it has the token."""
@@ -46,59 +52,72 @@ KEPT_FILES = 2
 """Files of a source whose segments are kept: nodes go over to a newer one each in its time."""
 KEPT_STATES = 4
 """States of a segment whose live pieces are kept: each node asks for the one that its version has."""
-VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
-"""The types that sums of a mode are counted in."""
+KEPT_SHARES = 8
+"""States of part p that are kept, eight bytes a piece each: workers count what people like each by itself."""
+MOST_TAKEN = 1 << 20
+"""More pieces than any list is chosen from."""
 
 
 class ScannedSegment:
-    """A mapped segment, with its parts by what stands for their live pieces."""
+    """A mapped segment, with its parts by what stands for their live pieces, and part p by what stands for it."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._parts = OrderedDict({b"": Part.whole(segment)})
+        self._popular: OrderedDict[bytes, FloatArray] = OrderedDict()
 
-    def note(self, rows: LiveRows) -> None:
-        """Remember which pieces a digest stands for."""
-        gone = np.frombuffer(rows.gone, dtype=np.uint32)
-        if len(gone) and int(gone.max()) >= len(self._segment):
-            raise BrokenMessage("rows are not of this segment")
-        self._parts[rows.live] = Part.scanned(self._segment, gone)
-        if len(self._parts) > KEPT_STATES:
-            self._parts.popitem(last=False)
+    def __len__(self) -> int:
+        return len(self._segment)
+
+    def note(self, state: LiveRows | PopularShares) -> None:
+        """Remember which pieces, or which shares, a digest stands for."""
+        if isinstance(state, LiveRows):
+            part = Part.scanned(self._segment, rows_within(state.gone, len(self._segment)))
+            _keep(self._parts, state.live, part, KEPT_STATES)
+        else:
+            shares = unpacked(state.shares, "d")
+            if len(shares) != len(self._segment):
+                raise BrokenMessage("shares are not of this segment")
+            _keep(self._popular, state.popular, shares, KEPT_SHARES)
 
     def scan(self, asked: ScanRequest) -> ScanAnswer:
-        """Return what a scan finds, as `SimilarityQuery.nearest_in` does on a node.
+        """Return what a scan finds, as its query does on a node.
 
         Raises:
-            BrokenMessage: its numbers are none of this segment, on which compiled kernels would run away.
+            BrokenMessage: its numbers are none of this segment.
         """
-        part = self._parts.get(asked.live)
+        part = _used(self._parts, asked.live)
         if part is None:
             return ScanAnswer(asked.number, ScanOutcome.MISSING_ROWS)
-        self._parts.move_to_end(asked.live)
-        query, excluded = self._query(asked), np.frombuffer(asked.excluded, dtype=np.int64).copy()
-        _require_within(excluded, len(self._segment))
+        name = asked.measure.popular if isinstance(asked.measure, BlendMeasure) else b""
+        popular = _used(self._popular, name)
+        if name and popular is None:
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_SHARES)
+        if not 0 < asked.take <= MOST_TAKEN:
+            raise BrokenMessage("a scan takes no such number of pieces")
         shown = Filter(
             moment=asked.moment,
             catalogs=None if asked.catalogs is None else frozenset(asked.catalogs),
             matching=unpack_filter(asked.clause),
         )
+        excluded = rows_within(asked.excluded, len(self._segment))
         choice = Choice(part.allowed(shown), excluded, asked.take, asked.limit)
-        norms = self._segment.norms(asked.factors).by(asked.mode)
-        keys, rows = engine.nearest(query, self._segment.postings, self._segment.frequent, norms, choice)
+        keys, rows = hits(asked.measure, self._segment, popular, choice)
         return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
 
-    def _query(self, asked: ScanRequest) -> KernelQuery:
-        if asked.values_type not in VALUE_TYPES.get(asked.mode, ""):
-            raise BrokenMessage("values are of another type")
-        # Copied, since what comes off the wire may not be written to, and compiled kernels want what may.
-        terms = np.frombuffer(asked.terms, dtype=np.int64).copy()
-        values = np.frombuffer(asked.values, dtype=asked.values_type).copy()
-        _require_within(terms, len(self._segment.terms))
-        is_sized = len(terms) == len(values) and 0 < asked.take <= MAX_TAKE and asked.limit <= DISTANCE_SCALE + 1
-        if not is_sized or len(asked.factors) != len(self._segment.category_names):
-            raise BrokenMessage("a scan has other sizes than its segment")
-        return KernelQuery(asked.mode, terms, values, asked.norm)
+
+def _keep(states: OrderedDict[bytes, State], name: bytes, state: State, count: int) -> None:
+    """Keep a state, and forget the one that was used least recently of more than so many."""
+    states[name] = state
+    if len(states) > count:
+        states.popitem(last=False)
+
+
+def _used(states: OrderedDict[bytes, State], name: bytes) -> State | None:
+    """Return a state that is kept, which is then the one that was used last."""
+    if name in states:
+        states.move_to_end(name)
+    return states.get(name)
 
 
 class ShardServer:
@@ -126,11 +145,13 @@ class ShardServer:
                 return
             while True:
                 message = await read_message(reader)
-                if isinstance(message, LiveRows):
+                if isinstance(message, LiveRows | PopularShares):
                     self._note(message)
                 elif isinstance(message, ScanRequest | FileQuestion):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
+                elif isinstance(message, StateRequest):
+                    writer.write(encode_message(StateAnswer(message.number, self._held())))
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, TimeoutError, OSError):
@@ -149,10 +170,13 @@ class ShardServer:
             shown = await reader.readexactly(PROOF_BYTES)
         return hmac.compare_digest(shown, proof(self._token, nonce))
 
-    def _note(self, rows: LiveRows) -> None:
-        found = self._segments.get((rows.file, rows.place))
+    def _note(self, state: LiveRows | PopularShares) -> None:
+        found = self._segments.get((state.file, state.place))
         if found is not None:
-            found.note(rows)
+            found.note(state)
+
+    def _held(self) -> tuple[ScannedFile, ...]:
+        return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
 
     def _answer(self, asked: ScanRequest | FileQuestion) -> ScanAnswer:
         name = asked.file, asked.place
@@ -181,9 +205,3 @@ class ShardServer:
         for name in [name for name in self._segments if name[0] in of_source.difference(kept)]:
             del self._segments[name]
         logger.info("a shard has mapped a segment", extra={"fields": {"place": place, "pieces": len(segment)}})
-
-
-def _require_within(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], count: int) -> None:
-    """Raise `BrokenMessage` unless all numbers are of so many, and ascend."""
-    if len(numbers) and (int(numbers[0]) < 0 or int(numbers[-1]) >= count or bool((np.diff(numbers) < 0).any())):
-        raise BrokenMessage("numbers are not of this segment")

@@ -16,34 +16,26 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 
 from penchant.errors import IndexNotReady
-from penchant.index import Filter, SimilarityQuery, Snapshot
+from penchant.index import Filter, Find, Snapshot
 from penchant.index.best import BestPieces
-from penchant.index.factors import factors_of
-from penchant.index.layout import FARTHEST
 from penchant.index.part import Part
 from penchant.live.database import AsyncStorage
-from penchant.live.shard_messages import (
-    FileName,
-    FileQuestion,
-    LiveRows,
-    ScanAnswer,
-    ScanOutcome,
-    ScanRequest,
-    pack_clause,
-)
+from penchant.live.shard_messages import FileName, FileQuestion, ScanAnswer, ScanOutcome, ScanRequest
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
+from penchant.live.shard_scan import ShardScan
 from penchant.telemetry import Metrics
 
 SCAN_S = 2.0
 """How long a segment's scan may take on all replicas together, before the node does it itself."""
 LONGEST_HEDGE_S, SHORTEST_HEDGE_S = 0.3, 0.005
 HEDGE_QUANTILE = 0.99
+STATES_TOLD = 4
+"""How often a replica is told what it lacks before another one is asked."""
 RECENT_SCANS = 256
 """The hedge delay is this quantile of the times of so many scans, within these bounds."""
 
@@ -75,6 +67,11 @@ class Shards:
         self._numbers = itertools.count()
         self._recent_s: deque[float] = deque(maxlen=RECENT_SCANS)
 
+    @property
+    def replicas(self) -> Sequence[Sequence[ShardReplica]]:
+        """The processes that may be asked, by shard."""
+        return self._replicas
+
     def close(self) -> None:
         """Close all connections."""
         for replica in itertools.chain.from_iterable(self._replicas):
@@ -98,49 +95,49 @@ class Shards:
         outcomes = {answer.outcome for answer in answers if isinstance(answer, ScanAnswer)}
         return not outcomes or ScanOutcome.FOUND in outcomes
 
-    async def nearest_to(
-        self, snapshot: Snapshot, asked: SimilarityQuery, shown: Filter, take: int
-    ) -> list[tuple[int, str]]:
-        """Return the pieces nearest to a query, as `Snapshot.nearest_to` does.
+    async def find(self, snapshot: Snapshot, scan: ShardScan, filters: Sequence[Filter], take: int) -> Find:
+        """Return what gives the best pieces that each of these filters lets through, as `index.best_of` finds them.
 
         Raises:
             IndexNotReady: no process scans a segment of a source that this node has no memory for.
         """
-        best = BestPieces(take, FARTHEST)
+        lists = [self._best_of(snapshot, scan, shown, take) for shown in filters]
+        return dict(zip(filters, await asyncio.gather(*lists), strict=True)).__getitem__
+
+    async def _best_of(self, snapshot: Snapshot, scan: ShardScan, shown: Filter, take: int) -> list[tuple[int, str]]:
+        best = BestPieces(take, scan.query.limit)
         for part in snapshot.parts:
             if part.origin is None:
-                best.add(asked.nearest_in(part, shown, take, best.limit))
-        away = [part for part in snapshot.parts if part.origin is not None]
+                best.add(scan.query.best_in(part, shown, take, best.limit))
         fits = not self._memory_bytes() or snapshot.nbytes <= self._memory_bytes()
         choice = take, best.limit
-        for found in await asyncio.gather(*[self._nearest_in(asked, part, shown, choice, fits=fits) for part in away]):
+        scans = [self._best_in(scan, part, shown, choice, fits=fits) for part in scan.measures]
+        for found in await asyncio.gather(*scans):
             best.add(found)
         return list(best.ranked())
 
-    async def _nearest_in(
-        self, asked: SimilarityQuery, part: Part, shown: Filter, choice: tuple[int, int], *, fits: bool
+    async def _best_in(
+        self, scan: ShardScan, part: Part, shown: Filter, choice: tuple[int, int], *, fits: bool
     ) -> list[tuple[int, str]]:
-        """Return what `SimilarityQuery.nearest_in` finds of a part; ``choice`` is how many, and the limit."""
-        request = scan_request(next(self._numbers), asked, part, shown, choice)
-        if request is None:
-            return []
-        answer = await self._scan(part, request)
+        """Return what a query finds in a part; ``choice`` is how many, and the limit."""
+        request = scan.request(next(self._numbers), part, shown, choice)
+        answer = await self._scan(scan, part, request)
         if answer is not None:
             keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
             return part.named(keys, rows)
         self._count(request, "node" if fits else "refused")
         if not fits:
             raise IndexNotReady("The processes that search this source do not answer at the moment.", retry_after_s=1)
-        return await self._database.in_thread(asked.nearest_in, part, shown, *choice)
+        return await self._database.in_thread(scan.query.best_in, part, shown, *choice)
 
-    async def _scan(self, part: Part, request: ScanRequest) -> ScanAnswer | None:
+    async def _scan(self, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer | None:
         """Return the answer of a replica, ``None`` where none has one in time."""
         replicas = self._sound_replicas(request)
         started = time.monotonic()
         under_way: set[asyncio.Task[ScanAnswer]] = set()
         try:
             for place, replica in enumerate(replicas):
-                under_way.add(asyncio.create_task(_ask(replica, part, request)))
+                under_way.add(asyncio.create_task(_ask(replica, scan, part, request)))
                 answer = await _first_found(under_way, self._hedge_s())
                 while answer is None and under_way and replica is replicas[-1] and time.monotonic() - started < SCAN_S:
                     answer = await _first_found(under_way, LONGEST_HEDGE_S)
@@ -171,44 +168,19 @@ class Shards:
         self._metrics.scans.labels(str(request.place % len(self._replicas)), outcome).inc()
 
 
-def scan_request(
-    number: int, asked: SimilarityQuery, part: Part, shown: Filter, choice: tuple[int, int]
-) -> ScanRequest | None:
-    """Return a query as what a shard scans a part by; ``None`` where that finds nothing, or is of no such file."""
-    query = asked.query_in(part)
-    if query is None or part.origin is None:
-        return None
-    take, limit = choice
-    return ScanRequest(
-        number=number,
-        file=cast("FileName", part.origin.file),
-        place=part.origin.place,
-        live=part.live_digest,
-        mode=query.mode,
-        terms=query.terms.tobytes(),
-        values=query.values.tobytes(),
-        values_type=query.values.dtype.char,
-        norm=query.norm,
-        factors=factors_of(part.segment, asked.weights),
-        moment=shown.moment,
-        catalogs=None if shown.catalogs is None else tuple(sorted(shown.catalogs)),
-        clause=None if shown.matching is None else pack_clause(shown.matching.clause),
-        excluded=asked.excluded_in(part, shown).astype(np.int64).tobytes(),
-        take=take,
-        limit=limit,
-    )
-
-
-async def _ask(replica: ShardReplica, part: Part, request: ScanRequest) -> ScanAnswer:
-    """Return what a replica finds, which is told what of the segment is gone where it does not know.
+async def _ask(replica: ShardReplica, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:
+    """Return what a replica finds, which is told what it does not know of what the request names.
 
     Raises:
         ReplicaLost: it does not answer.
     """
     answer = await replica.ask(request.number, request)
-    if answer.outcome is ScanOutcome.MISSING_ROWS:
-        gone = LiveRows(request.file, request.place, request.live, part.gone_rows.tobytes())
-        answer = await replica.ask(request.number, gone, request)
+    # Each is missing once at most, unless others are told so much meanwhile that it is forgotten again.
+    for _ in range(STATES_TOLD):
+        state = scan.state(part, answer.outcome)
+        if state is None:
+            break
+        answer = await replica.ask(request.number, state, request)
     return answer
 
 

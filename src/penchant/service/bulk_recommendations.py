@@ -11,7 +11,7 @@ from penchant.model import MAX_TAKE
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.bulk_inputs import BulkInputs
 from penchant.service.list_inputs import blending_of, popular_at, shown_by
-from penchant.service.recommend import promoted_first, result_of, suited
+from penchant.service.personal_lists import promoted_first, result_of, suited
 from penchant.service.requests import PersonalRequest
 from penchant.wire import RecommendedPiece
 

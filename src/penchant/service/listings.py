@@ -23,8 +23,10 @@ from penchant.index import (
     Audience,
     AudienceShares,
     Availability,
+    BlendQuery,
     Booster,
     LikeShare,
+    OverlapQuery,
     Scan,
     ScoreParts,
     SimilarityQuery,
@@ -33,7 +35,6 @@ from penchant.index import (
     blended_parts,
     key_of,
     overlap_parts,
-    scan_of,
     similarity_shares,
     tellable,
     term_table,
@@ -191,8 +192,8 @@ class Suggestions:
     def _scan(self) -> Scan:
         blended = self._gathered.blended
         if blended is None:
-            return self.view.snapshot.overlap_scan(self._gathered.liked)
-        return scan_of(self.view.snapshot, blended.person, blended.popular, blended.alike, blended.wanted)
+            return OverlapQuery(self._gathered.liked, fill=True).scan
+        return BlendQuery(self.view.snapshot, blended.person, blended.popular, blended.alike, blended.wanted).scan
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""

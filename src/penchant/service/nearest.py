@@ -1,16 +1,16 @@
 """Nearest pieces: by what a list of similar pieces goes, and what the boosts and the whitelist make of it."""
 
-import asyncio
 from collections.abc import Sequence
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
 from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Scan, SimilarityQuery, best_by
+from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
 from penchant.service.list_inputs import moment_of, shown_by
-from penchant.service.requests import ListRequest, SimilarRequest
+from penchant.service.requests import SimilarRequest
 from penchant.tracing import tracing
 from penchant.wire import RecommendationResult, RecommendedPiece
 
@@ -28,9 +28,9 @@ def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience 
     return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
 
 
-def nearest_first(view: View, query: ListRequest, shown: Filter, find: Find) -> list[Entry]:
+def nearest_first(view: View, booster: Booster, shown: Filter, find: Find) -> list[Entry]:
     """Return the pieces of least distance under the boosts of a request, whitelisted ones first, in their order."""
-    found = Booster(query.boosts, DISTANCE_SCALE).best(find, shown, MAX_TAKE)
+    found = booster.best(find, shown, MAX_TAKE)
     nearest = [(piece_id, key / DISTANCE_SCALE if key > 0 else 0.0) for key, piece_id in found]
     if not view.whitelist:
         return nearest
@@ -66,10 +66,10 @@ async def similar_pieces_by_shards(view: View, query: SimilarRequest, now: int, 
     asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
     shown = shown_near(view, query, now)
     with tracing.span("search"):
-        classes = [inside for inside, _ in Booster(query.boosts, DISTANCE_SCALE).classes(shown)]
-        lists = [shards.nearest_to(view.snapshot, asked, inside, MAX_TAKE) for inside in classes]
-        found = dict(zip(classes, await asyncio.gather(*lists), strict=True))
-    return _result(query, nearest_first(view, query, shown, found.__getitem__))
+        # Without the snapshot: to know which classes are empty, this node would need the masks of all segments.
+        scan, booster = ShardScan.of(asked, view.snapshot), Booster(query.boosts, DISTANCE_SCALE)
+        find = await shards.find(view.snapshot, scan, booster.filters(shown), MAX_TAKE)
+    return _result(query, nearest_first(view, booster, shown, find))
 
 
 def require_neighbours(view: View, piece_id: str) -> None:
@@ -95,6 +95,7 @@ def neighbours_at(
         UnknownPiece: the source has no such piece.
     """
     snapshot, weights = view.snapshot, view.settings.category_weights
+    booster = Booster(query.boosts, DISTANCE_SCALE, snapshot)
     with tracing.span("search"):
         if draft is None:
             asked = snapshot.asked(query.piece_id, query.algorithm, weights)
@@ -102,10 +103,10 @@ def neighbours_at(
             asked = SimilarityQuery.of_draft(draft, query.algorithm, weights)
         if audience is None:
             shown = shown_near(view, query, now, but=None if draft is None else draft.id)
-            return nearest_first(view, query, shown, lambda shown: snapshot.nearest_to(asked, shown, MAX_TAKE))
+            return nearest_first(view, booster, shown, lambda shown: snapshot.nearest_to(asked, shown, MAX_TAKE))
         scan = scan_near(query, asked, audience)
         shown = shown_near(view, query, now, but=query.piece_id)
-        return nearest_first(view, query, shown, lambda shown: best_by(snapshot, scan, shown, MAX_TAKE))
+        return nearest_first(view, booster, shown, lambda shown: best_by(snapshot, scan, shown, MAX_TAKE))
 
 
 def shown_near(view: View, query: SimilarRequest, now: int, *, but: str | None = None) -> Filter:

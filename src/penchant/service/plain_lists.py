@@ -119,10 +119,10 @@ def counts_trend(half_life_days: int | None) -> bool:
 def _listed(view: View, query: PlainRequest, now: int, scan: Scan, kind: PlacementKind) -> AnonymousResult:
     """Return what a scan finds, whitelisted pieces among the best first; to be called in a thread."""
     shown = shown_by(view, query, moment_of(query.at, now), query.exclude)
-    nearest = nearest_first(view, query, shown, lambda shown: best_by(view.snapshot, scan, shown, MAX_TAKE))[
+    booster = Booster(query.boosts, DISTANCE_SCALE, view.snapshot)
+    nearest = nearest_first(view, booster, shown, lambda shown: best_by(view.snapshot, scan, shown, MAX_TAKE))[
         : query.take
     ]
-    booster = Booster(query.boosts, DISTANCE_SCALE)
 
     def why(piece_id: str) -> PlacedWhy:
         # A piece that is listed has been found by the scan.

@@ -1,29 +1,18 @@
 """Recommendation: what is similar to a piece, what a person may like, and what that person's taste is."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from penchant import ranking
-from penchant.index import (
-    Audience,
-    Booster,
-    Filter,
-    Find,
-    PersonFigures,
-    Strings,
-    keyword_counts,
-    recommended,
-)
+from penchant.index import Audience, Strings, keyword_counts
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
+from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
 from penchant.live.views import View, Views
 from penchant.model import (
     DAY_MS,
     MAX_PROFILE_INTERACTIONS,
-    MAX_TAKE,
     Algorithm,
     Basis,
     InteractionType,
@@ -32,34 +21,36 @@ from penchant.model import (
 )
 from penchant.ranking import RankedPiece
 from penchant.service.list_inputs import (
-    BlendSearch,
     PersonHistory,
     RecommendationInputs,
     gathered_at,
     history_of,
     moment_of,
-    searched_by,
 )
 from penchant.service.nearest import similar_pieces, similar_pieces_by_shards
 from penchant.service.people import oldest_kept
+from penchant.service.personal_lists import (
+    ListSearch,
+    gathered_search,
+    listed,
+    listed_by_shards,
+    remembered_search,
+    result_of,
+    suited,
+)
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, StoredPerson
-from penchant.tracing import tracing
 from penchant.wire import (
     AnonymousResult,
     Profile,
     RecommendationResult,
-    RecommendedPiece,
     StatedLikings,
     decode_preferences,
 )
 
 Result = TypeVar("Result")
 
-CANDIDATES = 120
-MORE_CANDIDATES = 4
-"""How many of the best a varied list is chosen from, and by what this grows while too few of them may be listed."""
 MANY_KEYWORDS = 20_000
 """Keywords of a person's pieces beyond which the taste takes a turn of the account: a tenth of a second of a thread."""
 QUICK_PIECES = 20_000
@@ -103,7 +94,11 @@ class Recommender:
 
     def is_on_shards(self, view: View) -> bool:
         """Return whether lists of similar pieces are to come from `similar_by_shards`."""
-        return self._shards is not None and self._shards.serves(view.snapshot)
+        return self._shards_of(view) is not None
+
+    def _shards_of(self, view: View) -> Shards | None:
+        """Return the shard processes that scan segments of a source, if there are any."""
+        return self._shards if self._shards is not None and self._shards.serves(view.snapshot) else None
 
     async def similar_by_shards(self, view: View, query: SimilarRequest) -> RecommendationResult:
         """Return the nearest pieces by content, as `similar`, without a scan of large segments in this process.
@@ -142,7 +137,13 @@ class Recommender:
             return await self._recommend_remembered(view, query, now)
         history = await self.known(view, query, likings)
         audience = await self.audience(view, history, query.min_audience_version)
-        result = await self._database.promptly(self.recommended, view, query, history, audience)
+        shards = self._shards_of(view)
+        if shards is None:
+            result = await self._database.promptly(self.recommended, view, query, history, audience)
+        else:
+            result = await self._by_shards(
+                shards, view, query, lambda: gathered_search(view, query, self.gather(view, query, history, audience))
+            )
         found = result if likings is None else AnonymousResult(id=None, content=result.content)
         return PersonalResult(found, audience.version)
 
@@ -153,10 +154,28 @@ class Recommender:
         today = now // DAY_MS
         person = await self._people.figures(view, query.user_id, today)
         audience = await self._views.audience(view, today, min_version=query.min_audience_version)
-        if view.snapshot.piece_count <= QUICK_PIECES:
-            return PersonalResult(suited(view, query, person, audience, now), audience.version)
-        result = await self._database.in_thread(suited, view, query, person, audience, now)
+        shards = self._shards_of(view)
+        if shards is not None:
+            result = await self._by_shards(
+                shards, view, query, lambda: remembered_search(view, query, person, audience, now)
+            )
+        elif view.snapshot.piece_count <= QUICK_PIECES:
+            result = suited(view, query, person, audience, now)
+        else:
+            result = await self._database.in_thread(suited, view, query, person, audience, now)
         return PersonalResult(result, audience.version)
+
+    async def _by_shards(
+        self, shards: Shards, view: View, query: PersonalRequest, searched: Callable[[], ListSearch]
+    ) -> RecommendationResult:
+        """Return a list from shard processes; ``searched`` says by what it is searched, in a thread."""
+
+        def ready() -> tuple[ListSearch, ShardScan]:
+            search = searched()
+            return search, ShardScan.of(search.query, view.snapshot)
+
+        search, scan = await self._database.in_thread(ready)
+        return result_of(query, await listed_by_shards(view, query, search, scan, shards))
 
     async def known(self, view: View, query: PersonalRequest, likings: StatedLikings | None) -> PersonHistory:
         """Return the history of a person, or the one that stated likings make.
@@ -221,7 +240,7 @@ class Recommender:
     @staticmethod
     def search(view: View, query: PersonalRequest, gathered: RecommendationInputs) -> list[RankedPiece]:
         """Return the best pieces for a person, whitelisted ones that something speaks for first."""
-        return _listed(view, query, lambda count: _best(view, query, gathered, count))
+        return listed(view, query, gathered_search(view, query, gathered))
 
     def history(self, view: View, user_id: str, at: int | None, now: int) -> PersonHistory:
         """Return the history of a person at the end of a day, or now, read from storage."""
@@ -269,85 +288,3 @@ def _history(view: View, person: StoredPerson, at: int | None, now: int) -> Pers
 def _keyword_count(view: View, piece_ids: Iterable[str]) -> int:
     """Return how many keywords the pieces of these ids, each given once, have all together."""
     return int(keyword_counts(Strings.of(sorted(piece_ids)), view.snapshot).sum())
-
-
-def _listed(view: View, query: PersonalRequest, best: Callable[[int], list[RankedPiece]]) -> list[RankedPiece]:
-    """Return the list that the best pieces make: whitelisted ones that something speaks for first, varied if asked."""
-    variety = ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
-    count = CANDIDATES if variety else MAX_TAKE
-    while True:
-        # As many more as may sink: whatever else is among the best then is found, and what is not would not rise.
-        found = ranking.sunk(best(count + len(query.sinking)), query.sinking)[:count]
-        if not variety:
-            return promoted_first(view, found)
-        # The whitelist raises from the same pieces, however many candidates a varied list looks at.
-        raised = _raised(view, found[:MAX_TAKE])
-        others = [each for each in found if each not in raised]
-        terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in found}
-        listed = ranking.varied(raised, others, terms, variety, MAX_TAKE)
-        if len(listed) == MAX_TAKE or len(found) < count:
-            return listed
-        # Too many were left out: as many candidates more as it takes to fill the list.
-        count *= MORE_CANDIDATES
-
-
-def suited(
-    view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int
-) -> RecommendationResult:
-    """Return the list of a remembered person."""
-    search = searched_by(view, query, person, audience, now)
-    return result_of(query, _listed(view, query, lambda count: _found(view, query, search, count)))
-
-
-def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> RecommendationResult:
-    """Return a list as it is answered: as many of the ranked pieces as were asked for."""
-    content = [RecommendedPiece(id=each.id, score=each.score) for each in ranked[: query.take]]
-    return RecommendationResult(id=query.user_id, content=content)
-
-
-def _found(view: View, query: PersonalRequest, search: BlendSearch, count: int) -> list[RankedPiece]:
-    """Return so many pieces by the blend of all parts, best first, whatever the lists say."""
-
-    def find(shown: Filter) -> list[tuple[int, str]]:
-        wanted = replace(search.wanted, shown=shown, take=count)
-        return recommended(view.snapshot, search.person, search.popular, search.alike, wanted)
-
-    return _ranked(query, search.wanted.shown, find, count)
-
-
-def _best(view: View, query: PersonalRequest, gathered: RecommendationInputs, count: int) -> list[RankedPiece]:
-    """Return so many pieces, best first, whatever the lists say."""
-    if gathered.blended is not None:
-        return _found(view, query, gathered.blended.search, count)
-
-    def find(shown: Filter) -> list[tuple[int, str]]:
-        return view.snapshot.overlapping(gathered.liked, shown, take=count, fill=query.fill)
-
-    return _ranked(query, gathered.shown, find, count)
-
-
-def _ranked(query: PersonalRequest, shown: Filter, find: Find, count: int) -> list[RankedPiece]:
-    """Return so many of the pieces that are found, by their s in units, under the boosts of a request."""
-    with tracing.span("search"):
-        if not query.boosts:
-            return [RankedPiece(piece_id, units) for units, piece_id in find(shown)]
-
-        def by_key(shown: Filter) -> list[tuple[int, str]]:
-            return [(-units, piece_id) for units, piece_id in find(shown)]
-
-        found = Booster(query.boosts, 0).best(by_key, shown, count)
-    return [RankedPiece(piece_id, -key) for key, piece_id in found]
-
-
-def promoted_first(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:
-    """Return a list with those on the whitelist first that something speaks for, in its order."""
-    raised = _raised(view, found)
-    return raised + [each for each in found if each not in raised]
-
-
-def _raised(view: View, found: Sequence[RankedPiece]) -> list[RankedPiece]:
-    """Return those on the whitelist that something speaks for, in its order."""
-    if not view.whitelist:
-        return []
-    ranked = {each.id: each for each in found if each.units > 0}
-    return [ranked[each] for each in view.whitelist if each in ranked]

@@ -1,0 +1,42 @@
+"""Overlap: a set of terms as a query, by how much pieces overlap with it, whatever the weights."""
+
+from collections.abc import Sequence
+
+from penchant.index import exact
+from penchant.index.best import Hits
+from penchant.index.building import term_table
+from penchant.index.layout import NOWHERE, Choice, IntArray
+from penchant.index.masks import Filter
+from penchant.index.part import Part
+from penchant.model import Term
+
+
+class OverlapQuery:
+    """Finds the pieces whose terms overlap most with these; keys are minus the Jaccard similarities in their unit.
+
+    Without ``fill`` pieces without any overlap are left out.
+    """
+
+    def __init__(self, terms: Sequence[Term], *, fill: bool) -> None:
+        self.count = len(terms)
+        self.limit = NOWHERE if fill else 0
+        self._keys = term_table(terms)
+
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the pieces of one part that overlap most."""
+        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
+        return part.named(*self.scan(part, choice))
+
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one part."""
+        return part.excluded(shown)
+
+    def terms_in(self, part: Part) -> IntArray:
+        """Return those of the terms that one part has, as numbers there."""
+        known = part.segment.terms.find_all(self._keys)
+        return known[known >= 0]
+
+    def scan(self, part: Part, choice: Choice) -> Hits:
+        """Return any number of one part's pieces."""
+        segment = part.segment
+        return exact.overlapping(self.terms_in(part), self.count, segment.starts, segment.postings, choice)

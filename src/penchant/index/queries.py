@@ -1,0 +1,38 @@
+"""Queries: what finds the best pieces of one part of a snapshot after the other, whatever they are ranked by."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from penchant.index.best import BestPieces
+from penchant.index.layout import IntArray
+from penchant.index.masks import Filter
+from penchant.index.part import Part
+
+
+class PartQuery(Protocol):
+    """A query that any part of its snapshot can be searched for, on its own.
+
+    Keys are whole numbers, the least one first.
+    """
+
+    @property
+    def limit(self) -> int:
+        """The key that those of all pieces it finds are below."""
+        ...
+
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the best pieces of one part, of those that are below a limit."""
+        ...
+
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, that are left out of one part whatever its mask says."""
+        ...
+
+
+def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -> list[tuple[int, str]]:
+    """Return keys and ids of the best pieces of all parts, ties by ascending id."""
+    # Each part is searched below the limit that those before have left; mostly the first is the largest.
+    best = BestPieces(take, query.limit)
+    for part in parts:
+        best.add(query.best_in(part, shown, take, best.limit))
+    return list(best.ranked())

@@ -1,0 +1,148 @@
+"""Shard measures: what a scan ranks pieces by, as it travels to a shard process, and what is found by it there.
+
+Each is a query in the numbers of one segment. What a source has of every piece is not sent with it: the shard makes
+norms from the segment, and remembers part p, which is the same for everybody, by a digest. Part a is sent for those
+pieces that have any.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.index import (
+    BlendQuery,
+    FloatArray,
+    IntArray,
+    OverlapQuery,
+    PartQuery,
+    Segment,
+    SimilarityQuery,
+    engine,
+    exact,
+)
+from penchant.index.best import Hits
+from penchant.index.factors import factor_unit, factors_of, scaled_roots
+from penchant.index.layout import COUNT, DISTANCE_SCALE, DOT, NOWHERE, SIZE, Choice, KernelQuery, PieceFigures
+from penchant.index.part import Part
+from penchant.index.personal import taste_in
+from penchant.live.shard_messages import BlendMeasure, BrokenMessage, ContentMeasure, Measure, OverlapMeasure
+
+VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
+"""The types that sums of a mode are counted in."""
+
+
+def measure_of(query: PartQuery, part: Part) -> Measure | None:
+    """Return what a query ranks a part's pieces by; ``None`` where it finds none."""
+    match query:
+        case SimilarityQuery():
+            return _content(query, part)
+        case BlendQuery():
+            return _blend(query, part)
+        case OverlapQuery():
+            return OverlapMeasure(packed_numbers(query.terms_in(part)), query.count)
+    raise TypeError(type(query))
+
+
+def _content(query: SimilarityQuery, part: Part) -> ContentMeasure | None:
+    found = query.query_in(part)
+    if found is None:
+        return None
+    return ContentMeasure(
+        mode=found.mode,
+        terms=packed_numbers(found.terms),
+        values=found.values.tobytes(),
+        values_type=found.values.dtype.char,
+        norm=found.norm,
+        factors=factors_of(part.segment, query.weights),
+    )
+
+
+def _blend(query: BlendQuery, part: Part) -> BlendMeasure:
+    terms, values = query.terms_in(part)
+    liked = query.liked_in(part)
+    rows = np.flatnonzero(liked)
+    return BlendMeasure(
+        terms=packed_numbers(terms),
+        values=values.tobytes(),
+        norms=query.norms,
+        blending=query.blending,
+        factors=factors_of(part.segment, query.category_weights),
+        unit=factor_unit(query.category_weights),
+        liked_rows=packed_numbers(rows),
+        liked=liked[rows].tobytes(),
+        # What counts nothing need not be known.
+        popular=query.popular.digests[query.number_of(part)] if query.blending.popularity else b"",
+    )
+
+
+def hits(measure: Measure, segment: Segment, popular: FloatArray | None, choice: Choice) -> Hits:
+    """Return what a measure finds in a segment, as its query does on a node; ``popular`` is part p, if any.
+
+    Raises:
+        BrokenMessage: its numbers are none of this segment, on which compiled kernels would run away.
+    """
+    terms = rows_within(measure.terms, len(segment.terms))
+    match measure:
+        case ContentMeasure():
+            _require(choice.limit <= DISTANCE_SCALE + 1)
+            return _near(measure, segment, terms, choice)
+        case BlendMeasure():
+            _require(choice.limit <= NOWHERE)
+            return _suiting(measure, segment, terms, popular, choice)
+        case OverlapMeasure():
+            _require(choice.limit <= NOWHERE)
+            return exact.overlapping(terms, measure.count, segment.starts, segment.postings, choice)
+
+
+def _near(measure: ContentMeasure, segment: Segment, terms: IntArray, choice: Choice) -> Hits:
+    _require(measure.values_type in VALUE_TYPES.get(measure.mode, ""))
+    values = unpacked(measure.values, measure.values_type)
+    _require(len(terms) == len(values) and len(measure.factors) == len(segment.category_names))
+    query = KernelQuery(measure.mode, terms, values, measure.norm)
+    norms = segment.norms(measure.factors).by(measure.mode)
+    return engine.nearest(query, segment.postings, segment.frequent, norms, choice)
+
+
+def _suiting(
+    measure: BlendMeasure, segment: Segment, terms: IntArray, popular: FloatArray | None, choice: Choice
+) -> Hits:
+    values, shares = unpacked(measure.values, "d"), unpacked(measure.liked, "d")
+    rows = rows_within(measure.liked_rows, len(segment))
+    _require(len(terms) == len(values) and len(rows) == len(shares))
+    _require(len(measure.factors) == len(segment.category_names))
+    liked = np.zeros(len(segment))
+    liked[rows] = shares
+    figures = PieceFigures(
+        roots=scaled_roots(segment, measure.factors, measure.unit),
+        popular=np.zeros(len(segment)) if popular is None else popular,
+        audience=liked,
+    )
+    taste = taste_in(segment, (terms, values), measure.norms)
+    return engine.best(taste, measure.blending, segment.postings, figures, choice)
+
+
+def packed_numbers(numbers: IntArray) -> bytes:
+    """Return terms or rows as they are sent, four bytes each."""
+    return numbers.astype(np.uint32).tobytes()
+
+
+def rows_within(packed: bytes, count: int) -> IntArray:
+    """Return terms or rows that were sent; raises `BrokenMessage` unless all are of so many, and ascend."""
+    numbers = unpacked(packed, "I").astype(np.int64)
+    _require(not len(numbers) or (int(numbers[-1]) < count and not bool((np.diff(numbers) < 0).any())))
+    return numbers
+
+
+def unpacked(packed: bytes, code: str) -> NDArray[Any]:
+    """Return an array that was sent."""
+    try:
+        # Copied, since what comes off the wire may not be written to, and compiled kernels want what may.
+        return np.frombuffer(packed, dtype=code).copy()
+    except ValueError as error:
+        raise BrokenMessage(str(error)) from error
+
+
+def _require(is_sound: bool) -> None:  # noqa: FBT001  # it is what is asked
+    if not is_sound:
+        raise BrokenMessage("a scan does not fit its segment")

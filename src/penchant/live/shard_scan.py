@@ -1,0 +1,69 @@
+"""Shard scan: a query of any kind, made ready for the shard processes that hold segments of a snapshot.
+
+Packing looks at all pieces that a person's likes say something of: for lists of people it is done in a thread.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from penchant.index import BlendQuery, Filter, PartQuery, Snapshot
+from penchant.index.part import Part
+from penchant.live.shard_measures import measure_of, packed_numbers
+from penchant.live.shard_messages import (
+    FileName,
+    LiveRows,
+    Measure,
+    PopularShares,
+    ScanOutcome,
+    ScanRequest,
+    pack_clause,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardScan:
+    """A query with what travels of it, by the parts that shard processes are asked for."""
+
+    query: PartQuery
+    measures: Mapping[Part, Measure]
+
+    @classmethod
+    def of(cls, query: PartQuery, snapshot: Snapshot) -> "ShardScan":
+        """Return a query over the parts of a snapshot that come from a file, but for those where it finds nothing."""
+        packed = {part: measure_of(query, part) for part in snapshot.parts if part.origin is not None}
+        return cls(query, {part: measure for part, measure in packed.items() if measure is not None})
+
+    def request(self, number: int, part: Part, shown: Filter, choice: tuple[int, int]) -> ScanRequest:
+        """Return what a shard scans a part by; ``choice`` is how many pieces, and the limit."""
+        file, place = _name_of(part)
+        take, limit = choice
+        return ScanRequest(
+            number=number,
+            file=file,
+            place=place,
+            live=part.live_digest,
+            measure=self.measures[part],
+            moment=shown.moment,
+            catalogs=None if shown.catalogs is None else tuple(sorted(shown.catalogs)),
+            clause=None if shown.matching is None else pack_clause(shown.matching.clause),
+            excluded=packed_numbers(self.query.excluded_in(part, shown)),
+            take=take,
+            limit=limit,
+        )
+
+    def state(self, part: Part, outcome: ScanOutcome) -> LiveRows | PopularShares | None:
+        """Return what a shard has to be told that could not scan a part, if that helps."""
+        file, place = _name_of(part)
+        if outcome is ScanOutcome.MISSING_ROWS:
+            return LiveRows(file, place, part.live_digest, part.gone_rows.tobytes())
+        if outcome is ScanOutcome.MISSING_SHARES and isinstance(self.query, BlendQuery):
+            popular, number = self.query.popular, self.query.number_of(part)
+            return PopularShares(file, place, popular.digests[number], popular.lifted[number].tobytes())
+        return None
+
+
+def _name_of(part: Part) -> tuple[FileName, int]:
+    """Return the file and place of a part that has an origin."""
+    assert part.origin is not None  # noqa: S101  # no other part has a measure
+    return cast("FileName", part.origin.file), part.origin.place

@@ -1,0 +1,277 @@
+"""A scan finds in a segment what the node finds there, and lets no number of another segment near a kernel."""
+
+import json
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from filters_reference import ATTRIBUTES, EXTRAS, FILTERS
+from live.conftest import numbered as alike
+from penchant.attributes import Attribute, AttributeType, numbered
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    BlendFactors,
+    BlendQuery,
+    Filter,
+    ListSpec,
+    OverlapQuery,
+    PartQuery,
+    PersonVector,
+    Popularity,
+    Snapshot,
+    Strings,
+    Tally,
+    build_weights,
+)
+from penchant.index.layout import FARTHEST, NOWHERE
+from penchant.live.array_files import Stamp
+from penchant.live.shard_messages import (
+    BrokenMessage,
+    LiveRows,
+    PopularShares,
+    ScanOutcome,
+    ScanRequest,
+)
+from penchant.live.shard_scan import ShardScan
+from penchant.live.shard_server import KEPT_SHARES, KEPT_STATES, ScannedSegment
+from penchant.model import DAY_MS, Algorithm, GradedLike, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.wire import decode_filter, decode_stored_piece
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, KEYWORDS, PIECE_IDS, examples
+
+STAMP = Stamp(source_id=7, created_at=5, incarnation=1, epoch=2, version=3)
+NAMED = {key: Attribute(AttributeType(each["type"]), each["pointer"]) for key, each in ATTRIBUTES.items()}
+NUMBERED = numbered(NAMED.values())
+TABLE = Strings.of(map(str, NUMBERED))
+NOW = Filter(moment=1)
+DETAILS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "extras": EXTRAS,
+            "filters": st.sampled_from([{}, {"catalogs": ["site"]}, {"availableUntil": "2030-01-01T00:00:00Z"}]),
+        }
+    ),
+    min_size=11,
+    max_size=11,
+)
+CHOSEN = st.builds(
+    Filter,
+    moment=st.sampled_from([1, 1 << 50]),
+    catalogs=st.sampled_from([None, frozenset({"site"}), frozenset({"no"})]),
+    matching=st.none() | FILTERS.map(lambda clause: decode_filter(json.dumps(clause), NAMED)),
+    blacklisted=st.sampled_from([frozenset(), frozenset({"p1", "p2"})]),
+    omitted=st.sampled_from([frozenset(), frozenset({"p3"})]),
+)
+
+TERMS = st.builds(Term, st.sampled_from(["genre", "tag", "deep/er"]), KEYWORDS)
+FACTORS = st.sampled_from([0.0, 0.2, 1.0])
+PEOPLE = st.fixed_dictionaries(
+    {
+        "taste": st.dictionaries(TERMS, st.sampled_from([-3.25, 0.1, 1.0, 7.5]), max_size=6),
+        "norm": st.sampled_from([0.0, 3.0]),
+        "likes": st.dictionaries(PIECE_IDS, st.sampled_from([1, 4, 16]), max_size=4),
+        "seen": st.frozensets(PIECE_IDS, max_size=3),
+        "events": st.lists(st.tuples(st.sampled_from(["u1", "u2", "u3"]), PIECE_IDS), max_size=9),
+        "blending": st.builds(BlendFactors, FACTORS, FACTORS, FACTORS, total=st.sampled_from([0.7, 1.0])),
+        "fill": st.booleans(),
+    }
+)
+CREDITS = np.array([1.0, 0.5, 0.0])
+
+
+def indexed(piece: dict[str, Any]) -> IndexedPiece:
+    return decode_stored_piece(json.dumps(piece).encode(), 0, NUMBERED)
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(CATALOGUES, DETAILS, CATALOGUES, CHOSEN, CATEGORY_WEIGHTS, st.sampled_from([1, 3, 30]))
+def test_a_scan_finds_what_the_node_finds(
+    pieces: list[Any], details: list[Any], later: list[Any], shown: Filter, weights: dict[str, float], take: int
+) -> None:
+    snapshot = cut_and_changed(pieces, details, later)
+    held = {part.origin: ScannedSegment(part.segment) for part in snapshot.parts}
+
+    for each in ids_of(snapshot):
+        for algorithm in Algorithm:
+            require_same(held, snapshot.asked(each, algorithm, weights), snapshot, shown, take)
+
+
+@settings(deadline=None, max_examples=examples(50))
+@given(st.tuples(CATALOGUES, DETAILS, CATALOGUES), CHOSEN, CATEGORY_WEIGHTS, PEOPLE, st.sampled_from([1, 3, 300]))
+def test_a_scan_for_a_person_finds_what_the_node_finds(
+    versions: Any, shown: Filter, weights: dict[str, float], person: dict[str, Any], take: int
+) -> None:
+    snapshot = cut_and_changed(*versions)
+    held = {part.origin: ScannedSegment(part.segment) for part in snapshot.parts}
+    audience = audience_of(snapshot, person["events"], weights)
+    terms = tuple(sorted(person["taste"]))
+
+    require_same(held, OverlapQuery(terms, fill=person["fill"]), snapshot, shown, take)
+    for day, likes in ((1, person["likes"]), (40, {})):
+        popular = audience.popular(snapshot.parts, (day, 30.0), lambda: CREDITS)
+        liked = [GradedLike(piece_id, grade) for piece_id, grade in likes.items()]
+        wanted = ListSpec(
+            shown=shown,
+            blending=person["blending"],
+            category_weights=weights,
+            take=take,
+            fill=person["fill"],
+            seen=tuple(part.excluded(Filter(moment=1, omitted=person["seen"])) for part in snapshot.parts),
+        )
+        vector = PersonVector(values={term: person["taste"][term] for term in terms}, norm=person["norm"])
+        alike = audience.liked_alike(snapshot.parts, liked)
+        require_same(held, BlendQuery(snapshot, vector, popular, alike, wanted), snapshot, shown, take)
+
+
+def cut_and_changed(pieces: list[Any], details: list[Any], later: list[Any]) -> Snapshot:
+    """Return pieces in three segments of a file, of which some have gone since, and others came."""
+    first = {piece["id"]: indexed(piece | more) for piece, more in zip(pieces, details, strict=False)}
+    base = Snapshot.empty().apply(first, attributes=TABLE)
+    changes = {piece["id"]: indexed(piece) if number % 2 else None for number, piece in enumerate(later)}
+    return Snapshot.of_file(base.split(3), tuple(STAMP)).apply(changes, attributes=TABLE)
+
+
+def audience_of(snapshot: Snapshot, events: list[tuple[str, str]], weights: dict[str, float]) -> Audience:
+    """Return what people like who have played these pieces."""
+    tally, known = Tally.empty(0), SourceSettings(category_weights=weights)
+    for version, (user, piece_id) in enumerate(events):
+        tally.record(user.encode().ljust(16), piece_id, InteractionType.PLAY, DAY_MS, version)
+    made, catalogue = AudienceWeights.none(), snapshot.merged()
+    if len(catalogue):
+        made = build_weights(tally.compacted().matrix(catalogue.ids, known, 0), catalogue, weights)
+    return Audience(tally.popularity(known, 1), made)
+
+
+def require_same(
+    held: dict[Any, ScannedSegment], query: PartQuery, snapshot: Snapshot, shown: Filter, take: int
+) -> None:
+    """Compare what a shard finds in each part with what the node does."""
+    scan = ShardScan.of(query, snapshot)
+    for part in snapshot.parts:
+        if part.origin is not None:
+            choice = take, query.limit
+            assert scanned(held[part.origin], scan, part, shown, choice) == query.best_in(part, shown, *choice)
+
+
+def ids_of(snapshot: Snapshot) -> list[str]:
+    rows = [(part, row) for part in snapshot.parts for row in np.flatnonzero(part.live).tolist()]
+    return [part.segment.ids[row] for part, row in rows]
+
+
+def scanned(
+    held: ScannedSegment, scan: ShardScan, part: Any, shown: Filter, choice: tuple[int, int]
+) -> list[tuple[int, str]]:
+    """Return what a shard finds that may have to be told which pieces are gone, and what is popular."""
+    if part not in scan.measures:
+        return []
+    request = scan.request(1, part, shown, choice)
+    answer = held.scan(request)
+    while (state := scan.state(part, answer.outcome)) is not None:
+        held.note(state)
+        answer = held.scan(request)
+    assert answer.outcome is ScanOutcome.FOUND
+    keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
+    found: list[tuple[int, str]] = part.named(keys, rows)
+    return found
+
+
+def halves(version: int = 0) -> Snapshot:
+    """Return twenty pieces that are alike by turns, in two segments of one file."""
+    pieces = {f"p{number}": indexed(alike(number + version) | {"id": f"p{number}"}) for number in range(20)}
+    return Snapshot.of_file(Snapshot.empty().apply(pieces).split(2), tuple(STAMP))
+
+
+def requests_for(snapshot: Snapshot) -> tuple[ScanRequest, ScanRequest]:
+    """Return scans of the first segment, by what is like a piece, and by what suits a person."""
+    part = snapshot.parts[0]
+    near = ShardScan.of(snapshot.asked("p1", Algorithm.JACCARD, {}), snapshot)
+    suited = ShardScan.of(blend_for(snapshot), snapshot)
+    return near.request(1, part, NOW, (9, FARTHEST)), suited.request(1, part, NOW, (9, NOWHERE))
+
+
+def blend_for(snapshot: Snapshot, popular: float = 0.0) -> BlendQuery:
+    """Return a query for a person who likes the keywords of one piece, and a part p that all pieces have."""
+    terms = snapshot.terms_of("p1") or {}
+    liked = [np.arange(len(part.segment)) % 3 / 4 for part in snapshot.parts]
+    shares = tuple(np.full(len(part.segment), popular) for part in snapshot.parts)
+    return BlendQuery(
+        snapshot,
+        PersonVector(values={term: float(weight) for term, weight in sorted(terms.items())}, norm=2.0),
+        Popularity(shares=shares, lifted=shares, median=0.0),
+        liked,
+        ListSpec(shown=NOW, blending=BlendFactors(0.5, 0.3, 0.2, 1.0), category_weights={}, take=9, fill=True),
+    )
+
+
+def test_a_shard_remembers_some_states_of_a_segment() -> None:
+    held, request = ScannedSegment(halves().parts[0].segment), requests_for(halves())[0]
+
+    for number in range(KEPT_STATES):
+        held.note(LiveRows((*STAMP, 2), 0, bytes([number]), np.array([0], dtype=np.uint32).tobytes()))
+
+    assert held.scan(request).outcome is ScanOutcome.MISSING_ROWS
+    with pytest.raises(BrokenMessage):
+        held.note(LiveRows((*STAMP, 2), 0, b"x", np.array([20], dtype=np.uint32).tobytes()))
+
+
+def test_a_shard_remembers_what_is_popular_by_some_states() -> None:
+    snapshot = halves()
+    part, held = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment)
+    scans = [ShardScan.of(blend_for(snapshot, popular=number / 16), snapshot) for number in range(1, KEPT_SHARES + 2)]
+    choice = 9, NOWHERE
+
+    for scan in scans:
+        assert held.scan(scan.request(1, part, NOW, choice)).outcome is ScanOutcome.MISSING_SHARES
+        assert scanned(held, scan, part, NOW, choice) == scan.query.best_in(part, NOW, *choice)
+    assert held.scan(scans[1].request(1, part, NOW, choice)).outcome is ScanOutcome.FOUND
+    assert held.scan(scans[0].request(1, part, NOW, choice)).outcome is ScanOutcome.MISSING_SHARES
+    with pytest.raises(BrokenMessage):
+        held.note(PopularShares((*STAMP, 2), 0, b"x", np.zeros(3).tobytes()))
+
+
+WRONG_OF_ALL: list[dict[str, Any]] = [
+    {"terms": np.array([0, 99], dtype=np.uint32).tobytes(), "values": np.zeros(2).tobytes()},
+    {"terms": np.array([1, 0], dtype=np.uint32).tobytes(), "values": np.zeros(2).tobytes()},
+    {"terms": b"\1"},
+    {"values": b""},
+    {"factors": ()},
+    {"excluded": np.array([20], dtype=np.uint32).tobytes()},
+    {"excluded": b"\1"},
+    {"take": 0},
+    {"take": 1 << 40},
+    {"limit": (1 << 62) + 1},
+]
+WRONG_NEAR: list[dict[str, Any]] = [
+    {"terms": np.array([0, 99], dtype=np.uint32).tobytes(), "values": b"\1\1"},
+    {"terms": np.array([1, 0], dtype=np.uint32).tobytes(), "values": b"\1\1"},
+    {"values_type": "O"},
+    {"mode": 3},
+    {"limit": FARTHEST + 1},
+]
+WRONG_SUITED: list[dict[str, Any]] = [
+    {"values": b"\1"},
+    {"liked_rows": np.array([20], dtype=np.uint32).tobytes(), "liked": np.zeros(1).tobytes()},
+    {"liked": np.zeros(1).tobytes()},
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [(kind, wrong) for kind in (0, 1) for wrong in WRONG_OF_ALL + (WRONG_SUITED if kind else WRONG_NEAR)],
+    ids=str,
+)
+def test_numbers_that_no_segment_has_never_reach_a_kernel(kind: int, wrong: dict[str, Any]) -> None:
+    held = ScannedSegment(halves().parts[0].segment)
+    request = requests_for(halves())[kind]
+    assert held.scan(request).outcome is ScanOutcome.FOUND
+    own = {name: value for name, value in wrong.items() if hasattr(request, name)}
+    measured = {name: value for name, value in wrong.items() if name not in own}
+
+    measure = msgspec.structs.replace(request.measure, **measured)
+
+    with pytest.raises(BrokenMessage):
+        held.scan(msgspec.structs.replace(request, measure=measure, **own))
