@@ -138,9 +138,7 @@ pieces = Table(
 # By it followers read the rows above their cursor. Unique: no version is given twice.
 Index("pieces_feed", pieces.c.source_id, pieces.c.version, unique=True)
 # Only of deleted pieces, so that housekeeping finds the old ones without reading live rows.
-_tombstones = Index(
-    "pieces_tombstones", pieces.c.source_id, pieces.c.first_submitted_at, sqlite_where=pieces.c.deleted
-)
+_tombstones = Index("pieces_tombstones", pieces.c.source_id, pieces.c.first_submitted_at, sqlite_where=pieces.c.deleted)
 lists = Table(
     "lists",
     metadata,
