@@ -251,15 +251,15 @@ class Metrics:
         with self._collected() as registry:
             return generate_latest(registry)
 
-    def answered(self) -> dict[int, int]:
-        """Return the number of answers by status, of all processes; costs as much as `render`."""
-        counts: dict[int, int] = {}
+    def counts(self, name: str, *labels: str) -> dict[tuple[str, ...], int]:
+        """Return what a counter has by some of its labels, of all processes; costs as much as `render`."""
+        counts: dict[tuple[str, ...], int] = {}
         with self._collected() as registry:
             samples = [sample for metric in registry.collect() for sample in metric.samples]
         for sample in samples:
-            if sample.name == "penchant_requests_total":
-                status = int(sample.labels["status"])
-                counts[status] = counts.get(status, 0) + int(sample.value)
+            if sample.name == f"{name}_total":
+                values = tuple(sample.labels[label] for label in labels)
+                counts[values] = counts.get(values, 0) + int(sample.value)
         return counts
 
     @contextlib.contextmanager

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server
+from acceptance.servers import Server, new_key
 from penchant.live.builder import SMALLEST_FILE
 from shards import ShardProcess
 
@@ -35,6 +35,7 @@ class Scene:
             "\n".join(f"{name} = {msgspec.json.encode(value).decode()}" for name, value in options.items())
         )
         self.server = Server(data, "--settings", str(settings))
+        self.admin = new_key(data, admin=True)
         self.asked = 0
 
     def fill(self) -> None:
@@ -80,6 +81,13 @@ class Scene:
         answer = self.server.client.get(path, params=wanted)
         assert answer.status_code == 200, answer.text
         return [(each["id"], each["score"]) for each in answer.json()["content"]]
+
+    def report(self) -> dict[str, Any]:
+        """Return what the service tells operators."""
+        answer = self.server.client.get("/-/admin/shards", headers={"x-api-key": self.admin})
+        assert answer.status_code == 200, answer.text
+        report: dict[str, Any] = answer.json()
+        return report
 
     def count(self, outcome: str) -> float:
         """Return how many scans had an outcome."""
@@ -135,6 +143,38 @@ def test_processes_that_are_lost_cost_no_list(scene: Scene, how: signal.Signals)
         else:
             each.process.wait()
             each.start()
+
+
+def test_operators_see_which_processes_answer(scene: Scene) -> None:
+    wait_until(lambda: answering(scene) == [True] * 4)
+    report = scene.report()
+    assert [sum(shard["scans"].values()) > 0 for shard in report["shards"]] == [True] * 2
+    assert [(each["source"], each["segments"]) for each in report["sources"]] == [("s", 2)]
+    assert scene.server.client.get("/-/health/ready").json() == {"status": "ok"}
+
+    lost = scene.shards[2:]
+    lost[0].process.send_signal(signal.SIGSTOP)
+    lost[1].end(signal.SIGKILL)
+
+    wait_until(lambda: answering(scene) == [True, True, False, False])
+    assert [shard["reachable"] for shard in scene.report()["shards"]] == [True, False]
+    silent, gone = scene.report()["shards"][1]["replicas"]
+    assert (silent["address"], silent["segments"]) == (lost[0].address, [])
+    assert silent["since"] > silent["answeredAt"]
+    assert all(each["reason"] for each in (silent, gone))
+    health = scene.server.client.get("/-/health/ready")
+    assert (health.status_code, health.json()["status"]) == (200, "ok")
+    assert ["No process of shard 1 answers" in each for each in health.json()["warnings"]] == [True]
+
+    lost[0].process.send_signal(signal.SIGCONT)
+    lost[1].start()
+    wait_until(lambda: answering(scene) == [True] * 4)
+    assert scene.server.client.get("/-/health/ready").json() == {"status": "ok"}
+
+
+def answering(scene: Scene) -> list[bool]:
+    """Return of each process whether it answers."""
+    return [each["reachable"] for shard in scene.report()["shards"] for each in shard["replicas"]]
 
 
 def test_with_all_processes_gone_the_node_searches(scene: Scene) -> None:

@@ -92,6 +92,25 @@ def test_a_segment_without_pieces_can_be_written_and_read(tmp_path: Path) -> Non
     assert same(read_file(SEGMENT, tmp_path / "empty.segment", STAMP), segment_of([]))
 
 
+def test_a_file_that_was_checked_is_no_memory_of_the_process(tmp_path: Path) -> None:
+    likes = LikesFiles(tmp_path)
+    moments = np.arange(1 << 20)
+    large = likes.publish(STAMP, replace(Tally.empty(7).compacted(), moments=moments))
+
+    read = likes.read(large)
+
+    assert read is not None
+    assert resident_bytes(large.path) < moments.nbytes // 8
+    assert np.array_equal(read.moments, moments)
+    assert resident_bytes(large.path) > moments.nbytes // 2
+
+
+def resident_bytes(path: Path) -> int:
+    """Return how much of a mapped file is in the memory of this process."""
+    mappings = Path("/proc/self/smaps").read_text().split(str(path))[1:]
+    return sum(int(mapping.partition("Rss:")[2].split()[0]) * 1024 for mapping in mappings)
+
+
 def test_a_mapped_segment_can_be_written_again(published: PublishedFile, tmp_path: Path) -> None:
     mapped = read_file(SEGMENT, published.path, STAMP)
 

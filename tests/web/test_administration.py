@@ -15,6 +15,7 @@ from serving import Service
 ASKED = (
     ("GET", "/-/admin/usage"),
     ("GET", "/-/admin/audit"),
+    ("GET", "/-/admin/shards"),
     ("GET", "/-/admin/keys"),
     ("POST", "/-/admin/keys"),
     ("DELETE", "/-/admin/keys/someone"),

@@ -8,7 +8,7 @@ from acceptance.processes import wait_until
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
-ADMIN_PAGES = ("keys", "usage", "audit")
+ADMIN_PAGES = ("keys", "usage", "shards", "audit")
 
 
 @pytest.mark.usefixtures("alone")
@@ -22,7 +22,8 @@ def test_an_admin_sees_keys_and_no_source(filled: Service) -> None:
     assert filled.key.split("_")[1] in shown[0]
     assert "100,000" in shown[0]
     assert filled.account in shown[1]
-    assert "source.create" in shown[2]
+    assert "shard-hosts" in shown[2]
+    assert "source.create" in shown[3]
     assert visitor.get("pieces", source="s").status_code == 403
     assert "2020-01" in visitor.get("usage", month="2020-01").text
     assert visitor.get("usage", month="never").status_code == 200

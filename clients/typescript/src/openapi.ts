@@ -144,6 +144,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/-/admin/shards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The shard processes that this node may ask: reachable or not, what they hold, how far behind.
+         * @description The shard processes that the node may ask, as the worker that answers sees them: by shard what became of `scans` since the node's start, and its `replicas`. `since` is when one was first found to answer, or not to, `answeredAt` its last answer. For each segment that it is to search `version` is that of the file from which it has mapped it (null: from none yet), and `behind` by how many changes this is older than the node's file. `sources` are those with files of several segments. Without `shard-hosts` all is empty. Needs a key with the admin role.
+         */
+        get: operations["shards"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/-/admin/keys": {
         parameters: {
             query?: never;
@@ -1723,6 +1743,106 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ShardReport
+         * @description The shards that this node may ask, and the sources that they search.
+         */
+        ShardReport: {
+            shards: components["schemas"]["ShardAnswer"][];
+            sources: components["schemas"]["SplitSourceAnswer"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ShardAnswer
+         * @description A shard; ``reachable`` if one of its replicas is.
+         */
+        ShardAnswer: {
+            /** Format: int64 */
+            shard: number;
+            reachable: boolean;
+            scans: components["schemas"]["ShardScansAnswer"];
+            replicas: components["schemas"]["ShardReplicaAnswer"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ShardScansAnswer
+         * @description What became of the scans of a shard's segments, of all workers of this node since its start.
+         */
+        ShardScansAnswer: {
+            /**
+             * Format: int64
+             * @default 0
+             */
+            answered: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            hedged: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            node: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            refused: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ShardReplicaAnswer
+         * @description A shard process as a worker of this node sees it: ``since`` when it answers, or does not for a ``reason``.
+         */
+        ShardReplicaAnswer: {
+            address: string;
+            reachable: boolean;
+            since: string | null;
+            reason: string | null;
+            answeredAt: string | null;
+            segments: components["schemas"]["ShardSegmentAnswer"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ShardSegmentAnswer
+         * @description A segment of a source that a shard process is to search.
+         *
+         *         ``version`` is that of the file from which it has mapped the segment, null if from none, and ``behind`` by how many
+         *         changes that file is older than the node's own.
+         */
+        ShardSegmentAnswer: {
+            account: string;
+            source: string;
+            /** Format: int64 */
+            segment: number;
+            version: number | null;
+            behind: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SplitSourceAnswer
+         * @description A source whose file has several segments: its version, and that of the node's newest file.
+         */
+        SplitSourceAnswer: {
+            account: string;
+            source: string;
+            /** Format: int64 */
+            pieces: number;
+            /** Format: int64 */
+            segments: number;
+            /** Format: int64 */
+            version: number;
+            /** Format: int64 */
+            fileVersion: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * PlacementResult
          * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
          *
@@ -2758,6 +2878,193 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-an-admin`: Admin role needed */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shards: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "shards": [
+                     *         {
+                     *           "shard": 0,
+                     *           "reachable": true,
+                     *           "scans": {
+                     *             "answered": 1200,
+                     *             "hedged": 3,
+                     *             "node": 0,
+                     *             "refused": 0
+                     *           },
+                     *           "replicas": [
+                     *             {
+                     *               "address": "10.0.0.1:7400",
+                     *               "reachable": true,
+                     *               "since": "2026-11-21T08:15:30.123Z",
+                     *               "reason": null,
+                     *               "answeredAt": "2026-11-21T08:15:30.123Z",
+                     *               "segments": [
+                     *                 {
+                     *                   "account": "press",
+                     *                   "source": "films",
+                     *                   "segment": 0,
+                     *                   "version": 17,
+                     *                   "behind": 0
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "sources": [
+                     *         {
+                     *           "account": "press",
+                     *           "source": "films",
+                     *           "pieces": 5000000,
+                     *           "segments": 1,
+                     *           "version": 17,
+                     *           "fileVersion": 17
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ShardReport"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */

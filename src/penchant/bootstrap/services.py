@@ -53,6 +53,7 @@ from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
+from penchant.service.shard_reports import ShardReports
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.service.variant_guard import VariantGuard
@@ -189,6 +190,7 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database),
         shards=shards,
+        shard_reports=ShardReports(database, shards, SegmentFiles(index_folder(settings)), metrics),
         recommender=recommender,
         similar_answers=similar_answers,
         previews=Previews(database, views, recommender),

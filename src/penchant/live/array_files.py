@@ -280,7 +280,10 @@ def read_arrays(kind: FileKind[T], path: Path, stamp: Stamp, names: Collection[s
         if os.fstat(file.fileno()).st_size < PREFIX.size:
             raise DamagedFile(f"{path.name} is too short")
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    return arrays_in(kind, mapping, path.name, stamp, names)
+    arrays = arrays_in(kind, mapping, path.name, stamp, names)
+    # The check has gone over every page; only those that searches need are to be this process's memory.
+    mapping.madvise(mmap.MADV_DONTNEED)
+    return arrays
 
 
 def arrays_in(kind: FileKind[T], content: Any, name: str, stamp: Stamp, names: Collection[str] | None = None) -> Arrays:

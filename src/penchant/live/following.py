@@ -1,7 +1,9 @@
 """Following: a view of a source brought up to date with its content feed, some thousands of changes at a time."""
 
+import contextlib
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from penchant.attributes import Attribute, numbered
@@ -132,13 +134,14 @@ def apply_feed(
     def applied() -> Snapshot:
         return snapshot.replace(replaced, reader.segment(), max_merged=max_merged, merge=merge)
 
-    for changes in _portions(feed.batches):
-        reader.add([change for change in changes if not change.deleted])
-        # Each piece comes once in a feed: of a complete one nothing can be there already.
-        replaced += [] if feed.complete else [change.id for change in changes]
-        total += len(changes)
-        if reader.count >= APPLIED_PIECES:
-            snapshot, reader, replaced = applied(), reader.anew(), []
+    with _portions_of(feed) as portions:
+        for changes in portions:
+            reader.add([change for change in changes if not change.deleted])
+            # Each piece comes once in a feed: of a complete one nothing can be there already.
+            replaced += [] if feed.complete else [change.id for change in changes]
+            total += len(changes)
+            if reader.count >= APPLIED_PIECES:
+                snapshot, reader, replaced = applied(), reader.anew(), []
     if reader.count or replaced:
         snapshot, reader = applied(), reader.anew()
     if not is_marked:
@@ -146,6 +149,29 @@ def apply_feed(
     if total >= MANY_PIECES:
         _give_memory_back()
     return snapshot
+
+
+@contextlib.contextmanager
+def _portions_of(feed: ContentFeed) -> Iterator[Iterator[list[PieceChange]]]:
+    """Give the portions of a feed; of a complete one each is read by a thread while the one before is worked on.
+
+    At the end nothing is being read any more, whatever has failed.
+    """
+    portions = _portions(feed.batches)
+    if not feed.complete:
+        # Mostly small: it is over before a thread would have begun.
+        yield portions
+        return
+    with ThreadPoolExecutor(1) as thread:
+        yield _read_ahead(portions, thread)
+
+
+def _read_ahead(portions: Iterator[list[PieceChange]], thread: ThreadPoolExecutor) -> Iterator[list[PieceChange]]:
+    """Yield portions, which a thread reads one ahead."""
+    following = thread.submit(next, portions, None)
+    while (portion := following.result()) is not None:
+        following = thread.submit(next, portions, None)
+        yield portion
 
 
 def _portions(batches: Iterable[Sequence[PieceChange]]) -> Iterator[list[PieceChange]]:

@@ -7,6 +7,8 @@
                                       <-- ScanAnswer          each with the number of its request, in any order
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
     PopularShares, ScanRequest     -->                      or shares of popularity
+    StateRequest                   -->
+                                      <-- StateAnswer         the segments that it holds
 
 A message is its length and its body in MessagePack. Nothing of it is kept: both ends are of one release, or the magic
 differs and the worker scans by itself. Arrays travel as their bytes, in the order of the machine's.
@@ -131,7 +133,28 @@ class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
     rows: bytes = b""
 
 
-ShardMessage: TypeAlias = ScanRequest | LiveRows | PopularShares | ScanAnswer
+class StateRequest(msgspec.Struct, frozen=True, array_like=True, tag="state"):
+    """The question which segments a shard process holds; its number is no scan's."""
+
+    number: int
+
+
+class ScannedFile(msgspec.Struct, frozen=True, array_like=True):
+    """A segment that a shard process has mapped: of which file, at which place, of how many pieces."""
+
+    file: FileName
+    place: int
+    pieces: int
+
+
+class StateAnswer(msgspec.Struct, frozen=True, array_like=True, tag="holds"):
+    """The segments that a shard process holds."""
+
+    number: int
+    held: tuple[ScannedFile, ...]
+
+
+ShardMessage: TypeAlias = ScanRequest | LiveRows | PopularShares | ScanAnswer | StateRequest | StateAnswer
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()
 

@@ -10,8 +10,9 @@ For the event loop only.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from penchant.live.shard_messages import (
     MAGIC,
@@ -19,6 +20,8 @@ from penchant.live.shard_messages import (
     BrokenMessage,
     ScanAnswer,
     ShardMessage,
+    StateAnswer,
+    StateRequest,
     encode_message,
     proof,
     read_message,
@@ -43,8 +46,21 @@ class _ReplicaConnection:
 
     writer: asyncio.StreamWriter
     watch: SilenceWatch
-    waiting: dict[int, asyncio.Future[ScanAnswer]]
+    waiting: dict[int, asyncio.Future[ScanAnswer | StateAnswer]]
     outgoing: list[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaContact:
+    """Since when a process answers, or is passed by, and why; moments in seconds since 1970, as one worker saw them."""
+
+    since: float
+    reason: str = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is passed by."""
+        return bool(self.reason)
 
 
 class ShardReplica:
@@ -65,7 +81,10 @@ class ShardReplica:
         self._connecting: asyncio.Task[_ReplicaConnection | None] | None = None
         self._reading: set[asyncio.Task[None]] = set()
         self._passed_until = 0.0
-        self._is_away = False
+        self.contact: ReplicaContact | None = None
+        """``None`` until it has been asked."""
+        self.answered_at: float | None = None
+        """When it answered last, in seconds since 1970."""
 
     def check(self) -> bool:
         """Return whether it may be asked."""
@@ -83,10 +102,22 @@ class ShardReplica:
         Raises:
             ReplicaLost: there is none; the replica is passed by for a while.
         """
+        return cast("ScanAnswer", await self._exchange(number, messages))
+
+    async def ask_state(self, number: int) -> StateAnswer:
+        """Return the segments that it holds; the number is no scan's.
+
+        Raises:
+            ReplicaLost: as `ask`.
+        """
+        return cast("StateAnswer", await self._exchange(number, [StateRequest(number)]))
+
+    async def _exchange(self, number: int, messages: Sequence[ShardMessage]) -> ScanAnswer | StateAnswer:
+        """Return what the last of some messages is answered with."""
         connection = self._connection or await self._connected()
         if not connection.waiting:
             connection.watch.begin()
-        answer: asyncio.Future[ScanAnswer] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[ScanAnswer | StateAnswer] = asyncio.get_running_loop().create_future()
         connection.waiting[number] = answer
         if not connection.outgoing:
             asyncio.get_running_loop().call_soon(self._send, connection)
@@ -135,17 +166,20 @@ class ShardReplica:
         try:
             while True:
                 message = await read_message(reader)
-                if self._is_away:
-                    self._is_away = False
-                    logger.info("a shard process answers again", extra={"fields": {"address": self.address}})
-                answer = connection.waiting.pop(message.number, None) if isinstance(message, ScanAnswer) else None
+                self.answered_at = time.time()
+                if self.contact is None or self.contact.is_lost:
+                    if self.contact is not None:
+                        logger.info("a shard process answers again", extra={"fields": {"address": self.address}})
+                    self.contact = ReplicaContact(since=self.answered_at)
+                if isinstance(message, ScanAnswer | StateAnswer):
+                    answer = connection.waiting.pop(message.number, None)
+                    if answer is not None and not answer.done():
+                        answer.set_result(message)
                 # An answer is owed since the last one came, or since it was asked where nothing was owed before.
                 if connection.waiting:
                     connection.watch.begin()
                 else:
                     connection.watch.end()
-                if answer is not None and not answer.done():
-                    answer.set_result(message)  # type: ignore[arg-type]  # only answers are waited for
         except (asyncio.IncompleteReadError, OSError, BrokenMessage):
             if connection is self._connection:
                 self._pass_by("it has closed the connection")
@@ -158,8 +192,8 @@ class ShardReplica:
         """Ask it nothing for a while, and let those know who wait for it."""
         self._passed_until = time.monotonic() + PASSED_S
         self._failed()
-        if not self._is_away:
-            self._is_away = True
+        if self.contact is None or not self.contact.is_lost:
+            self.contact = ReplicaContact(since=time.time(), reason=reason)
             fields = {"address": self.address, "reason": reason}
             logger.warning("a shard process is passed by", extra={"fields": fields})
         self._end(reason)

@@ -31,8 +31,11 @@ from penchant.live.shard_messages import (
     LiveRows,
     PopularShares,
     ScanAnswer,
+    ScannedFile,
     ScanOutcome,
     ScanRequest,
+    StateAnswer,
+    StateRequest,
     encode_message,
     proof,
     read_message,
@@ -61,6 +64,9 @@ class ScannedSegment:
         self._segment = segment
         self._parts = OrderedDict({b"": Part.whole(segment)})
         self._popular: OrderedDict[bytes, FloatArray] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._segment)
 
     def note(self, state: LiveRows | PopularShares) -> None:
         """Remember which pieces, or which shares, a digest stands for."""
@@ -143,6 +149,8 @@ class ShardServer:
                 elif isinstance(message, ScanRequest):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
+                elif isinstance(message, StateRequest):
+                    writer.write(encode_message(StateAnswer(message.number, self._held())))
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, TimeoutError, OSError):
@@ -165,6 +173,9 @@ class ShardServer:
         found = self._segments.get((state.file, state.place))
         if found is not None:
             found.note(state)
+
+    def _held(self) -> tuple[ScannedFile, ...]:
+        return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
 
     def _answer(self, asked: ScanRequest) -> ScanAnswer:
         name = asked.file, asked.place

@@ -67,6 +67,11 @@ class Shards:
         self._numbers = itertools.count()
         self._recent_s: deque[float] = deque(maxlen=RECENT_SCANS)
 
+    @property
+    def replicas(self) -> Sequence[Sequence[ShardReplica]]:
+        """The processes that may be asked, by shard."""
+        return self._replicas
+
     def close(self) -> None:
         """Close all connections."""
         for replica in itertools.chain.from_iterable(self._replicas):

@@ -33,6 +33,7 @@ from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
+from penchant.service.shard_reports import ShardReports
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
@@ -58,6 +59,7 @@ class Services:
     curation: Curation
     recommender: Recommender
     shards: Shards | None
+    shard_reports: ShardReports
     similar_answers: SimilarAnswers
     explanations: Explanations
     previews: Previews

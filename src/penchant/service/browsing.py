@@ -121,7 +121,8 @@ class SourceBrowser:
 
     async def answered(self) -> dict[int, int]:
         """Return the number of answers since the start, by status."""
-        return await asyncio.to_thread(self._metrics.answered)
+        counts = await asyncio.to_thread(self._metrics.counts, "penchant_requests", "status")
+        return {int(status): count for (status,), count in counts.items()}
 
     async def by_id(self, view: View, beginning: str, *, after: str | None = None) -> PiecePage:
         """Return the pieces whose id begins so, ascending."""

@@ -39,7 +39,10 @@ async def live(_call: Call) -> Answer:
 async def ready(call: Call) -> Answer:
     """Answer whether requests can be served: 200, with warnings for the operator, or 503 while the database is away."""
     database = call.services.database
-    warnings = await database.in_thread(database.storage.upkeep.ping)
+    warnings = [
+        *await database.in_thread(database.storage.upkeep.ping),
+        *await call.services.shard_reports.warnings(),
+    ]
     health: dict[str, object] = {"status": "ok"} | ({"warnings": warnings} if warnings else {})
     return Answer(body=msgspec.json.encode(health))
 

@@ -51,6 +51,7 @@ _ANSWERS = (
     administration.IssuedKeyAnswer,
     administration.SigningSecret,
     administration.UsageReport,
+    administration.ShardReport,
     placement_answers.PlacementResult,
     placement_answers.PageResult,
     placement_answers.PlacementListing,
