@@ -34,10 +34,9 @@ from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
     FileName,
-    OverlapMeasure,
+    FileQuestion,
     ScanAnswer,
     ScanOutcome,
-    ScanRequest,
     encode_message,
     proof,
 )
@@ -136,7 +135,7 @@ class ShardedIndex:
                 super().__init__(storage, segments.Segments(metrics, index.files), metrics)
                 self._builder = builder.Builder(storage, index.files, metrics)
 
-            def catch_up(self, view: View | None, head: SourceHead) -> View:
+            def catch_up(self, view: View | None, head: SourceHead, **_: bool) -> View:
                 published = index.files.newest(head)
                 if head.piece_count and self._builder.is_due(head, published, rested=False):
                     self._builder.build(head, published)
@@ -184,14 +183,12 @@ class _ShardConnection:
 
     def wait_until_mapped(self, file: FileName, place: int) -> None:
         """Ask until the answer is another one than that the file is missing."""
-        # Nothing is known by this digest, so that nothing is scanned.
-        asked = ScanRequest(0, file, place, b"?", OverlapMeasure(b"", 0), 0, None, None, b"", 0, 0)
         deadline = time.monotonic() + MAPPING_S
-        while self._ask(asked) is ScanOutcome.MISSING_FILE:
+        while self._ask(FileQuestion(0, file, place)) is ScanOutcome.MISSING_FILE:
             assert time.monotonic() < deadline
             time.sleep(0.001)
 
-    def _ask(self, asked: ScanRequest) -> ScanOutcome:
+    def _ask(self, asked: FileQuestion) -> ScanOutcome:
         self._socket.sendall(encode_message(asked))
         (length,) = LENGTH.unpack(self._file.read(LENGTH.size))
         return msgspec.msgpack.decode(self._file.read(length), type=ScanAnswer).outcome

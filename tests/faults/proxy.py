@@ -1,7 +1,7 @@
 """A TCP proxy in a process of its own, that can stop forwarding without closing, close, and lead elsewhere.
 
-As a program it takes the port to listen on and the socket file of the target, and then commands, one a line:
-``pass``, ``hold``, ``close``, ``to FILE``; each is answered by ``ok``.
+As a program it takes the port to listen on and the target, a socket file or ``host:port``, and then commands, one a
+line: ``pass``, ``hold``, ``close``, ``to FILE``; each is answered by ``ok``.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 from acceptance.servers import free_port
 
 CHUNK = 65_536
-LISTENING_S = 10.0
+LISTENING_S = 60.0
 
 
 class Proxy:
@@ -75,7 +75,7 @@ class _Forwarding:
         other: asyncio.StreamWriter | None = None
         try:
             await self._passing.wait()
-            back, other = await asyncio.open_unix_connection(self._target)
+            back, other = await self._connect()
             self._writers.add(other)
             await asyncio.wait(
                 [asyncio.create_task(self._copy(reader, other)), asyncio.create_task(self._copy(back, writer))],
@@ -88,6 +88,11 @@ class _Forwarding:
                 if each is not None:
                     self._writers.discard(each)
                     each.close()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, _, port = self._target.rpartition(":")
+        is_port = host and port.isdecimal()
+        return await (asyncio.open_connection(host, port) if is_port else asyncio.open_unix_connection(self._target))
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):

@@ -13,11 +13,10 @@ from filters_reference import ATTRIBUTES, EXTRAS, FILTERS
 from live.conftest import numbered as alike
 from penchant.attributes import Attribute, AttributeType, numbered
 from penchant.index import (
-    Audience,
-    AudienceWeights,
     BlendFactors,
     BlendQuery,
     Filter,
+    FloatArray,
     ListSpec,
     OverlapQuery,
     PartQuery,
@@ -25,8 +24,6 @@ from penchant.index import (
     Popularity,
     Snapshot,
     Strings,
-    Tally,
-    build_weights,
 )
 from penchant.index.layout import FARTHEST, NOWHERE
 from penchant.live.array_files import Stamp
@@ -39,7 +36,7 @@ from penchant.live.shard_messages import (
 )
 from penchant.live.shard_scan import ShardScan
 from penchant.live.shard_server import KEPT_SHARES, KEPT_STATES, ScannedSegment
-from penchant.model import DAY_MS, Algorithm, GradedLike, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import Algorithm, IndexedPiece, Term
 from penchant.wire import decode_filter, decode_stored_piece
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, KEYWORDS, PIECE_IDS, examples
 
@@ -69,18 +66,18 @@ CHOSEN = st.builds(
 
 TERMS = st.builds(Term, st.sampled_from(["genre", "tag", "deep/er"]), KEYWORDS)
 FACTORS = st.sampled_from([0.0, 0.2, 1.0])
+SHARES = st.dictionaries(PIECE_IDS, st.sampled_from([-0.4, 1e-9, 0.1, 0.7]), max_size=6)
 PEOPLE = st.fixed_dictionaries(
     {
-        "taste": st.dictionaries(TERMS, st.sampled_from([-3.25, 0.1, 1.0, 7.5]), max_size=6),
-        "norm": st.sampled_from([0.0, 3.0]),
-        "likes": st.dictionaries(PIECE_IDS, st.sampled_from([1, 4, 16]), max_size=4),
+        "taste": st.dictionaries(TERMS, st.sampled_from([-3.25, 0.1, 1.0, 7.5]), min_size=2, max_size=8),
+        "norm": st.sampled_from([0.0, 3.0, 5.0]),
+        "liked": SHARES,
+        "popular": SHARES,
         "seen": st.frozensets(PIECE_IDS, max_size=3),
-        "events": st.lists(st.tuples(st.sampled_from(["u1", "u2", "u3"]), PIECE_IDS), max_size=9),
         "blending": st.builds(BlendFactors, FACTORS, FACTORS, FACTORS, total=st.sampled_from([0.7, 1.0])),
         "fill": st.booleans(),
     }
 )
-CREDITS = np.array([1.0, 0.5, 0.0])
 
 
 def indexed(piece: dict[str, Any]) -> IndexedPiece:
@@ -100,31 +97,35 @@ def test_a_scan_finds_what_the_node_finds(
             require_same(held, snapshot.asked(each, algorithm, weights), snapshot, shown, take)
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(deadline=None, max_examples=examples(100))
 @given(st.tuples(CATALOGUES, DETAILS, CATALOGUES), CHOSEN, CATEGORY_WEIGHTS, PEOPLE, st.sampled_from([1, 3, 300]))
 def test_a_scan_for_a_person_finds_what_the_node_finds(
     versions: Any, shown: Filter, weights: dict[str, float], person: dict[str, Any], take: int
 ) -> None:
     snapshot = cut_and_changed(*versions)
     held = {part.origin: ScannedSegment(part.segment) for part in snapshot.parts}
-    audience = audience_of(snapshot, person["events"], weights)
     terms = tuple(sorted(person["taste"]))
+    vector = PersonVector(values={term: person["taste"][term] for term in terms}, norm=person["norm"])
+    wanted = ListSpec(
+        shown=shown,
+        blending=person["blending"],
+        category_weights=weights,
+        take=take,
+        fill=person["fill"],
+        seen=tuple(part.excluded(Filter(moment=1, omitted=person["seen"])) for part in snapshot.parts),
+    )
 
     require_same(held, OverlapQuery(terms, fill=person["fill"]), snapshot, shown, take)
-    for day, likes in ((1, person["likes"]), (40, {})):
-        popular = audience.popular(snapshot.parts, (day, 30.0), lambda: CREDITS)
-        liked = [GradedLike(piece_id, grade) for piece_id, grade in likes.items()]
-        wanted = ListSpec(
-            shown=shown,
-            blending=person["blending"],
-            category_weights=weights,
-            take=take,
-            fill=person["fill"],
-            seen=tuple(part.excluded(Filter(moment=1, omitted=person["seen"])) for part in snapshot.parts),
-        )
-        vector = PersonVector(values={term: person["taste"][term] for term in terms}, norm=person["norm"])
-        alike = audience.liked_alike(snapshot.parts, liked)
-        require_same(held, BlendQuery(snapshot, vector, popular, alike, wanted), snapshot, shown, take)
+    for liked, shares in ((person["liked"], person["popular"]), ({}, person["liked"])):
+        by_part = arrays_of(snapshot, shares)
+        popular = Popularity(shares=by_part, lifted=by_part, median=0.0)
+        query = BlendQuery(snapshot, vector, popular, arrays_of(snapshot, liked), wanted)
+        require_same(held, query, snapshot, shown, take)
+
+
+def arrays_of(snapshot: Snapshot, values: dict[str, float]) -> tuple[FloatArray, ...]:
+    """Return by part what each piece has, 0 for those that are not named."""
+    return tuple(np.array([values.get(each, 0.0) for each in part.segment.ids]) for part in snapshot.parts)
 
 
 def cut_and_changed(pieces: list[Any], details: list[Any], later: list[Any]) -> Snapshot:
@@ -133,17 +134,6 @@ def cut_and_changed(pieces: list[Any], details: list[Any], later: list[Any]) -> 
     base = Snapshot.empty().apply(first, attributes=TABLE)
     changes = {piece["id"]: indexed(piece) if number % 2 else None for number, piece in enumerate(later)}
     return Snapshot.of_file(base.split(3), tuple(STAMP)).apply(changes, attributes=TABLE)
-
-
-def audience_of(snapshot: Snapshot, events: list[tuple[str, str]], weights: dict[str, float]) -> Audience:
-    """Return what people like who have played these pieces."""
-    tally, known = Tally.empty(0), SourceSettings(category_weights=weights)
-    for version, (user, piece_id) in enumerate(events):
-        tally.record(user.encode().ljust(16), piece_id, InteractionType.PLAY, DAY_MS, version)
-    made, catalogue = AudienceWeights.none(), snapshot.merged()
-    if len(catalogue):
-        made = build_weights(tally.compacted().matrix(catalogue.ids, known, 0), catalogue, weights)
-    return Audience(tally.popularity(known, 1), made)
 
 
 def require_same(

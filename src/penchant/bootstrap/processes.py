@@ -23,13 +23,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
-from penchant.bootstrap.services import open_services, process_metrics
+from penchant.bootstrap.services import open_services, process_metrics, shard_rule
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import FileBuilder, build_for_ever, builder_lock
 from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.live.index_builders import BuildKind, index_builders
-from penchant.live.segment_files import ShardRule
 from penchant.service import Services
 from penchant.settings import (
     CurrentSettings,
@@ -141,8 +140,7 @@ def builders_of(
     storage: Storage, settings: NodeSettings, metrics: Metrics, build: BuildKind | None = None
 ) -> dict[str, FileBuilder[Any]]:
     """Return the builders of the files of a data folder by their kind, as `index_builders`."""
-    sharding = ShardRule(pieces=settings.shard_pieces, count=settings.shards)
-    kernels = kernel_folder(settings)
+    kernels, sharding = kernel_folder(settings), shard_rule(settings)
     return index_builders(storage, index_folder(settings), metrics, build, kernels=kernels, sharding=sharding)
 
 

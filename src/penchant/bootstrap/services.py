@@ -19,9 +19,10 @@ from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
-from penchant.live.segment_files import SegmentFiles
+from penchant.live.segment_files import SegmentFiles, ShardRule
 from penchant.live.segments import Segments
 from penchant.live.shard_placement import PlacementFollower
+from penchant.live.shard_readiness import ShardReadiness
 from penchant.live.shards import Shards
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import ViewLimits, Views
@@ -103,7 +104,7 @@ async def open_services(
     compiling = None
     if has_builder:
         files = index_folder(settings)
-        segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
+        segments = Segments(metrics, SegmentFiles(files, shard_rule(settings)), builder_lock(folder))
         likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
     database = AsyncStorage(storage, metrics)
@@ -173,6 +174,7 @@ def wire(
     current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     shards = _shards(settings, database, views, metrics)
+    views.readiness = None if shards is None else ShardReadiness(shards)
     recommender = Recommender(database, views, people=people_cache, shards=shards, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
@@ -210,6 +212,11 @@ def wire(
         results=Results(database, clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
+
+
+def shard_rule(settings: NodeSettings) -> ShardRule:
+    """Return how the settings have large sources cut."""
+    return ShardRule(pieces=settings.shard_pieces, count=settings.shards)
 
 
 def _shards(settings: NodeSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards | None:

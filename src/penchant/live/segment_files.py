@@ -74,6 +74,11 @@ class SegmentFiles(ArrayFiles[SegmentSet]):
         found = self.read(published)
         return None if found is None else Snapshot.of_file(found.segments, tuple(published.stamp))
 
+    def segment_count(self, published: PublishedFile) -> int | None:
+        """Return of how many segments a file is; ``None`` where it cannot be used."""
+        heading = self.read_part(published, HEADING)
+        return None if heading is None else segment_count(heading)
+
     def segment(self, stamp: Stamp, count: int, place: int) -> Segment:
         """Return one of so many segments of a file, mapped; of the others next to nothing is looked at.
 

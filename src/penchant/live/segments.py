@@ -20,10 +20,11 @@ ADOPTED_CHANGES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotBase:
-    """A snapshot out of a segment file, and the version that it is of."""
+    """A snapshot out of a segment file, the version that it is of, and how many segments it was cut into."""
 
     snapshot: Snapshot
     version: int
+    cut: int
 
 
 class Segments:
@@ -44,22 +45,36 @@ class Segments:
         """Return how many pieces a follower may merge; ``None``: any, where no builder does it."""
         return MAX_MERGED if self._files is not None and self._is_built() else None
 
-    def newer(self, head: SourceHead, version: int) -> PublishedFile | None:
-        """Return a file to start from instead of what began at a version, if there is enough to gain from it."""
+    def newer(self, head: SourceHead, version: int, cut: int) -> PublishedFile | None:
+        """Return a file to start from instead of one of a version and ``cut`` into so many segments.
+
+        It has more changes, enough for a gain, or is cut as the settings now say.
+        """
+        if self._files is None:
+            return None
+        is_recut = self._files.sharding.segments(head.piece_count, cut) != cut
         # By versions first, since the look for a file lists a folder.
-        if self._files is None or head.version - version < ADOPTED_CHANGES:
+        if head.version - version < ADOPTED_CHANGES and not is_recut:
             return None
         published = self._files.newest(head)
-        return published if published is not None and published.stamp.version > version else None
+        if published is None or published.stamp.version > version:
+            return published
+        is_same = published.stamp.version < version or not is_recut or self._files.segment_count(published) == cut
+        return None if is_same else published
 
-    def base(self, head: SourceHead, version: int) -> SnapshotBase | None:
+    def segment_count(self, published: PublishedFile) -> int | None:
+        """Return of how many segments a file is, as `SegmentFiles.segment_count`."""
+        return None if self._files is None else self._files.segment_count(published)
+
+    def base(self, head: SourceHead, version: int, cut: int) -> SnapshotBase | None:
         """Return what to start from instead of what began at a version: a file that is `newer`, mapped."""
-        published = self.newer(head, version)
+        published = self.newer(head, version, cut)
         snapshot = None if published is None or self._files is None else self._files.snapshot(published)
         if published is None or snapshot is None:
             return None
         self._metrics.segments_mapped.inc()
-        return SnapshotBase(snapshot=snapshot, version=published.stamp.version)
+        cut = next((part.origin.file[-1] for part in snapshot.parts if part.origin is not None), 1)
+        return SnapshotBase(snapshot=snapshot, version=published.stamp.version, cut=cut)
 
     def _is_built(self) -> bool:
         return self._builder is not None and self._builder.is_won_by_anyone()

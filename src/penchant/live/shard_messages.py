@@ -7,6 +7,7 @@
                                       <-- ScanAnswer          each with the number of its request, in any order
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
     PopularShares, ScanRequest     -->                      or shares of popularity
+    FileQuestion                   -->                      before a node goes over to a new file
     StateRequest                   -->
                                       <-- StateAnswer         the segments that it holds
 
@@ -115,6 +116,14 @@ class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
     gone: bytes
 
 
+class FileQuestion(msgspec.Struct, frozen=True, array_like=True, tag="file"):
+    """Whether a segment of a file is mapped; it is mapped from now on."""
+
+    number: int
+    file: FileName
+    place: int
+
+
 class PopularShares(msgspec.Struct, frozen=True, array_like=True, tag="popular"):
     """Part p of a segment's pieces, doubles, and the digest by which scans name them."""
 
@@ -154,7 +163,9 @@ class StateAnswer(msgspec.Struct, frozen=True, array_like=True, tag="holds"):
     held: tuple[ScannedFile, ...]
 
 
-ShardMessage: TypeAlias = ScanRequest | LiveRows | PopularShares | ScanAnswer | StateRequest | StateAnswer
+ShardMessage: TypeAlias = (
+    ScanRequest | LiveRows | PopularShares | FileQuestion | ScanAnswer | StateRequest | StateAnswer
+)
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()
 

@@ -28,6 +28,7 @@ from penchant.live.shard_messages import (
     BlendMeasure,
     BrokenMessage,
     FileName,
+    FileQuestion,
     LiveRows,
     PopularShares,
     ScanAnswer,
@@ -151,7 +152,7 @@ class ShardServer:
                 message = await read_message(reader)
                 if isinstance(message, LiveRows | PopularShares):
                     self._note(message)
-                elif isinstance(message, ScanRequest):
+                elif isinstance(message, ScanRequest | FileQuestion):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
                 elif isinstance(message, StateRequest):
@@ -183,11 +184,11 @@ class ShardServer:
     def _held(self) -> tuple[ScannedFile, ...]:
         return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
 
-    def _answer(self, asked: ScanRequest) -> ScanAnswer:
+    def _answer(self, asked: ScanRequest | FileQuestion) -> ScanAnswer:
         name = asked.file, asked.place
         found = self._segments.get(name)
         if found is not None:
-            return found.scan(asked)
+            return found.scan(asked) if isinstance(asked, ScanRequest) else ScanAnswer(asked.number, ScanOutcome.FOUND)
         if name not in self._mapping:
             self._mapping[name] = asyncio.create_task(self._map(*name))
         return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)

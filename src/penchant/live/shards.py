@@ -24,7 +24,7 @@ from penchant.index import Filter, Find, Snapshot
 from penchant.index.best import BestPieces
 from penchant.index.part import Part
 from penchant.live.database import AsyncStorage
-from penchant.live.shard_messages import ScanAnswer, ScanOutcome, ScanRequest
+from penchant.live.shard_messages import FileName, FileQuestion, ScanAnswer, ScanOutcome, ScanRequest
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
@@ -96,6 +96,20 @@ class Shards:
         """Return whether a snapshot has segments that shard processes can scan."""
         return snapshot.is_split and bool(self._replicas)
 
+    async def have_mapped(self, file: FileName) -> bool:
+        """Return whether each segment of a file is mapped by a process, those aside that nobody can be asked for.
+
+        Those that have not mapped it do so from now on.
+        """
+        return all(await asyncio.gather(*[self._has_mapped(file, place) for place in range(file[-1])]))
+
+    async def _has_mapped(self, file: FileName, place: int) -> bool:
+        question = FileQuestion(next(self._numbers), file, place)
+        asked = [replica.ask(question.number, question) for replica in self._sound_replicas(question)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        outcomes = {answer.outcome for answer in answers if isinstance(answer, ScanAnswer)}
+        return not outcomes or ScanOutcome.FOUND in outcomes
+
     async def find(self, snapshot: Snapshot, scan: ShardScan, filters: Sequence[Filter], take: int) -> Find:
         """Return what gives the best pieces that each of these filters lets through, as `index.best_of` finds them.
 
@@ -152,7 +166,7 @@ class Shards:
             for task in under_way:
                 task.cancel()
 
-    def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
+    def _sound_replicas(self, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
         """Return the replicas that can be asked, each request beginning with another one."""
         replicas = list(self._replicas[request.place % len(self._replicas)].values())
         first = request.number // len(self._replicas) % max(1, len(replicas))

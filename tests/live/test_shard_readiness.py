@@ -1,0 +1,94 @@
+"""Nodes go over to files that are cut anew, once shard processes have mapped them; lists stay the same meanwhile."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from live.conftest import Sources
+from penchant.live.builder import Builder, builder_lock
+from penchant.live.database import AsyncStorage
+from penchant.live.segment_files import SegmentFiles, ShardRule
+from penchant.live.segments import Segments
+from penchant.live.shard_readiness import LONGEST_WAIT_S, ShardReadiness
+from penchant.live.shard_server import ShardServer
+from penchant.live.shards import Shards
+from penchant.live.views import ViewLimits, Views
+from penchant.telemetry import Metrics
+
+TOKEN = b"a token"
+PATIENCE_S = 60.0
+
+
+def cut(sources: Sources, count: int) -> SegmentFiles:
+    """Have the file of a source made of so many segments; return files by the rule that says so."""
+    files = SegmentFiles(sources.folder / "index", ShardRule(pieces=1, count=count))
+    Builder(sources.storage, files, Metrics()).build(sources.head(), None)
+    return files
+
+
+async def asked_of(folder: Path, database: AsyncStorage) -> tuple[Shards, asyncio.Server]:
+    """Return shards of one process, which runs in this one."""
+    listening = await ShardServer(folder, TOKEN).listen("127.0.0.1", 0)
+    address = listening.sockets[0].getsockname()
+    return Shards([[address]], TOKEN, database, Metrics(), lambda: 0), listening
+
+
+@pytest.mark.parametrize("has_changed", (False, True), ids=("of the same version", "of a newer version"))
+def test_a_file_is_gone_over_to_once_it_is_mapped(sources: Sources, *, has_changed: bool) -> None:
+    async def scene() -> None:
+        database = AsyncStorage(sources.storage, Metrics())
+        shards, listening = await asked_of(sources.folder / "index", database)
+        segments = Segments(Metrics(), SegmentFiles(sources.folder / "index", ShardRule(pieces=1, count=3)), lock)
+        views = Views(database, Metrics(), segments, ViewLimits(min_version_timeout_s=1, stale_reads_s=0))
+        views.readiness = ShardReadiness(shards)
+        assert (await views.view(sources.account, "s")).cut == 2
+        if has_changed:
+            sources.submit(*range(20, 30))
+        cut(sources, 3)
+
+        # A request goes on from the file that processes have.
+        followed = await views.view(sources.account, "s")
+        assert (followed.cut, followed.snapshot.piece_count) == (2, sources.head().piece_count)
+        await views.adopt()
+        assert (await views.view(sources.account, "s")).cut == 2
+
+        deadline = time.monotonic() + PATIENCE_S
+        while (view := await views.view(sources.account, "s")).cut != 3:
+            assert time.monotonic() < deadline
+            await views.adopt()
+        assert (len(view.snapshot.parts), view.snapshot.piece_count) == (3, sources.head().piece_count)
+        await views.adopt()
+        assert await views.view(sources.account, "s") is view
+        shards.close()
+        listening.close()
+        database.close()
+
+    sources.submit(*range(20))
+    cut(sources, 2)
+    lock = builder_lock(sources.folder)
+    asyncio.run(scene())
+    lock.close()
+
+
+def test_a_file_that_no_process_maps_is_waited_for_a_while(sources: Sources) -> None:
+    async def scene() -> None:
+        database = AsyncStorage(sources.storage, Metrics())
+        shards, listening = await asked_of(sources.folder / "elsewhere", database)
+        now = 0.0
+        readiness = ShardReadiness(shards, monotonic=lambda: now)
+        published = files.newest(sources.head())
+        assert published is not None
+
+        assert await readiness.is_ready(published.stamp, 1)
+        assert not await readiness.is_ready(published.stamp, 2)
+        now = LONGEST_WAIT_S
+        assert await readiness.is_ready(published.stamp, 2)
+        shards.close()
+        listening.close()
+        database.close()
+
+    sources.submit(*range(20))
+    files = cut(sources, 2)
+    asyncio.run(scene())
