@@ -18,6 +18,7 @@ LATE = {
     "psycopg",
     "pygments",
     "rich",
+    "sqlalchemy.dialects.postgresql",
 }
 """What a service on SQLite does without until somebody asks for it."""
 

@@ -144,6 +144,18 @@ def test_what_was_not_given_does_not_count(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
+def test_answers_of_one_turn_count_in_the_next(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with two_workers(tmp_path) as (first, second, _database):
+            for _ in range(QUOTA):
+                await first.reserve(access(quota=None))
+            await asyncio.sleep(0)
+            with pytest.raises(QuotaExceeded):
+                await second.reserve(access())
+
+    asyncio.run(scene())
+
+
 def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, second, database):

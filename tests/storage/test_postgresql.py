@@ -130,6 +130,14 @@ def test_a_connection_that_was_cut_is_made_again_by_the_read_that_finds_out(
     assert storage.sources.read_head(account, "s") is None
 
 
+def test_indexes_of_few_rows_leave_out_all_others(storage: Storage, address: str, tmp_path: Path) -> None:
+    assert storage.sources
+    with connection_beside(tmp_path, address) as connection:
+        found = connection.exec_driver_sql("SELECT indexname FROM pg_indexes WHERE strpos(indexdef, ' WHERE ') > 0")
+
+        assert {"pieces_tombstones", "erasures_by_age"} <= set(found.scalars())
+
+
 def test_sessions_have_time_limits(address: str, tmp_path: Path) -> None:
     with connection_beside(tmp_path, address) as connection:
         limits = {

@@ -4,7 +4,7 @@ Compiling takes seconds, so the builder's child does it. A thread of `penchant.l
 kind (`Kind`) once they are there, and hands them in by `use`. While a service runs, no kind goes back.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,13 +42,17 @@ from penchant.index.layout import (
     TermTable,
     WeightMatrix,
 )
+from penchant.index.native_kernels import NativeKernel
 
 Text: TypeAlias = NDArray[np.uint8]
-Kernel = Callable[..., None]
+Kernel: TypeAlias = NativeKernel
 
 BLOCK = 65_536
 REAL_BLOCK = 8_192
 """Sums that a kernel holds at once: equal to `kernels.BLOCK` and `REAL_BLOCK`, which only the compiler imports."""
+QUICK_PIECES = 32_768
+"""Pieces of a segment that are searched with the interpreter's lock held, some 15 us at 10,000 (D124 of
+docs/decisions.md)."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
 
@@ -98,7 +102,8 @@ def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, nor
     keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
     sums = np.empty(min(BLOCK, len(choice.mask)), dtype=sums_type)
     cursors = np.empty(len(query.terms), dtype=np.int64)
-    kernel(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
+    search = kernel.quickly if len(choice.mask) <= QUICK_PIECES else kernel
+    search(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
     return in_order(keys, rows, choice.limit)
 
 

@@ -35,7 +35,10 @@ class NativeCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NativeKernel:
-    """A kernel to be called with arguments of the types of its sample; it runs without the interpreter's lock."""
+    """A kernel to be called with arguments of the types of its sample; it runs without the interpreter's lock.
+
+    Unless it is called `quickly`.
+    """
 
     def __init__(self, compiled: NativeCode, sample: tuple[Any, ...]) -> None:
         # Kept: the code goes with what has loaded it.
@@ -46,8 +49,9 @@ class NativeKernel:
         self._types = tuple(
             (leaf.dtype, leaf.ndim, None) if isinstance(leaf, np.ndarray) else (None, 0, type(leaf)) for leaf in leaves
         )
-        signature = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *numbers)
-        self._function = signature(address)
+        signature = (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *numbers)
+        self._function = ctypes.CFUNCTYPE(*signature)(address)
+        self._quick_function = ctypes.PYFUNCTYPE(*signature)(address)
         self._ignored = (ctypes.c_uint64 * 2)()
         self._place = ctypes.addressof(self._ignored)
 
@@ -57,6 +61,18 @@ class NativeKernel:
         Raises:
             TypeError: an argument is not of the type that the code is for.
         """
+        self._function(*self._numbers(arguments))
+
+    def quickly(self, *arguments: Any) -> None:
+        """Run the kernel for some microseconds with the interpreter's lock: to give that away can take longer.
+
+        Raises:
+            TypeError: as `__call__`.
+        """
+        self._quick_function(*self._numbers(arguments))
+
+    def _numbers(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """Return what the code is called with: both places, and the arguments cut into numbers."""
         numbers: list[Any] = [self._place, self._place + 8]
         for leaf, (dtype, dimensions, number) in zip(_leaves(arguments), self._types, strict=True):
             if number is not None:
@@ -67,7 +83,7 @@ class NativeKernel:
                 raise TypeError(f"a kernel takes an array of {dtype}, not of {leaf.dtype}")
             address = _address_at(id(leaf) + _HEAD_BYTES).value
             numbers += (None, None, leaf.size, leaf.itemsize, address, *leaf.shape, *leaf.strides)
-        self._function(*numbers)
+        return numbers
 
 
 def native_code(symbol: str, code: bytes) -> NativeCode:

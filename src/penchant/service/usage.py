@@ -65,6 +65,8 @@ class Usage:
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
+        # By slot, what was given in this turn of the event loop and is not in the table yet.
+        self._given: dict[Slot, int] = {}
         # Set where something may be left to move; at first, since processes that have ended may have left it.
         self._pending = asyncio.Event()
         self._pending.set()
@@ -81,7 +83,7 @@ class Usage:
         slot = (access.account_id, _month(int(self._clock() // DAY_S)))
         quota = access.plan.recommendations_per_month
         if quota is None:
-            self._add(slot, answers)
+            self._give(slot, answers)
         else:
             await self._reserve_within(slot, access, quota, answers)
         return functools.partial(self._add, slot, -answers)
@@ -121,6 +123,25 @@ class Usage:
             await asyncio.sleep(PAUSE_S)
         raise Overloaded("The month's answers are being counted.", retry_after_s=1)
 
+    def _give(self, slot: Slot, answers: int) -> None:
+        """Count answers at once; what an account gets more in this turn of the event loop, at its end, all together.
+
+        To take the lock takes long. An answer waits for the head of its source, so that it is counted before it goes.
+        """
+        if slot in self._given:
+            self._given[slot] += answers
+            return
+        self._add(slot, answers)
+        if not self._given:
+            asyncio.get_running_loop().call_soon(self._count_given)
+        self._given[slot] = 0
+
+    def _count_given(self) -> None:
+        given, self._given = self._given, {}
+        for slot, answers in given.items():
+            if answers:
+                self._add(slot, answers)
+
     def _add(self, slot: Slot, answers: int) -> None:
         self._pending.set()
         with self._table:
@@ -149,6 +170,7 @@ class Usage:
 
         What fails stays pending for the next time.
         """
+        self._count_given()
         if not self._counting.try_win():
             return False
         try:

@@ -28,6 +28,7 @@ from penchant.storage import statements
 from penchant.storage.connections import ServerOptions
 from penchant.storage.durability import DurabilityCheck
 from penchant.storage.records import PieceRow
+from penchant.storage.schema import PARTIAL_INDEXES
 from penchant.telemetry import logger
 
 MIGRATION_LOCK = 0x70656E6368616E74
@@ -117,6 +118,8 @@ class PostgresqlDatabase:
             hide_parameters=True,
             connect_args={"connect_timeout": max(2, round(options.timeout_s / 2))} | given,
         )
+        for index, condition in PARTIAL_INDEXES:
+            index.dialect_options["postgresql"]["where"] = condition
         self.parallel_reads = options.connections
         self.engines = (self.writing_engine,)
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")

@@ -138,13 +138,7 @@ pieces = Table(
 # By it followers read the rows above their cursor. Unique: no version is given twice.
 Index("pieces_feed", pieces.c.source_id, pieces.c.version, unique=True)
 # Only of deleted pieces, so that housekeeping finds the old ones without reading live rows.
-Index(
-    "pieces_tombstones",
-    pieces.c.source_id,
-    pieces.c.first_submitted_at,
-    sqlite_where=pieces.c.deleted,
-    postgresql_where=pieces.c.deleted,
-)
+_tombstones = Index("pieces_tombstones", pieces.c.source_id, pieces.c.first_submitted_at, sqlite_where=pieces.c.deleted)
 lists = Table(
     "lists",
     metadata,
@@ -205,8 +199,9 @@ erasures_by_age = Index(
     interactions.c.source_id,
     interactions.c.occurred_at,
     sqlite_where=_is_erasure,
-    postgresql_where=_is_erasure,
 )
+PARTIAL_INDEXES = ((_tombstones, pieces.c.deleted), (erasures_by_age, _is_erasure))
+"""Indexes with the condition on their rows, for PostgreSQL to set: named above, its dialect would always be loaded."""
 event_ids = Table(
     "event_ids",
     metadata,
