@@ -180,6 +180,9 @@ def wire(
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current)
+    measuring = GaugeUpdater(
+        database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
+    )
     return Services(
         current=current,
         metrics=metrics,
@@ -195,7 +198,7 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database),
         shards=shards,
-        placement=PlacementFollower(shards, data_folder(settings)) if shards and places_shards(settings) else None,
+        placement=_placement(settings, shards),
         shard_reports=ShardReports(database, shards, SegmentFiles(index_folder(settings)), metrics),
         recommender=recommender,
         similar_answers=similar_answers,
@@ -203,9 +206,7 @@ def wire(
         prospects=Prospects(database, views, recommender, metrics),
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(
-            database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
-        ),
+        measuring=measuring,
         **_pages(database, views, metrics, clock),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
@@ -229,6 +230,11 @@ def _shards(settings: NodeSettings, database: AsyncStorage, views: Views, metric
         for replicas in settings.shard_hosts
     ] or [[] for _ in range(settings.shards)]
     return Shards(hosts, shard_token(settings), database, metrics, lambda: views.limits.memory_bytes)
+
+
+def _placement(settings: NodeSettings, shards: Shards | None) -> PlacementFollower | None:
+    """Return what follows where a cluster runs replicas, if it does."""
+    return None if shards is None or not places_shards(settings) else PlacementFollower(shards, data_folder(settings))
 
 
 class _PageServices(TypedDict):
