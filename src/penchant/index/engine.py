@@ -51,8 +51,7 @@ BLOCK = 65_536
 REAL_BLOCK = 8_192
 """Sums that a kernel holds at once: equal to `kernels.BLOCK` and `REAL_BLOCK`, which only the compiler imports."""
 QUICK_PIECES = 32_768
-"""Pieces of a segment that are searched with the interpreter's lock held, some 15 us at 10,000 (D124 of
-docs/decisions.md)."""
+"""Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
 
