@@ -178,8 +178,7 @@ def wire(
     recommender = Recommender(database, views, people=people_cache, shards=shards, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
-    list_ids = ListIds(database.storage.list_secret(), clock=clock)
-    content = Content(database, views, metrics, current)
+    list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
     measuring = GaugeUpdater(
         database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
     )
