@@ -5,8 +5,8 @@ import contextlib
 import gc
 import os
 import time
-from collections.abc import AsyncIterator, Callable
-from typing import TypedDict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, TypedDict
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, shard_token, storage_of
 from penchant.bootstrap.shard_serving import places_shards
@@ -111,17 +111,7 @@ async def open_services(
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     services = wire(current, database, rates, views, metrics, clock)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    endless = (
-        services.usage.run(),
-        services.views.run(),
-        services.measuring.run(),
-        services.people_cache.run(),
-        services.prospects.run(),
-        _keep_house(services, election),
-        limit_connections(settings, metrics),
-        *([] if services.placement is None else [services.placement.run()]),
-    )
-    tasks = [asyncio.create_task(each) for each in endless]
+    tasks = [asyncio.create_task(each) for each in _endless(services, election)]
     if has_builder:
         _set_aside()
     try:
@@ -141,6 +131,19 @@ async def open_services(
         rates.close()
         storage.close()
         tracing.close()
+
+
+def _endless(services: Services, election: Election) -> Iterator[Coroutine[Any, Any, None]]:
+    """Yield what works in the background until it is cancelled."""
+    yield services.usage.run()
+    yield services.views.run()
+    yield services.measuring.run()
+    yield services.people_cache.run()
+    yield services.prospects.run()
+    yield _keep_house(services, election)
+    yield limit_connections(services.settings, services.metrics)
+    if services.placement is not None:
+        yield services.placement.run()
 
 
 def _set_aside() -> None:
