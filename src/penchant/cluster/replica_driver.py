@@ -221,4 +221,5 @@ class _ReplicaPlacer:
 def _said(error: BaseException) -> str:
     """Return the words of an error, of which Ray's go over many lines."""
     cause = getattr(error, "cause", None) or error
-    return getattr(cause, "detail", "") or str(cause).strip().splitlines()[-1]
+    said = getattr(cause, "detail", "") or str(cause).strip() or type(cause).__name__
+    return said.splitlines()[-1]
