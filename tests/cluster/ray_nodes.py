@@ -28,6 +28,8 @@ class RayNodes:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "RAY_USAGE_STATS_ENABLED": "0",
+            # By default Ray starts its workers at 15, and on a busy machine they would hardly begin.
+            "RAY_worker_niceness": "0",
             # What tests have done lies beside them.
             "PYTHONPATH": str(TESTS),
         }
