@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,8 +139,15 @@ def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> Non
         node.kill()
 
 
-def test_a_folder_that_turns_read_only_refuses_changes_and_nothing_else(tmp_path: Path) -> None:
-    node = Node(tmp_path / "data")
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """A folder on a disk: in memory an immutable file can still be written by who has it open."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+def test_a_folder_that_turns_read_only_refuses_changes_and_nothing_else(on_disk: Path) -> None:
+    node = Node(on_disk / "data")
     row = Row(f"data folder read-only for {FULL_S:g} s")
     seen: list[tuple[list[int], float]] = []
     # What is mapped stays as it is: to write to an immutable page would end the process, unlike on such a disk.

@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * The shard processes that this node may ask: reachable or not, what they hold, how far behind.
-         * @description The shard processes that the node may ask, as the worker that answers sees them: by shard what became of `scans` since the node's start, and its `replicas`. `since` is when one was first found to answer, or not to, `answeredAt` its last answer. For each segment that it is to search `version` is that of the file from which it has mapped it (null: from none yet), and `behind` by how many changes this is older than the node's file. `sources` are those with files of several segments. Without `shard-hosts` all is empty. Needs a key with the admin role.
+         * @description How the shard processes are that the node may ask; empty without them. Needs a key with the admin role.
          */
         get: operations["shards"];
         put?: never;
@@ -1770,25 +1770,13 @@ export interface components {
          * @description What became of the scans of a shard's segments, of all workers of this node since its start.
          */
         ShardScansAnswer: {
-            /**
-             * Format: int64
-             * @default 0
-             */
+            /** Format: int64 */
             answered: number;
-            /**
-             * Format: int64
-             * @default 0
-             */
+            /** Format: int64 */
             hedged: number;
-            /**
-             * Format: int64
-             * @default 0
-             */
+            /** Format: int64 */
             node: number;
-            /**
-             * Format: int64
-             * @default 0
-             */
+            /** Format: int64 */
             refused: number;
         } & {
             [key: string]: unknown;

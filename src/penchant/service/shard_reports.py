@@ -58,6 +58,7 @@ class ShardReports:
         states = await self._watch.states()
         sources = await self._database.in_thread(self._split_sources)
         scans = await asyncio.to_thread(self._metrics.counts, "penchant_shard_scans", "shard", "outcome")
+        none = dict.fromkeys(ShardScansAnswer.__struct_fields__, 0)
         shards = []
         for shard, replicas in enumerate(states):
             searched = [(source, place) for source in sources for place in range(shard, source.segments, len(states))]
@@ -67,7 +68,7 @@ class ShardReports:
                 ShardAnswer(
                     shard=shard,
                     reachable=any(answer.reachable for answer in answers),
-                    scans=ShardScansAnswer(**outcomes),
+                    scans=ShardScansAnswer(**none | outcomes),
                     replicas=answers,
                 )
             )

@@ -134,10 +134,10 @@ class ShardReplicaAnswer(Record, frozen=True, kw_only=True, rename="camel"):
 class ShardScansAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """What became of the scans of a shard's segments, of all workers of this node since its start."""
 
-    answered: int = 0
-    hedged: int = 0
-    node: int = 0
-    refused: int = 0
+    answered: int
+    hedged: int
+    node: int
+    refused: int
 
 
 class ShardAnswer(Record, frozen=True, kw_only=True, rename="camel"):

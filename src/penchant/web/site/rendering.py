@@ -154,7 +154,7 @@ def _heading_close(_renderer: Any, tokens: Sequence[Token], place: int, _options
     opening = next(token for token in reversed(tokens[:place]) if token.type == "heading_open")
     if tag == "h1":
         return "</h1>\n"
-    return f' <a class="anchor" href="#{opening.attrs["id"]}" aria-label="Link to this section">#</a></{tag}>\n'
+    return f' <a class="anchor" href="#{opening.attrs["id"]}" aria-label="Permalink">#</a></{tag}>\n'
 
 
 def _link_open(renderer: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
