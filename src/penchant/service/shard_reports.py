@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from penchant.live.array_files import Stamp
 from penchant.live.builder import SMALLEST_FILE
 from penchant.live.database import AsyncStorage
-from penchant.live.segment_files import HEADING, SegmentFiles, segment_count
+from penchant.live.segment_files import SegmentFiles
 from penchant.live.shard_watch import ReplicaState, ShardWatch
 from penchant.live.shards import Shards
 from penchant.storage import SourceHead
@@ -79,8 +79,8 @@ class ShardReports:
         found = []
         for head in self._database.storage.sources.list_large(SMALLEST_FILE):
             published = self._files.newest(head)
-            heading = None if published is None else self._files.read_part(published, HEADING)
-            if published is not None and heading is not None and (count := segment_count(heading)) > 1:
+            count = None if published is None else self._files.segment_count(published)
+            if published is not None and count is not None and count > 1:
                 found.append((head, published.stamp, count))
         names = self._database.storage.accounts.names({head.account_id for head, _, _ in found})
         split = [
