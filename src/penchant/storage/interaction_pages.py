@@ -94,12 +94,21 @@ def interaction_pages(connection: Connection, source: int, after: int, until: in
 
 def piece_ids(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
     """Return the piece of each interaction, given by their versions."""
+    return _ids("piece_id", connection, source, versions)
+
+
+def user_ids(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
+    """Return the person of each interaction, given by their versions."""
+    return _ids("user_id", connection, source, versions)
+
+
+def _ids(column: str, connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for first in range(0, len(versions), IDS_AT_ONCE):
         # Numbers need no quoting, and SQLAlchemy takes longer for a thousand parameters than the database for the rows.
         some = ", ".join(map(str, map(int, versions[first : first + IDS_AT_ONCE])))
         statement = (
-            f"SELECT version, piece_id FROM interactions WHERE source_id = {int(source)} AND version IN ({some})"
+            f"SELECT version, {column} FROM interactions WHERE source_id = {int(source)} AND version IN ({some})"
         )
         found |= {row[0]: row[1] for row in connection.exec_driver_sql(statement)}
     return found

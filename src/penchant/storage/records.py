@@ -175,14 +175,19 @@ class ChangeListing:
 class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
-    Of one moment those recorded earlier come first. ``preferences`` gives people's ids with what they have said, as
-    stored JSON, ascending by id, and ``placements`` those in force. The streams are read one after the other.
+    Of one moment those recorded earlier come first. ``pages`` gives all of them as columns; ``user_ids`` and
+    ``piece_ids`` tell who and of which pieces those of some versions are. ``preferences`` gives people's ids with what
+    they have said, as stored JSON, ascending by id, and ``placements`` those in force. The streams are read one after
+    the other.
     """
 
     head: SourceHead
     curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
+    pages: Iterable[InteractionPage]
+    user_ids: Callable[[Sequence[int]], Mapping[int, str]]
+    piece_ids: Callable[[Sequence[int]], Mapping[int, str]]
     preferences: Iterable[Sequence[tuple[str, bytes]]]
     placements: Callable[[], Sequence["PlacementRow"]]
 
