@@ -286,7 +286,7 @@ class Suggestions:
         blended, found = self._gathered.blended, self.view.snapshot.find(piece_id)
         if blended is None or found is None or self._owed is None:
             return AudienceShares()
-        value = float(blended.alike[self.view.snapshot.parts.index(found[0])][found[1]])
+        value = blended.alike[self.view.snapshot.parts.index(found[0])].of_row(found[1])
         return AudienceShares(value=value, likes=tuple(self._owed(piece_id)) if value else ())
 
     @cached_property
