@@ -28,7 +28,16 @@ from penchant.index.explaining import (
 )
 from penchant.index.figures import SourceFigures
 from penchant.index.health import EXAMPLES, FlatCategory, Reach, VocabularyFindings, vocabulary
-from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BodyForm, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.layout import (
+    DISTANCE_SCALE,
+    BlendFactors,
+    BodyForm,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Mask,
+    SparseShares,
+)
 from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
 from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
@@ -124,6 +133,7 @@ __all__ = [
     "SimilarityQuery",
     "Snapshot",
     "SourceFigures",
+    "SparseShares",
     "Strings",
     "Tally",
     "TellingFindings",
