@@ -170,22 +170,11 @@ def wire(
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
 
-    shards = Shards(
-        _hosts(settings),
-        functools.partial(shard_token, settings),
-        database,
-        metrics,
-        lambda: views.limits.memory_bytes,
-        count=settings.shards,
-    )
-    loop = asyncio.get_running_loop()
+    shards = _shards(current, database, views, metrics)
 
     def adopt(changed: NodeSettings) -> None:
         views.limits = _limits(changed)
         admission.delay_s = changed.longest_delay_s
-        # Closed where the process ends meanwhile.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_change_shards, shards, changed)
 
     # All else reads `current` with each request; these keep a copy, renewed here.
     current.on_change(adopt)
@@ -245,6 +234,23 @@ def segment_files(current: CurrentSettings) -> SegmentFiles:
 def _hosts(settings: NodeSettings) -> list[list[tuple[str, int]]]:
     """Return by shard the shard processes that the settings name; those that a cluster runs are told later."""
     return settings.shard_addresses or [[] for _ in range(settings.shards if places_shards(settings) else 0)]
+
+
+def _shards(current: CurrentSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards:
+    """Return the shard processes that the settings of any moment name."""
+    settings, token = current.now, functools.partial(shard_token, current.now)
+    shards = Shards(
+        _hosts(settings), token, database, metrics, lambda: views.limits.memory_bytes, count=settings.shards
+    )
+    loop = asyncio.get_running_loop()
+
+    def adopt(changed: NodeSettings) -> None:
+        # Closed where the process ends meanwhile.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_change_shards, shards, changed)
+
+    current.on_change(adopt)
+    return shards
 
 
 def _change_shards(shards: Shards, settings: NodeSettings) -> None:
