@@ -16,6 +16,7 @@ from live.conftest import Sources
 from penchant.attributes import Attribute, AttributeType
 from penchant.index import Snapshot
 from penchant.live import builder as building
+from penchant.live import following
 from penchant.live.array_files import PublishedFile, stamp_of
 from penchant.live.builder import (
     CHANGES_SHARE,
@@ -28,7 +29,7 @@ from penchant.live.builder import (
 )
 from penchant.live.segment_files import SegmentFiles, SegmentSet, ShardRule
 from penchant.model import ListKind, SourceSettings
-from penchant.storage import ClearPieces, DeleteSource, ReplaceList
+from penchant.storage import ClearPieces, DeleteSource, ReplaceList, reads
 from penchant.telemetry import Metrics
 from strategies import examples
 
@@ -43,6 +44,9 @@ CHANGES = st.lists(
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SMALLEST_FILE", 3)
     monkeypatch.setattr(building, "LEAST_CHANGES", 2)
+    # So that a build is of many segments.
+    for module, name in (reads, "BATCH_ROWS"), (following, "READ_PIECES"), (following, "KEPT_PIECES"):
+        monkeypatch.setattr(module, name, 2)
 
 
 def arrays(snapshot: Snapshot) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Snapshot, Strings
+from penchant.index import Keep, Snapshot, Strings
 from penchant.index.kernel_samples import FINDING, READING
 from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import use_compiled
@@ -216,12 +216,13 @@ class Builder(FileBuilder[SegmentSet]):
         started = time.perf_counter()
         if self._kernels is not None:
             use_compiled(self._kernels, SEGMENT_KERNELS)
-        base = None if published is None else self._segment_files.snapshot(published)
+        files = self._segment_files
+        base, keep = None if published is None else files.snapshot(published), files.spooled_segment
         with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, base)) as feed:
-            snapshot, stamp, piece_count = continued(base, feed), stamp_of(feed.head), feed.head.piece_count
-        count = self._segment_files.sharding.segments(piece_count, 1 if base is None else len(base.parts))
-        segments = snapshot.split(count) if count > 1 else (snapshot.merged(),)
-        self._files.publish(stamp, SegmentSet(segments))
+            snapshot, stamp, piece_count = continued(base, feed, keep), stamp_of(feed.head), feed.head.piece_count
+        count = files.sharding.segments(piece_count, 1 if base is None else len(base.parts))
+        segments = snapshot.split(count, keep) if count > 1 else (snapshot.merged(),)
+        files.publish(stamp, SegmentSet(segments))
         fields = {"pieces": snapshot.piece_count, "segments": count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
@@ -283,9 +284,10 @@ def cursor_of(published: PublishedFile | None, content: object | None) -> FeedCu
     return FeedCursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)
 
 
-def continued(base: Snapshot | None, feed: ContentFeed) -> Snapshot:
-    """Return the snapshot of a file and the changes since."""
-    return apply_feed(base or Snapshot.empty(), feed)
+def continued(base: Snapshot | None, feed: ContentFeed, keep: Keep | None = None) -> Snapshot:
+    """Return the snapshot of a file and the changes since; with ``keep`` in many segments, as `apply_feed`."""
+    # What is merged only once takes least.
+    return apply_feed(base or Snapshot.empty(), feed, max_merged=None if keep is None else 0, keep=keep)
 
 
 def is_due(head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:

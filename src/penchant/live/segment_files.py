@@ -77,6 +77,11 @@ class SegmentFiles(ArrayFiles[SegmentSet]):
         found = self.read(published)
         return None if found is None else Snapshot.of_file(found.segments, tuple(published.stamp))
 
+    def spooled_segment(self, segment: Segment) -> Segment:
+        """Return the same segment out of a file without a name, as `spooled`."""
+        (kept,) = self.spooled(SegmentSet([segment])).segments
+        return kept
+
     def segment_count(self, published: PublishedFile) -> int | None:
         """Return of how many segments a file is; ``None`` where it cannot be used."""
         heading = self.read_part(published, HEADING)
