@@ -65,7 +65,7 @@ from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.snapshot import Neighbour, Scan, Snapshot
+from penchant.index.snapshot import Keep, Neighbour, Scan, Snapshot
 from penchant.index.standing import Availability, key_of, matches, offer_of
 from penchant.index.strings import Strings, rows_in
 from penchant.index.tally import Tally
@@ -100,6 +100,7 @@ __all__ = [
     "FoundLists",
     "IntArray",
     "InteractionArrays",
+    "Keep",
     "LatestEvents",
     "LikeShare",
     "LikenessMap",
