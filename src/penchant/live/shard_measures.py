@@ -1,8 +1,8 @@
 """Shard measures: what a scan ranks pieces by, as it travels to a shard process, and what is found by it there.
 
 Each is a query in the numbers of one segment. What a source has of every piece is not sent with it: the shard makes
-norms from the segment, and remembers part p, which is the same for everybody, by a digest. Part a is sent for those
-pieces that have any.
+norms from the segment, and remembers what part p, the same for everybody, is made from, by name. Part a is sent for
+those pieces that have any.
 """
 
 from typing import Any
@@ -39,8 +39,8 @@ from penchant.live.shard_shares import NamedShares, ShareNames
 
 VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
 """The types that sums of a mode are counted in."""
+# By process, as segments are. What they remember changes no answer.
 _shares, _floors = ShareNames(), ShareNames()
-# Of this process: segments are, and names cost time alone.
 
 
 def measure_of(query: PartQuery, part: Part) -> Measure | None:
