@@ -25,7 +25,7 @@ from penchant.service.bulk_lists import KernelChoice
 from penchant.telemetry import logger
 
 LEAST = 50_000
-"""Pieces that want stand-ins from which a crew is asked: for half as many one core takes some 10 s, and Ray 4 to begin and end."""
+"""Pieces that want stand-ins from which a crew is asked: below, Ray takes about as long to begin as is saved."""
 RANGE = 1_000
 """Pieces of a range: a third of a second of a core where there are 100,000, three seconds where there is a million."""
 PATIENCE_S = 60.0
