@@ -246,7 +246,7 @@ def test_a_shard_remembers_what_is_popular_by_some_states() -> None:
 
 def test_a_shard_is_told_what_has_changed_of_what_it_holds() -> None:
     snapshot = halves()
-    part, held, choice = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment), (9, NOWHERE)
+    part, held, choice = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment), (30, NOWHERE)
 
     def told(popular: float, median: float, to: ScannedSegment) -> list[type]:
         scan = ShardScan.of(blend_for(snapshot, popular, median), snapshot)
