@@ -23,7 +23,8 @@ class RayNodes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._nodes: list[subprocess.Popen[bytes]] = []
-        self.port = free_ports(1)
+        # The head's own, and behind it those of its node: drawn apart they might overlap.
+        self.port = free_ports(1 + NODE_PORTS)
         self.environment = {
             **DEFAULTS,
             **HEALTH,
@@ -43,7 +44,7 @@ class RayNodes:
         """Start one more node, the head first; return its number."""
         number = len(self._nodes)
         spec = NodeSpec(
-            first_port=free_ports(NODE_PORTS),
+            first_port=free_ports(NODE_PORTS) if number else self.port + 1,
             host=f"127.0.0.{2 + number}",
             cpus=cpus,
             memory_bytes=MEMORY_BYTES,

@@ -25,7 +25,7 @@ from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, Published
 from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
-from penchant.live.segment_files import ATTRIBUTES, HEADING, SegmentFiles, SegmentSet, segment_count
+from penchant.live.segment_files import ATTRIBUTES, HEADING, SegmentFiles, SegmentSet, ShardRule, segment_count
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -176,7 +176,7 @@ class Builder(FileBuilder[SegmentSet]):
         super().__init__(storage, files, metrics, build, monotonic=monotonic)
         self._segment_files = files
         self._kernels = kernels
-        self._marked: dict[int, tuple[int, int]] = {}
+        self._marked: dict[int, tuple[int, int, ShardRule]] = {}
         """By source the versions, of it and of its file, that were found to agree in what `_is_shaped` looks at."""
 
     def sources(self) -> list[SourceHead]:
@@ -191,7 +191,7 @@ class Builder(FileBuilder[SegmentSet]):
         """Return whether enough has changed, or the file is cut or marked in another way than it is to be."""
         if is_due(head, published, rested=rested) or published is None:
             return True
-        versions = head.version, published.stamp.version
+        versions = head.version, published.stamp.version, self._segment_files.sharding
         if self._marked.get(head.source_id) == versions:
             return False
         try:

@@ -71,14 +71,14 @@ class Follower:
         self._segments = segments
         self._metrics = metrics
 
-    def catch_up(self, view: View | None, head: SourceHead, *, adopts: bool = True) -> View:
+    def catch_up(self, view: View | None, head: SourceHead, *, adopts_split: bool = True) -> View:
         """Return a source as it is committed now, going on from a view of it, or from a newer file where there is one.
 
             the view       --- changes since its version ------.
             a newer file   --- changes since its version -------+--> now
             nothing        --- all pieces, a complete feed ----'
 
-        Unless it ``adopts``, a view goes on from the file that it began with.
+        Unless it ``adopts_split``, no view goes over to a file of several segments.
 
         Raises:
             UnknownSource: it was deleted meanwhile.
@@ -87,7 +87,7 @@ class Follower:
         if view is not None and view.is_of(head):
             snapshot, base_version, cut = view.snapshot, view.base_version, view.cut
             cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=view.head.version)
-        based = self._segments.base(head, base_version, cut) if adopts or cursor is None else None
+        based = self._segments.base(head, base_version, cut, split=adopts_split or cursor is None)
         if based is not None:
             snapshot, base_version, cut = based.snapshot, based.version, based.cut
             cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=base_version)

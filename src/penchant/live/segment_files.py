@@ -63,7 +63,10 @@ class ShardRule:
 
 
 class SegmentFiles(ArrayFiles[SegmentSet]):
-    """The segment files of a data folder; ``sharding`` says which new ones are of several segments."""
+    """The segment files of a data folder; ``sharding`` says which new ones are of several segments.
+
+    It may be replaced at any time.
+    """
 
     def __init__(self, folder: Path, sharding: ShardRule | None = None) -> None:
         super().__init__(folder, SEGMENTS)
