@@ -153,6 +153,11 @@ class PlacedService:
         of_nodes = [process for number in self.working for process in self.nodes.processes(number)]
         return [process for process in of_nodes if b"ReplicaActor" in read(process, "cmdline")]
 
+    def node_of_replica(self, turn: int) -> int:
+        """Return a node that has replicas; one that has just joined may have none."""
+        hosts = sorted({host for hosts in self.placement.hosts() for host, _ in hosts})
+        return int(hosts[turn % len(hosts)].rpartition(".")[2]) - 2
+
     def driver(self) -> int | None:
         """Return the process that talks to the cluster."""
         below = descendants(self.server.process.pid)
@@ -209,7 +214,7 @@ def kill_replica(service: PlacedService, turn: int) -> Span:
 
 
 def kill_node(service: PlacedService, turn: int) -> Span:
-    number = service.working[turn % NODES]
+    number = service.node_of_replica(turn)
     span = Span()
     service.nodes.kill(number)
     time.sleep(SEEN_S)
@@ -219,7 +224,7 @@ def kill_node(service: PlacedService, turn: int) -> Span:
 
 
 def freeze_node(service: PlacedService, turn: int) -> Span:
-    number = service.working[turn % NODES]
+    number = service.node_of_replica(turn)
     span = Span()
     service.nodes.signal(number, signal.SIGSTOP)
     time.sleep(SEEN_S)
