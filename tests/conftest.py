@@ -15,6 +15,7 @@ import pytest
 
 from clocks import DAY_CLOCK
 from penchant.settings import NodeSettings
+from sharing_out import FileScheduler, in_order
 
 if TYPE_CHECKING:
     from nodes import Nodes
@@ -63,8 +64,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what starts a PostgreSQL server, and choose and order what is run.
 
-    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out. Files of
-    slow tests come first: what is shared out last should be short.
+    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out.
     """
     for item in items:
         if "postgresql" in fixtures_of(item):
@@ -73,8 +73,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
         config.hook.pytest_deselected(items=elsewhere)
         items[:] = [item for item in items if "applications" in fixtures_of(item)]
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items[:] = in_order(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config) -> FileScheduler:
+    """Share tests out by our own rule, whatever ``--dist`` says."""
+    return FileScheduler(config)
 
 
 def fixtures_of(item: pytest.Item) -> list[str]:

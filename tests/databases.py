@@ -1,6 +1,7 @@
 """PostgreSQL servers for tests: one that the development dependencies bring along, with databases made as needed."""
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ import pytest
 from sqlalchemy import Connection
 
 from penchant.storage.opening import open_database
+from penchant.storage.sqlite import FILE_NAME
 
 POSTGRESQL_TRIES = 3
 """Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
@@ -61,15 +63,46 @@ def _write_late(postgresql: str) -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
-def new_database(postgresql: str) -> str:
-    """Return the address of a fresh database."""
+def new_database(postgresql: str, *, template: str = "template1") -> str:
+    """Return the address of a fresh database, empty or a copy of another one that nobody is connected to."""
     import psycopg  # noqa: PLC0415  # only where a server could be started
 
     name = f"test_{uuid.uuid4().hex}"
     with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     address, _, options = postgresql.partition("?")
     return f"{address.rpartition('/')[0]}/{name}?{options}"
+
+
+def prepared_database(postgresql: str) -> str:
+    """Return the address of a fresh database as its first opening leaves it, which takes a fifth of the time of one."""
+    return new_database(postgresql, template=_template(postgresql))
+
+
+@functools.cache
+def _template(postgresql: str) -> str:
+    """Return the name of a database of a server that has the schema, and nothing else."""
+    address = new_database(postgresql)
+    with tempfile.TemporaryDirectory() as folder:
+        open_database(Path(folder), address).close()
+    return address.partition("?")[0].rpartition("/")[2]
+
+
+def prepare_file(folder: Path) -> None:
+    """Put a SQLite database as its first opening leaves it into a folder, unless that has one."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_bytes(_file())
+
+
+@functools.cache
+def _file() -> bytes:
+    """Return a SQLite database that has the schema, and nothing else."""
+    with tempfile.TemporaryDirectory() as folder:
+        open_database(Path(folder), None).close()
+        return (Path(folder) / FILE_NAME).read_bytes()
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from acceptance.servers import Server
-from databases import new_database
+from databases import prepared_database
 from penchant.bootstrap import storage_of
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
@@ -47,7 +47,7 @@ class AlternatingTransport(httpx.BaseTransport):
 @contextlib.contextmanager
 def running_nodes(postgresql: str, folder: Path, min_version_timeout_s: float) -> Iterator[Nodes]:
     """Start two nodes on a fresh database, and end them."""
-    database = new_database(postgresql)
+    database = prepared_database(postgresql)
     file = folder / "penchant.toml"
     file.write_text(f"min-version-timeout-s = {min_version_timeout_s}\n")
     options = ("--workers", "2", "--settings", str(file))

@@ -5,13 +5,14 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import msgspec
 from starlette.testclient import TestClient
 
-from databases import new_database
+from databases import prepare_file, prepared_database
 from penchant.bootstrap import storage_of, web_application
 from penchant.cli.keys import KeyLimits, make_key
 from penchant.service.administration import roll_secret
@@ -127,7 +128,9 @@ class Applications:
         self, running: ExitStack, settings: NodeSettings, clock: Callable[[], float]
     ) -> tuple[TestClient, NodeSettings]:
         if self._server is not None:
-            settings = msgspec.structs.replace(settings, database=new_database(self._server))
+            settings = msgspec.structs.replace(settings, database=prepared_database(self._server))
+        elif settings.database is None:
+            prepare_file(Path(settings.data))
         if self._index is not None:
             settings = self._index.applied(settings)
         application = web_application(settings, clock=clock)

@@ -16,7 +16,7 @@ LEVELS = (
     {"attributes", "errors"},
     {"model"},
     {"settings", "telemetry", "tracing"},
-    {"wire", "index", "profiles", "ranking", "experiments", "storage"},
+    {"wire", "index", "profiles", "ranking", "experiments", "storage", "published_settings"},
     {"live", "importing", "cluster"},
     {"service"},
     {"web"},

@@ -22,7 +22,7 @@ from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.election import Election
 from penchant.live.segment_files import SEGMENT
 from penchant.model import EncodedPiece
-from penchant.settings import METRICS_VARIABLE, NodeSettings, metrics_folder
+from penchant.settings import METRICS_VARIABLE, CurrentSettings, NodeSettings, metrics_folder
 from penchant.storage import DeleteSource, SubmitPieces
 
 
@@ -103,11 +103,11 @@ def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings:
         storage.submit(SubmitPieces(account_id=account, source="s", pieces=[piece])).result()
         (head,) = storage.sources.read_heads([(account, "s")])
         assert head is not None
-        building_apart(settings)(SEGMENT.name, head, None)
+        building_apart(CurrentSettings(settings))(SEGMENT.name, head, None)
         storage.submit(DeleteSource(account_id=account, source="s")).result()
 
         with pytest.raises(UnknownSource):
-            building_apart(settings)(SEGMENT.name, head, None)
+            building_apart(CurrentSettings(settings))(SEGMENT.name, head, None)
 
 
 def test_kernels_of_all_data_folders_lie_in_the_cache_of_the_user(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from databases import new_database
+from databases import prepared_database
 from factories import piece
 from penchant.model import EncodedPiece
 from penchant.settings import METRICS_VARIABLE, counting_alone
@@ -61,7 +61,7 @@ def test_a_lane_tells_what_waits_and_how_long_it_did() -> None:
 
 def test_connections_in_use_are_counted_and_those_made(tmp_path: Path, postgresql: str) -> None:
     metrics = Metrics()
-    opened = open_storage(folder=tmp_path, database_url=new_database(postgresql), metrics=metrics)
+    opened = open_storage(folder=tmp_path, database_url=prepared_database(postgresql), metrics=metrics)
     with closing(opened) as storage:
         account = storage.accounts.ensure("one")
         storage.submit(submission(account)).result(30)

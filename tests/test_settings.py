@@ -6,15 +6,8 @@ import pytest
 
 from penchant.errors import InvalidSettings
 from penchant.model import BASIC_PLAN, FULL_PLAN, Feature
-from penchant.settings import (
-    NodeSettings,
-    PlanSettings,
-    PublishedSettings,
-    changed_settings,
-    load_settings,
-    merge_settings,
-    publish_settings,
-)
+from penchant.published_settings import PublishedSettings, changed_settings, merge_settings, publish_settings
+from penchant.settings import NodeSettings, PlanSettings, load_settings
 
 
 def test_command_line_comes_before_environment_before_file(tmp_path: Path) -> None:
@@ -89,6 +82,15 @@ def test_what_may_change_while_it_runs_does_and_nothing_else() -> None:
     assert merged == NodeSettings(port=1, log_level="debug")
     assert changed_settings(running, merged) == ["log-level"]
     assert changed_settings(merged, read) == ["port"]
+
+
+@pytest.mark.parametrize("hosts", ('"a:65536"', '"a:1+b:0"', '"a"', '"a:1", "b:x"'))
+def test_shard_hosts_have_ports(tmp_path: Path, hosts: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(f"shard-hosts = [{hosts}]")
+
+    with pytest.raises(InvalidSettings, match="shard-hosts"):
+        load_settings(file=file, environment={})
 
 
 def test_published_settings_are_found_once_and_hold_no_secret(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ only operation; ``docs/settings.md`` is checked against this file by a test.
 import contextlib
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -21,6 +21,7 @@ ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
 
 MAX_SHARDS, MAX_REPLICAS = 64, 8
+MAX_PORT = 65_535
 MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -28,34 +29,6 @@ METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
 """Where a command that asks a server finds its key: arguments are seen by everybody on the machine."""
 CLUSTER_TOKEN_VARIABLES = frozenset({"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
-
-RELOADED = frozenset(
-    {
-        "audit_retention_days",
-        "body_limit_bytes",
-        "interactions_limit_bytes",
-        "list_limit_bytes",
-        "piece_bytes",
-        "piece_keywords",
-        "settings_limit_bytes",
-        "source_creations_per_minute",
-        "body_timeout_s",
-        "index_memory_bytes",
-        "log_format",
-        "log_level",
-        "log_requests",
-        "longest_delay_s",
-        "metrics_public",
-        "min_version_timeout_s",
-        "plans",
-        "send_rate_bytes",
-        "send_timeout_s",
-        "stale_reads_s",
-    }
-)
-"""The settings that may change while the service runs; all others want a restart."""
-PUBLISHED_FILE = "settings.json"
-"""Where these stand for the processes of a service, in the folder where they count together."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
@@ -91,7 +64,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Address of a Redis through which the rates of keys hold for all nodes together."""
     host: str = "127.0.0.1"
     """Address to listen on."""
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 8080
+    port: Annotated[int, msgspec.Meta(ge=1, le=MAX_PORT)] = 8080
     """Port to listen on."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=MAX_WORKERS)] = 1
     """Processes that answer requests, all of them the same; about one for each core."""
@@ -184,6 +157,14 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
 
     @property
+    def shard_addresses(self) -> list[list[tuple[str, int]]]:
+        """By shard the hosts and ports of `shard_hosts`."""
+        return [
+            [(host, int(port)) for host, _, port in (each.rpartition(":") for each in replicas.split("+"))]
+            for replicas in self.shard_hosts
+        ]
+
+    @property
     def piece_limits(self) -> PieceLimits:
         """How large a submitted piece may be."""
         return PieceLimits(keywords=self.piece_keywords, piece_bytes=self.piece_bytes)
@@ -208,7 +189,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class CurrentSettings:
-    """The settings that a process goes by; those of `RELOADED` may be other ones the next time."""
+    """The settings that a process goes by; those of `published_settings.RELOADED` may be other ones the next time."""
 
     def __init__(self, settings: NodeSettings) -> None:
         self.now = settings
@@ -223,65 +204,6 @@ class CurrentSettings:
         self.now = settings
         for tell in self._told:
             tell(settings)
-
-
-def merge_settings(running: NodeSettings, read: NodeSettings) -> NodeSettings:
-    """Return what is in force once settings were read anew: those of `RELOADED` as read, the others as they run."""
-    return msgspec.structs.replace(running, **{name: getattr(read, name) for name in RELOADED})
-
-
-def changed_settings(one: NodeSettings, other: NodeSettings) -> list[str]:
-    """Return the names, as in the file, of the settings that differ."""
-    fields = msgspec.structs.fields(NodeSettings)
-    return [field.encode_name for field in fields if getattr(one, field.name) != getattr(other, field.name)]
-
-
-def publish_settings(folder: Path, settings: NodeSettings) -> None:
-    """Let all processes that count together in a folder go by the settings of `RELOADED`; no other is written.
-
-        server, on SIGHUP:  file -> load_settings -> publish_settings -> settings.json
-        other processes:    settings.json -> PublishedSettings.newer -> CurrentSettings.change -> on_change
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    fields = msgspec.structs.fields(NodeSettings)
-    published = {field.encode_name: getattr(settings, field.name) for field in fields if field.name in RELOADED}
-    written = folder / f"{PUBLISHED_FILE}.new"
-    written.write_bytes(msgspec.json.encode(published))
-    # In one step: a process that reads meanwhile gets the old file or the new one, never a part.
-    written.replace(folder / PUBLISHED_FILE)
-
-
-class PublishedSettings:
-    """The settings of `RELOADED` as they were last published in a folder, over those of the start."""
-
-    def __init__(self, settings: NodeSettings, folder: Path | None) -> None:
-        self._settings = settings
-        self._path = None if folder is None else folder / PUBLISHED_FILE
-        self._seen: tuple[int, int] | None = None
-
-    def newer(self) -> NodeSettings | None:
-        """Return what was published since the last look, if anything was; in some microseconds.
-
-        Raises:
-            OSError, ValueError: it cannot be read.
-        """
-        if self._path is None:
-            return None
-        try:
-            status = self._path.stat()
-            # Of two files one after the other the number may be the same, the time of the change is not.
-            seen = status.st_ino, status.st_mtime_ns
-            if seen == self._seen:
-                return None
-            published = msgspec.json.decode(self._path.read_bytes())
-        except FileNotFoundError:
-            return None
-        # Noted before the values are checked: those that are not accepted are reported once, not at every look.
-        self._seen = seen
-        settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, NodeSettings)
-        return merge_settings(self._settings, settings)
 
 
 def load_settings(
@@ -309,9 +231,16 @@ def load_settings(
         for proxy in settings.trusted_proxies:
             # Checked here: a malformed one would fail with the first request otherwise.
             ip_network(proxy)
+        _require_ports(settings.shard_addresses)
     except ValueError as error:
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
     return settings
+
+
+def _require_ports(shards: Sequence[Sequence[tuple[str, int]]]) -> None:
+    for port in (port for addresses in shards for _, port in addresses):
+        if not 0 < port <= MAX_PORT:
+            raise ValueError(f"{port} is no port - at `$.shard-hosts`")
 
 
 def environment_without_settings() -> dict[str, str]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from penchant.cluster.ray_node import HEALTH, NODE_PORTS, STARTED, NodeSpec
+from penchant.cluster.ray_node import DEFAULTS, HEALTH, NODE_PORTS, STARTED, NodeSpec
 
 PATIENCE_S = 90.0
 MEMORY_BYTES = 100_000_000
@@ -24,12 +24,12 @@ class RayNodes:
         self._folder = folder
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
         self.port = free_ports(1)
-        self.environment = HEALTH | {
+        self.environment = {
+            **DEFAULTS,
+            **HEALTH,
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "RAY_USAGE_STATS_ENABLED": "0",
-            # By default Ray starts its workers at 15, and on a busy machine they would hardly begin.
-            "RAY_worker_niceness": "0",
             # What tests have done lies beside them.
             "PYTHONPATH": str(TESTS),
         }

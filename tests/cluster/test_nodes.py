@@ -15,7 +15,7 @@ import pytest
 
 from acceptance.servers import command
 from cluster.ray_nodes import MEMORY_BYTES, PATIENCE_S, TESTS, free_ports
-from cluster.working import PLAN, TEXT, folder_with
+from cluster.working import NICENESS, PLAN, TEXT, folder_with
 from penchant.cluster.ray_driver import ray_crew
 from penchant.cluster.ray_node import NODE_PORTS, STARTED
 
@@ -83,6 +83,9 @@ def test_nodes_are_started_used_and_stopped(folder: Path, ending: ExitStack) -> 
         for part in ray_crew(PLAN, folder_with(folder / "work"), address, token).run(range(PLAN.range_count))
     }
     assert b"".join(parts[number] for number in sorted(parts)) == TEXT
+    (told,) = ray_crew(NICENESS, folder / "work", address, token).run(range(1))
+    # That of the command which has started the node, where Ray would add 15.
+    assert int(told.content) == os.nice(0)
     # Ray tells what was so some seconds ago.
     deadline = time.monotonic() + PATIENCE_S
     while "0.0/1.0 CPU" not in (shown := command("cluster", "status", "--data", str(head), address)).stdout:

@@ -9,6 +9,7 @@ from penchant.cluster import Files, Work, WorkPlan
 
 PLAN = WorkPlan(work="cluster.working:prepare", files=("text", "deadly", "marks"), count=95, size=10)
 TEXT = bytes(range(95))
+NICENESS = WorkPlan(work="cluster.working:prepare_niceness", files=(), count=1, size=1)
 
 
 def folder_with(path: Path, *, deadly: str = "", takes_s: float = 0.0) -> Path:
@@ -36,3 +37,8 @@ def prepare(files: Files) -> Work:
         return text[begin:end]
 
     return work
+
+
+def prepare_niceness(_files: Files) -> Work:
+    """Return what tells the niceness of whoever does a range."""
+    return lambda _begin, _end: str(os.nice(0)).encode()

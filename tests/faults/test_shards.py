@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server
+from acceptance.servers import Server, new_key
 from faults.campaign import is_full, say, times
 from faults.proxy import Proxy
 from penchant.live.builder import SMALLEST_FILE
@@ -88,6 +88,7 @@ class ShardedNodes:
         self.nodes = [self._node(), self._node()]
         running.callback(lambda: [node.stop() for node in self.nodes])
         self.key = self.nodes[0].key
+        self.admin = new_key(self.data, admin=True)
         self.lists = {"s": self._fill("s", COUNT), "small": self._fill("small", SMALL_COUNT)}
 
     def _start_processes(self, count: int) -> None:
@@ -97,7 +98,7 @@ class ShardedNodes:
             self.processes.append(process)
 
     def _write_settings(self, shards: int) -> None:
-        addresses = [f"127.0.0.1:{self.proxy.port}", *(each.address for each in self.processes[1:])]
+        addresses = [f"127.0.0.1:{self.proxy.port}", *(each.address for each in self.processes[1:shards])]
         pairs = zip(addresses, addresses[1:] + addresses[:1], strict=True)
         options = {"shard-pieces": SMALLEST_FILE, "shards": shards, "shard-hosts": ["+".join(pair) for pair in pairs]}
         lines = (f"{name} = {msgspec.json.encode(value).decode()}" for name, value in options.items())
@@ -134,6 +135,27 @@ class ShardedNodes:
         finally:
             for each in asking:
                 each.end()
+
+    def reload(self, shards: int) -> None:
+        """Have both nodes go over to so many shards, without a restart: processes more, or some that are not named."""
+        self._start_processes(shards - len(self.processes))
+        self._write_settings(shards)
+        for node in self.nodes:
+            node.process.send_signal(signal.SIGHUP)
+
+    def is_settled(self, shards: int) -> bool:
+        """Return whether both nodes ask so many shards, and no others any more."""
+        return all(
+            len(node.client.get("/-/admin/shards", headers={"x-api-key": self.admin}).json()["shards"]) == shards
+            and "penchant_shard_host_sets 1.0" in node.client.get("/-/metrics").text
+            for node in self.nodes
+        )
+
+    def end_others(self, shards: int) -> None:
+        """End the processes of more shards than so many."""
+        for process in self.processes[shards:]:
+            assert process.end() == 0
+        del self.processes[shards:]
 
     def cut_anew(self) -> None:
         """Go over to six shards: two processes more, and one node after the other."""
@@ -199,6 +221,33 @@ def test_no_list_is_wrong_or_refused(sharded: ShardedNodes, fault: str) -> None:
 
     for _ in range(times()):
         ask_meanwhile(sharded, fault, happen)
+
+
+def answers_of(node: Server, shard: int) -> float:
+    """Return how often a shard has answered a node."""
+    wanted = f'penchant_shard_scans_total{{outcome="answered",shard="{shard}"}} '
+    lines = node.client.get("/-/metrics").text.splitlines()
+    return sum(float(line.removeprefix(wanted)) for line in lines if line.startswith(wanted))
+
+
+def test_a_source_is_cut_anew_by_a_reload(sharded: ShardedNodes) -> None:
+    def change(shards: int) -> Callable[[], None]:
+        def happen() -> None:
+            # The last shard of six is asked for nothing before; that of four all the time.
+            began, before = time.monotonic(), [answers_of(node, shards - 1) for node in sharded.nodes]
+            sharded.reload(shards)
+            for node, answered in zip(sharded.nodes, before, strict=True):
+                wait_until(lambda node=node, answered=answered: answers_of(node, shards - 1) > answered)  # type: ignore[misc]  # as above
+            answering_s = time.monotonic() - began
+            wait_until(lambda: sharded.is_settled(shards))
+            say(f"{shards} shards answer after {answering_s:.1f} s, no others after {time.monotonic() - began:.1f} s")
+            sharded.end_others(shards)
+
+        return happen
+
+    for _ in range(times()):
+        ask_meanwhile(sharded, "four shards become six by a reload", change(6))
+        ask_meanwhile(sharded, "six shards become four by a reload", change(4))
 
 
 def test_a_source_is_cut_anew_under_requests(sharded: ShardedNodes) -> None:

@@ -210,7 +210,7 @@ def test_no_people_make_no_audience() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
     audience = Audience(Tally.empty(0).popularity(SourceSettings(), 1), AudienceWeights.none())
 
-    assert audience.liked_alike(snapshot.parts, [GradedLike("a", 1)])[0].tolist() == [0.0]
+    assert audience.liked_alike(snapshot.parts, [GradedLike("a", 1)])[0].of_row(0) == 0.0
     assert audience.owing([GradedLike("a", 1)])("a") == []
     assert audience.popular(snapshot.parts, (1, 30.0), lambda: np.ones(1)).median == 0
 
@@ -236,7 +236,7 @@ def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: 
     (found,) = audience.liked_alike(snapshot.parts, chosen)
 
     owed = audience.owing(chosen)
-    for piece_id, share in zip(PIECES, found.tolist(), strict=True):
+    for piece_id, share in zip(PIECES, found.by_row(len(PIECES)).tolist(), strict=True):
         shares = owed(piece_id)
         assert math.fsum(each.share for each in shares) == pytest.approx(share, abs=1e-12)
         assert all(each.share and each.id in own for each in shares)

@@ -21,6 +21,7 @@ from penchant.index.layout import (
     Choice,
     KernelQuery,
     PieceFigures,
+    SparseShares,
     Taste,
 )
 from penchant.index.segment import Segment
@@ -100,7 +101,8 @@ def test_recommendations_are_the_same_bits(
     content, audience, popularity = random.choice([0.0, 0.1, 0.8, 3.0], 3).tolist()
     total = content + audience + popularity or 1.0
     blending = BlendFactors(content, audience, popularity, total)
-    figures = PieceFigures(segment.roots, random.choice([0.0, 0.5, 1.0], n), random.choice([-0.4, 0.0, 0.3, 1.6], n))
+    liked = SparseShares.of(random.choice([-0.4, 0.0, 0.3, 1.6], n))
+    figures = PieceFigures(segment.roots, random.choice([0.0, 0.5, 1.0], n), liked)
     choice = chosen(n, seed, selectivity, limit)
 
     found = engine.best(taste, blending, segment.postings, figures, choice)

@@ -17,6 +17,7 @@ from penchant.index import (
     PeopleLists,
     PersonFigures,
     Popularity,
+    SparseShares,
     engine,
     recommended,
 )
@@ -82,7 +83,7 @@ def test_lists_of_many_are_those_of_each(  # noqa: PLR0917  # fixtures and strat
         )
         alike = Audience(None, weights).alike(snapshot.parts, figures.liked, figures.grades)
         if not shares[1]:
-            alike = (np.zeros(n),)
+            alike = (SparseShares.none(),)
         popularity = Popularity(shares=(popular,), lifted=(popular,), median=0.0)
         return recommended(snapshot, figures.taste, popularity, alike, wanted)
 

@@ -17,6 +17,7 @@ from penchant.index import (
     PersonVector,
     SimilarityQuery,
     Snapshot,
+    SparseShares,
     blended_parts,
     key_of,
     offer_of,
@@ -62,14 +63,15 @@ def test_as_many_suit_better_as_come_before_in_the_list(
     wanted = ListSpec(shown=SHOWN, blending=blending, category_weights=weights, take=30, fill=True)
     arrays = tuple(part.segment.roots / 9 for part in snapshot.parts)
     popular = Popularity(shares=arrays, lifted=tuple(np.maximum(share, 0.3) for share in arrays), median=0.5)
-    scan = BlendQuery(snapshot, person, popular, arrays, wanted).scan
+    alike = tuple(map(SparseShares.of, arrays))
+    scan = BlendQuery(snapshot, person, popular, alike, wanted).scan
 
-    for place, (units, piece_id) in enumerate(recommended(snapshot, person, popular, arrays, wanted)):
+    for place, (units, piece_id) in enumerate(recommended(snapshot, person, popular, alike, wanted)):
         assert key_of(snapshot, piece_id, scan) == -units
         assert count_ahead(snapshot, piece_id, -units, SHOWN, scan) == place
         part, own = snapshot.find(piece_id) or (snapshot.parts[0], 0)
-        alike = float(arrays[snapshot.parts.index(part)][own])
-        parts = blended_parts(snapshot, person, popular, wanted, piece_id, liked=AudienceShares(value=alike))
+        share = alike[snapshot.parts.index(part)].of_row(own)
+        parts = blended_parts(snapshot, person, popular, wanted, piece_id, liked=AudienceShares(value=share))
         total = parts.content + parts.audience + parts.popularity + parts.new
         assert total == pytest.approx(units / 10**9, abs=1e-9)
 

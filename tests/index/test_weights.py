@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from audience_reference import Reference, grade
-from penchant.index import AudienceWeights, Segment, build_weights, engine
+from penchant.index import AudienceWeights, Segment, SparseShares, build_weights, engine
 from penchant.index.arrays import exact_sum
 from penchant.index.grades import latest_likes, like_matrix
 from penchant.index.ridge_exact import nearest_pieces
 from penchant.index.ridge_kernels import _is_nearer as is_nearer
+from penchant.index.weights import no_likes
 from penchant.model import grade_of
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
@@ -64,7 +65,7 @@ def shares_of(weights: AudienceWeights, own: dict[str, int]) -> dict[str, float]
     seeds = np.asarray([ids.index(each) for each in own], dtype=np.int64)
     grades = np.asarray(list(own.values()), dtype=np.int64)
     found = engine.shares(weights.matrix, seeds, grades, weights.source_figures.loan)
-    return dict(zip(ids, found.tolist(), strict=True))
+    return dict(zip(ids, found.by_row(len(ids)).tolist(), strict=True))
 
 
 def interactions_in(pieces: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -105,9 +106,10 @@ def test_any_history_gives_what_the_words_say(
     pieces=st.integers(1, 60),
     k=st.sampled_from([2, 7, 80]),
     threads=st.sampled_from([1, 3]),
+    block=st.sampled_from([1, 7, 64]),
 )
-def test_numpy_and_the_kernels_give_the_same_bits(
-    kernels: Any, seed: int, people: int, pieces: int, k: int, threads: int
+def test_numpy_and_the_kernels_give_the_same_bits(  # noqa: PLR0917  # fixtures and strategies arrive as parameters
+    kernels: Any, seed: int, people: int, pieces: int, k: int, threads: int, block: int
 ) -> None:
     chance = np.random.default_rng(seed)
     liked = chance.random((people, pieces)) < chance.random(pieces) * 0.8
@@ -125,10 +127,12 @@ def test_numpy_and_the_kernels_give_the_same_bits(
     def answers() -> list[bytes]:
         weights = build_weights(likes, segment, {}, k=k, threads=threads)
         shares = engine.shares(weights.matrix, *own, weights.source_figures.loan)
-        return [shares.tobytes(), *(array.tobytes() for array in weights.arrays().values())]
+        return [*(each.tobytes() for each in shares), *(array.tobytes() for array in weights.arrays().values())]
 
     engine.use(kernels)
-    compiled = answers()
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(engine, "SHARE_BLOCK", block)
+        compiled = answers()
     engine.use({})
 
     assert compiled == answers()
@@ -181,3 +185,20 @@ def test_sums_pass_64_bits() -> None:
 
     assert exact_sum(values) == 3 * 2**62 - 4
     assert math.log2(exact_sum(values)) > 63
+
+
+@pytest.mark.parametrize("fewer", (1, 100), ids=("as many pieces", "few of them"))
+@given(chance=st.integers(0, 2**32).map(np.random.default_rng))
+def test_shares_are_those_of_the_same_pieces_in_any_segment(fewer: int, chance: np.random.Generator) -> None:
+    ids = [f"p{number:03}" for number in range(200)]
+    weights = build_weights(no_likes(200), segment_of([{"id": each, "categories": {}} for each in ids]), {})
+    shares = np.where(chance.random(200) < 0.4, chance.random(200), 0.0)
+    own = sorted({*chance.choice(ids, 200 // fewer, replace=False).tolist(), "p0005", "q"})
+    segment = segment_of([{"id": each, "categories": {}} for each in own])
+
+    found = weights.shares_in(segment, SparseShares.of(shares))
+
+    by_id = dict(zip(ids, shares.tolist(), strict=True))
+    assert found.by_row(len(own)).tolist() == [by_id.get(each, 0.0) for each in own]
+    assert [found.of_row(row) for row in range(len(own))] == [by_id.get(each, 0.0) for each in own]
+    assert (np.diff(found.rows) > 0).all()

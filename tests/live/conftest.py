@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from databases import prepare_file
 from penchant.index import Snapshot
 from penchant.live.builder import Builder
 from penchant.live.following import apply_feed
@@ -39,6 +40,8 @@ class Sources:
 
     def __init__(self, folder: Path, *, database_url: str | None = None) -> None:
         self.folder = folder
+        if database_url is None:
+            prepare_file(folder)
         self.storage: Storage = open_storage(folder=folder, database_url=database_url)
         self.account = self.storage.accounts.ensure("one")
 

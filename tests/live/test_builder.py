@@ -16,6 +16,7 @@ from live.conftest import Sources
 from penchant.attributes import Attribute, AttributeType
 from penchant.index import Snapshot
 from penchant.live import builder as building
+from penchant.live import following
 from penchant.live.array_files import PublishedFile, stamp_of
 from penchant.live.builder import (
     CHANGES_SHARE,
@@ -28,7 +29,7 @@ from penchant.live.builder import (
 )
 from penchant.live.segment_files import SegmentFiles, SegmentSet, ShardRule
 from penchant.model import ListKind, SourceSettings
-from penchant.storage import ClearPieces, DeleteSource, ReplaceList
+from penchant.storage import ClearPieces, DeleteSource, ReplaceList, reads
 from penchant.telemetry import Metrics
 from strategies import examples
 
@@ -43,6 +44,9 @@ CHANGES = st.lists(
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SMALLEST_FILE", 3)
     monkeypatch.setattr(building, "LEAST_CHANGES", 2)
+    # So that a build is of many segments.
+    for module, name in (reads, "BATCH_ROWS"), (following, "READ_PIECES"), (following, "KEPT_PIECES"):
+        monkeypatch.setattr(module, name, 2)
 
 
 def arrays(snapshot: Snapshot) -> dict[str, Any]:
@@ -231,13 +235,12 @@ def test_another_number_of_segments_is_reason_enough_for_a_build(
     builder: Builder, files: SegmentFiles, sources: Sources
 ) -> None:
     sources.submit(*range(9))
-    builder.build_due()
+    assert [builder.build_due(), builder.build_due()] == [1, 0]
 
-    files.sharding = ShardRule(pieces=5, count=3)
-    again = Builder(sources.storage, files, Metrics())
-
-    assert [again.build_due(), again.build_due()] == [1, 0]
-    assert segments_in(files, sources) == 3
+    for count in (3, 5, 3):
+        files.sharding = ShardRule(pieces=5, count=count)
+        assert [builder.build_due(), builder.build_due()] == [1, 0]
+        assert segments_in(files, sources) == count
 
 
 def test_lists_are_changes_without_pieces(builder: Builder, files: SegmentFiles, sources: Sources) -> None:

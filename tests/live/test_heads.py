@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from databases import new_database
+from databases import prepared_database
 from live.conftest import Sources
 from penchant.errors import StorageUnavailable
 from penchant.live.database import AsyncStorage
@@ -19,7 +19,7 @@ from penchant.telemetry import Metrics
 
 @pytest.fixture
 def sources(postgresql: str, tmp_path: Path) -> Any:
-    opened = Sources(tmp_path / "data", database_url=new_database(postgresql))
+    opened = Sources(tmp_path / "data", database_url=prepared_database(postgresql))
     yield opened
     opened.storage.close()
 

@@ -169,6 +169,24 @@ def test_a_file_of_several_segments_is_read_as_it_was_written(files: SegmentFile
     assert all(same(ours, theirs) for ours, theirs in zip(found.segments, segments, strict=True))
 
 
+@pytest.mark.parametrize("pieces", (PIECES, PIECES[:1], []), ids=("many", "one", "none"))
+def test_a_spooled_segment_is_the_same_and_leaves_no_file(files: SegmentFiles, pieces: list[dict[str, Any]]) -> None:
+    segment = segment_of(pieces)
+
+    spooled = files.spooled_segment(segment)
+
+    assert same(spooled, segment)
+    assert not np.shares_memory(spooled.starts, segment.starts)
+    assert list((files.path(STAMP).parent.parent).iterdir()) == []
+
+
+def test_a_segment_that_cannot_be_spooled_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "index").write_bytes(b"no folder")
+
+    with pytest.raises(OSError, match="exists"):
+        SegmentFiles(tmp_path / "index").spooled_segment(segment_of(PIECES))
+
+
 def test_a_file_of_another_format_is_built_anew(files: SegmentFiles, published: PublishedFile) -> None:
     files.kind = replace(SEGMENTS, format=SEGMENTS.format + 1)
 

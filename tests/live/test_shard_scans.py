@@ -23,6 +23,7 @@ from penchant.index import (
     PersonVector,
     Popularity,
     Snapshot,
+    SparseShares,
     Strings,
 )
 from penchant.index.layout import FARTHEST, NOWHERE
@@ -119,7 +120,8 @@ def test_a_scan_for_a_person_finds_what_the_node_finds(
     for liked, shares in ((person["liked"], person["popular"]), ({}, person["liked"])):
         by_part = arrays_of(snapshot, shares)
         popular = Popularity(shares=by_part, lifted=by_part, median=0.0)
-        query = BlendQuery(snapshot, vector, popular, arrays_of(snapshot, liked), wanted)
+        alike = tuple(map(SparseShares.of, arrays_of(snapshot, liked)))
+        query = BlendQuery(snapshot, vector, popular, alike, wanted)
         require_same(held, query, snapshot, shown, take)
 
 
@@ -186,7 +188,7 @@ def requests_for(snapshot: Snapshot) -> tuple[ScanRequest, ScanRequest]:
 def blend_for(snapshot: Snapshot, popular: float = 0.0) -> BlendQuery:
     """Return a query for a person who likes the keywords of one piece, and a part p that all pieces have."""
     terms = snapshot.terms_of("p1") or {}
-    liked = [np.arange(len(part.segment)) % 3 / 4 for part in snapshot.parts]
+    liked = [SparseShares.of(np.arange(len(part.segment)) % 3 / 4) for part in snapshot.parts]
     shares = tuple(np.full(len(part.segment), popular) for part in snapshot.parts)
     return BlendQuery(
         snapshot,

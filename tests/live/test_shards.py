@@ -51,7 +51,7 @@ class Scene:
 
     def asking(self, *hosts: list[tuple[str, int]], memory_bytes: int = 0) -> Shards:
         self.metrics = Metrics()
-        return Shards(hosts, TOKEN, self.database, self.metrics, lambda: memory_bytes)
+        return Shards(hosts, lambda: TOKEN, self.database, self.metrics, lambda: memory_bytes)
 
     def count(self, outcome: str) -> float:
         """Return how many scans had an outcome."""
@@ -173,6 +173,21 @@ def test_a_file_of_one_version_that_is_cut_anew_is_another_one(sources: Sources)
         before = scene.count("answered")
 
         await same_lists(shards, Snapshot.of_file(thirds, tuple(STAMP)), until=lambda: scene.count("answered") > before)
+        shards.close()
+
+    play(sources, scene)
+
+
+def test_files_of_one_version_are_kept_as_they_are_asked_for(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        shards = scene.asking([await scene.start()])
+        # Of more segments and of fewer: a process keeps two files, and those that were asked for last.
+        for count in (4, 6, 3, 6, 2):
+            segments = scene.base.split(count)
+            scene.files.publish(STAMP, SegmentSet(segments))
+            before = scene.count("answered")
+            snapshot = Snapshot.of_file(segments, tuple(STAMP))
+            await same_lists(shards, snapshot, until=lambda before=before: scene.count("answered") > before)  # type: ignore[misc]  # mypy cannot infer it
         shards.close()
 
     play(sources, scene)

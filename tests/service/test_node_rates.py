@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 from acceptance.servers import Server, command, free_port
-from databases import new_database
+from databases import prepared_database
 from penchant.errors import InvalidSettings
 from penchant.service import node_rates
 from penchant.service.node_rates import PAUSE_S, PREFIX, WINDOW_S, NodeRates
@@ -145,7 +145,7 @@ def test_a_wrong_address_is_told() -> None:
 def test_a_rate_holds_for_two_nodes_together(redis: Redis, postgresql: str, tmp_path: Path) -> None:
     settings = tmp_path / "penchant.toml"
     settings.write_text(f'redis = "{redis.address}"\n[plans.slow]\nrequests-per-second = {RATE}\n')
-    database = new_database(postgresql)
+    database = prepared_database(postgresql)
     nodes = [Server(tmp_path / name, "--settings", str(settings), database=database) for name in ("one", "two")]
     where = ["--data", str(tmp_path / "one"), "--database", database, "--settings", str(settings)]
     key = command("keys", "create", *where, "--plan", "slow").stdout.strip()

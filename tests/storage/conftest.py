@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from databases import connection_beside, new_database
+from databases import connection_beside, new_database, prepare_file, prepared_database
 from penchant.storage import MoveSide, Storage, open_storage
 
 
@@ -28,10 +28,18 @@ class Opening:
 
 
 @pytest.fixture(params=("sqlite", "postgresql", pytest.param("system_postgresql", marks=pytest.mark.slow)))
-def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
-    """What opens a fresh database; the older PostgreSQL where slow tests are run."""
-    url = None if request.param == "sqlite" else new_database(request.getfixturevalue(request.param))
-    return Opening(tmp_path / "data", url)
+def server(request: pytest.FixtureRequest) -> str | None:
+    """The PostgreSQL server of a database, the older one where slow tests are run; None for a SQLite file."""
+    found: str | None = None if request.param == "sqlite" else request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def opening(server: str | None, tmp_path: Path) -> Opening:
+    """What opens a fresh database that has the schema already."""
+    if server is None:
+        prepare_file(tmp_path / "data")
+    return Opening(tmp_path / "data", None if server is None else prepared_database(server))
 
 
 @pytest.fixture

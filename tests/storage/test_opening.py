@@ -1,11 +1,20 @@
 """A database that is opened again, or twice, and one of an earlier schema."""
 
-from penchant.storage import (
-    Storage,
-)
+from pathlib import Path
+
+import pytest
+
+from databases import new_database
+from penchant.storage import Storage
 from penchant.storage.schema import SHARED_TABLES, metadata
 from storage.conftest import Opening
 from storage.test_conformance import done, head, submitting
+
+
+@pytest.fixture
+def opening(server: str | None, tmp_path: Path) -> Opening:
+    """What opens a database that is empty, or missing: the first opening gives it the schema."""
+    return Opening(tmp_path / "data", None if server is None else new_database(server))
 
 
 def test_what_is_stored_survives_a_restart(opening: Opening) -> None:

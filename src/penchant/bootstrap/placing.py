@@ -9,6 +9,7 @@ Where the driver tells of no replica, the address that was last known stays: it 
 
 import multiprocessing
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -17,13 +18,13 @@ from typing import Any
 from penchant.bootstrap.folders import cluster_token_file, data_folder
 from penchant.bootstrap.processes import start_helper
 from penchant.bootstrap.services import process_metrics
-from penchant.bootstrap.shard_serving import service_id
+from penchant.bootstrap.shard_serving import places_shards, service_id
 from penchant.cluster.replica_driver import drive_replicas
 from penchant.cluster.replicas import DriverFailure, ReplicaPlan, ReplicaReport, Reports
 from penchant.live.election import Election
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_placement import ReplicaPlace, ShardPlacement, read_placement, write_placement
-from penchant.settings import NodeSettings, counting_alone
+from penchant.settings import CurrentSettings, NodeSettings, counting_alone
 from penchant.telemetry import logger
 
 SERVER = "penchant.bootstrap.shard_serving:PlacedShard"
@@ -37,25 +38,49 @@ _SPAWNING = multiprocessing.get_context("spawn")
 
 def run_placer(settings: NodeSettings, parent: int) -> None:
     """Have a cluster run the replicas of shards until this process is ended."""
-    start_helper(settings, parent)
+    current = start_helper(settings, parent)
     folder = data_folder(settings)
     election = Election(folder / LOCK)
     while not election.try_win():
         time.sleep(ELECTION_INTERVAL_S)
-    note = PlacementNote(folder, settings, ShardMetrics(process_metrics()))
+    metrics = ShardMetrics(process_metrics())
     while True:
+        if places_shards(current.now):
+            _place(current, folder, metrics)
+        else:
+            metrics.missing.set(0)
+            time.sleep(RESTART_PAUSE_S)
+
+
+def _counts(settings: NodeSettings) -> tuple[int, int]:
+    """Return of how many shards replicas are to be placed, and how many of each; of none where none are."""
+    return (settings.shards, settings.shard_replicas) if places_shards(settings) else (0, 0)
+
+
+def _place(current: CurrentSettings, folder: Path, metrics: ShardMetrics) -> None:
+    """Have a cluster run replicas until there are to be more or fewer: by a driver, and another one when it is lost.
+
+    Replicas that later settings do not ask for end when no worker is connected to them any more.
+    """
+    settings = current.now
+    note = PlacementNote(folder, settings, metrics)
+
+    def holds() -> bool:
+        return _counts(current.now) == _counts(settings)
+
+    while holds():
         driver = _Driver(settings)
         try:
-            _follow(driver, note)
+            _follow(driver, note, holds)
         finally:
             driver.end()
         time.sleep(RESTART_PAUSE_S)
 
 
-def _follow(driver: "_Driver", note: "PlacementNote") -> None:
-    """Note what a driver reports, until it ends or hangs."""
+def _follow(driver: "_Driver", note: "PlacementNote", holds: Callable[[], bool]) -> None:
+    """Note what a driver reports, until it ends or hangs, or settings change."""
     heard = time.monotonic()
-    while (silent_s := time.monotonic() - heard) < HUNG_S:
+    while holds() and (silent_s := time.monotonic() - heard) < HUNG_S:
         try:
             if driver.connection.poll(RESTART_PAUSE_S):
                 said: Reports | DriverFailure = driver.connection.recv()

@@ -23,20 +23,15 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
-from penchant.bootstrap.services import open_services, process_metrics, shard_rule
+from penchant.bootstrap.services import open_services, process_metrics, segment_files, shard_rule
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import FileBuilder, build_for_ever, builder_lock
 from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.live.index_builders import BuildKind, index_builders
+from penchant.published_settings import PublishedSettings
 from penchant.service import Services
-from penchant.settings import (
-    CurrentSettings,
-    NodeSettings,
-    PublishedSettings,
-    counting_alone,
-    metrics_folder,
-)
+from penchant.settings import CurrentSettings, NodeSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.tracing import send_spans
@@ -102,7 +97,7 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
-    start_helper(settings, parent)
+    current = start_helper(settings, parent)
     os.nice(BUILDER_NICENESS)
     with contextlib.closing(storage_of(settings)) as storage:
         if not are_compiled(kernel_folder(settings)):
@@ -111,19 +106,24 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
             # Joined in a thread, or it would stay a zombie while this one builds for ever.
             threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
-        builders = builders_of(storage, settings, metrics, building_apart(settings))
-        election, marks = builder_lock(data_folder(settings)), storage.upkeep.change_marks
-        build_for_ever([*builders.values()], election, metrics, marks)
+        builders = builders_of(storage, current, metrics, building_apart(current))
+
+        def marks() -> object:
+            """Tell also whether files are to be cut anew."""
+            changes = storage.upkeep.change_marks()
+            return None if changes is None else (changes, shard_rule(current.now))
+
+        build_for_ever([*builders.values()], builder_lock(data_folder(settings)), metrics, marks)
 
 
-def building_apart(settings: NodeSettings) -> BuildKind:
-    """Return what builds a file in a process of its own, which takes its memory with it.
+def building_apart(current: CurrentSettings) -> BuildKind:
+    """Return what builds a file in a process of its own, which takes its memory with it, by the settings of then.
 
     It raises `UnknownSource` where the source was deleted meanwhile.
     """
 
     def build(kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-        building = _SPAWNING.Process(target=_build, args=(settings, os.getpid(), kind, head, published))
+        building = _SPAWNING.Process(target=_build, args=(current.now, os.getpid(), kind, head, published))
         with counting_alone():
             building.start()
         building.join()
@@ -137,11 +137,11 @@ def building_apart(settings: NodeSettings) -> BuildKind:
 
 
 def builders_of(
-    storage: Storage, settings: NodeSettings, metrics: Metrics, build: BuildKind | None = None
+    storage: Storage, current: CurrentSettings, metrics: Metrics, build: BuildKind | None = None
 ) -> dict[str, FileBuilder[Any]]:
     """Return the builders of the files of a data folder by their kind, as `index_builders`."""
-    kernels, sharding = kernel_folder(settings), shard_rule(settings)
-    return index_builders(storage, index_folder(settings), metrics, build, kernels=kernels, sharding=sharding)
+    folder, kernels = index_folder(current.now), kernel_folder(current.now)
+    return index_builders(storage, folder, metrics, build, kernels=kernels, segment_files=segment_files(current))
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:
@@ -153,16 +153,16 @@ def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, pub
     start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
         try:
-            builders_of(storage, settings, Metrics())[kind].build(head, published)
+            builders_of(storage, CurrentSettings(settings), Metrics())[kind].build(head, published)
         except UnknownSource:
             sys.exit(_SOURCE_GONE)
 
 
-def start_helper(settings: NodeSettings, parent: int) -> None:
-    """Begin a process that works for the workers, and ends with the one that has started it."""
+def start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:
+    """Begin a process that works for the workers, and ends with the one that has started it; return its settings."""
     # A terminal sends Ctrl-C to all processes; a helper ends with the one that started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _start_process(settings, parent)
+    return _start_process(settings, parent)
 
 
 def _start_process(settings: NodeSettings, parent: int) -> CurrentSettings:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import gc
 import os
 import time
@@ -104,7 +105,7 @@ async def open_services(
     compiling = None
     if has_builder:
         files = index_folder(settings)
-        segments = Segments(metrics, SegmentFiles(files, shard_rule(settings)), builder_lock(folder))
+        segments = Segments(metrics, segment_files(current), builder_lock(folder))
         likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
     database = AsyncStorage(storage, metrics)
@@ -169,15 +170,16 @@ def wire(
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
 
+    shards = _shards(current, database, views, metrics)
+
     def adopt(changed: NodeSettings) -> None:
         views.limits = _limits(changed)
         admission.delay_s = changed.longest_delay_s
 
-    # All else reads `current` with each request; the views and the admission keep a copy, renewed here.
+    # All else reads `current` with each request; these keep a copy, renewed here.
     current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
-    shards = _shards(settings, database, views, metrics)
-    views.readiness = None if shards is None else ShardReadiness(shards)
+    views.readiness = ShardReadiness(shards)
     recommender = Recommender(database, views, people=people_cache, shards=shards, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
@@ -200,7 +202,7 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database),
         shards=shards,
-        placement=_placement(settings, shards),
+        placement=_placement(current, shards),
         shard_reports=ShardReports(database, shards, SegmentFiles(index_folder(settings)), metrics),
         recommender=recommender,
         similar_answers=similar_answers,
@@ -222,21 +224,50 @@ def shard_rule(settings: NodeSettings) -> ShardRule:
     return ShardRule(pieces=settings.shard_pieces, count=settings.shards)
 
 
-def _shards(settings: NodeSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards | None:
-    """Return the shard processes that the settings name, or have a cluster run, if any."""
-    if not settings.shard_hosts and not places_shards(settings):
+def segment_files(current: CurrentSettings) -> SegmentFiles:
+    """Return the segment files of a data folder, by the settings of any moment."""
+    files = SegmentFiles(index_folder(current.now), shard_rule(current.now))
+    current.on_change(lambda changed: setattr(files, "sharding", shard_rule(changed)))
+    return files
+
+
+def _hosts(settings: NodeSettings) -> list[list[tuple[str, int]]]:
+    """Return by shard the shard processes that the settings name; those that a cluster runs are told later."""
+    return settings.shard_addresses or [[] for _ in range(settings.shards if places_shards(settings) else 0)]
+
+
+def _shards(current: CurrentSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards:
+    """Return the shard processes that the settings of any moment name."""
+    settings, token = current.now, functools.partial(shard_token, current.now)
+    shards = Shards(
+        _hosts(settings), token, database, metrics, lambda: views.limits.memory_bytes, count=settings.shards
+    )
+    loop = asyncio.get_running_loop()
+
+    def adopt(changed: NodeSettings) -> None:
+        # Closed where the process ends meanwhile.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_change_shards, shards, changed)
+
+    current.on_change(adopt)
+    return shards
+
+
+def _change_shards(shards: Shards, settings: NodeSettings) -> None:
+    """Ask the shard processes that changed settings name; where a cluster runs them, it tells which."""
+    if places_shards(settings):
+        return
+    try:
+        shards.change(settings.shards, _hosts(settings))
+    except PenchantError as error:
+        logger.error("shard processes stay as they were: %s", error)
+
+
+def _placement(current: CurrentSettings, shards: Shards) -> PlacementFollower | None:
+    """Return what follows where a cluster runs replicas, if one is named."""
+    if current.now.cluster is None:
         return None
-    # Those that a cluster runs are told later, by a file.
-    hosts: list[list[tuple[str, int]]] = [
-        [(host, int(port)) for host, _, port in (each.rpartition(":") for each in replicas.split("+"))]
-        for replicas in settings.shard_hosts
-    ] or [[] for _ in range(settings.shards)]
-    return Shards(hosts, shard_token(settings), database, metrics, lambda: views.limits.memory_bytes)
-
-
-def _placement(settings: NodeSettings, shards: Shards | None) -> PlacementFollower | None:
-    """Return what follows where a cluster runs replicas, if it does."""
-    return None if shards is None or not places_shards(settings) else PlacementFollower(shards, data_folder(settings))
+    return PlacementFollower(shards, data_folder(current.now), lambda: places_shards(current.now))
 
 
 class _PageServices(TypedDict):
@@ -314,8 +345,7 @@ def process_metrics() -> Metrics:
 
 def _end_helpers(services: Services) -> None:
     """End the threads that look at whole catalogues, and the connections to shard processes."""
-    if services.shards is not None:
-        services.shards.close()
+    services.shards.close()
     services.health.close()
     services.maps.close()
 

@@ -8,7 +8,7 @@ import click
 from penchant.bootstrap import cluster_token_file, data_folder, make_token
 from penchant.cli.options import Command, folder_options, read_settings
 from penchant.cluster.ray_driver import require_cluster
-from penchant.cluster.ray_node import HEALTH, NODE_PORTS, NodeSpec, RayNode, cluster_status, require_ray
+from penchant.cluster.ray_node import DEFAULTS, HEALTH, NODE_PORTS, NodeSpec, RayNode, cluster_status, require_ray
 from penchant.errors import InvalidInput, Refused
 from penchant.live.shard_placement import read_placement
 from penchant.settings import NodeSettings, cluster_environment, names_cluster_token
@@ -142,7 +142,7 @@ def _environment(settings: NodeSettings) -> dict[str, str]:
     token_file = cluster_token_file(settings)
     if not names_cluster_token() and not token_file.exists():
         raise Refused(f"There is no token of a cluster: copy that of its first node to {token_file}.")
-    return cluster_environment(token_file) | HEALTH
+    return DEFAULTS | cluster_environment(token_file) | HEALTH
 
 
 def _require_host(host: str) -> None:

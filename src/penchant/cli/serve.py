@@ -97,7 +97,8 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
     with contextlib.ExitStack() as helpers:
         folder = helpers.enter_context(shared_metrics(settings))
         helpers.enter_context(helper_process(run_builder, settings))
-        if places_shards(settings):
+        if settings.cluster is not None:
+            # Settings may have it place replicas later on.
             helpers.enter_context(helper_process(run_placer, settings))
         hang_up = (
             server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask

@@ -30,6 +30,9 @@ HEALTH = {
     "RAY_health_check_failure_threshold": "3",
 }
 """A node that is gone is noticed after two seconds, by default after twelve."""
+DEFAULTS = {"RAY_worker_niceness": "0"}
+"""How a node runs where its environment says nothing else. Ray itself adds 15 to the niceness of workers: on a machine
+that is busy otherwise they get next to nothing."""
 SINGLE_PORTS = (
     "node-manager",
     "object-manager",

@@ -131,7 +131,12 @@ class ReplicaPlacer:
         }
 
     def _adopt(self) -> None:
-        """Take over what an earlier driver has placed; end what nobody asks for any more."""
+        """Take over what an earlier driver has placed; end what another release has, or a node that is gone.
+
+        Replicas of this release that are not asked for are left: lists may still come from them. They end when nobody
+        is connected.
+        """
+        release = f"{self._plan.service}/{__version__}/"
         slots = {self._prefix(slot): slot for slot in self._slots}
         for name in self._ray.util.list_named_actors():
             service, *_ = name.split("/")
@@ -142,9 +147,9 @@ class ReplicaPlacer:
             with contextlib.suppress(ValueError):
                 actor = self._ray.get_actor(name)
                 slot = slots.pop(prefix, None)
-                if slot is None or node not in self._nodes:
+                if not prefix.startswith(release) or node not in self._nodes:
                     self._ray.kill(actor, no_restart=True)
-                else:
+                elif slot is not None:
                     slot.actor, slot.node = actor, node
                     self._ask(slot)
 

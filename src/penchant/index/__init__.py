@@ -28,7 +28,16 @@ from penchant.index.explaining import (
 )
 from penchant.index.figures import SourceFigures
 from penchant.index.health import EXAMPLES, FlatCategory, Reach, VocabularyFindings, vocabulary
-from penchant.index.layout import DISTANCE_SCALE, BlendFactors, BodyForm, BoolArray, FloatArray, IntArray, Mask
+from penchant.index.layout import (
+    DISTANCE_SCALE,
+    BlendFactors,
+    BodyForm,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Mask,
+    SparseShares,
+)
 from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
 from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
@@ -56,7 +65,7 @@ from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.snapshot import Neighbour, Scan, Snapshot
+from penchant.index.snapshot import Keep, Neighbour, Scan, Snapshot
 from penchant.index.standing import Availability, key_of, matches, offer_of
 from penchant.index.strings import Strings, rows_in
 from penchant.index.tally import Tally
@@ -91,6 +100,7 @@ __all__ = [
     "FoundLists",
     "IntArray",
     "InteractionArrays",
+    "Keep",
     "LatestEvents",
     "LikeShare",
     "LikenessMap",
@@ -124,6 +134,7 @@ __all__ = [
     "SimilarityQuery",
     "Snapshot",
     "SourceFigures",
+    "SparseShares",
     "Strings",
     "Tally",
     "TellingFindings",

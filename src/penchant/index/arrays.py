@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.layout import BoolArray, IntArray
+from penchant.index.layout import BoolArray, IntArray, Numbers
 from penchant.index.strings import Strings
+
+COUNTED = 1 << 22
+"""Numbers that are counted at once."""
 
 
 def arrays_of(record: Any) -> dict[str, NDArray[Any]]:
@@ -59,6 +62,20 @@ def starts_of(counts: IntArray) -> IntArray:
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
+
+
+def run_places(begins: IntArray, counts: IntArray) -> IntArray:
+    """Return the places of runs, one after the other, each of so many from where it begins."""
+    starts = starts_of(counts)
+    return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], counts)
+
+
+def count_numbers(numbers: Numbers, length: int) -> IntArray:
+    """Return how often each number below ``length`` comes, as `numpy.bincount`, whose copy is of 8 bytes a number."""
+    counts = np.zeros(length, dtype=np.int64)
+    for begin in range(0, len(numbers), COUNTED):
+        counts += np.bincount(numbers[begin : begin + COUNTED], minlength=length)
+    return counts
 
 
 def exact_sum(values: IntArray) -> int:

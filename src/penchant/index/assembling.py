@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import engine
-from penchant.index.arrays import starts_of
+from penchant.index.arrays import count_numbers, starts_of
 from penchant.index.layout import IntArray, Numbers
-from penchant.index.segment import Segment, sums_by_piece
+from penchant.index.segment import Segment, weight_sums
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS
 
@@ -71,14 +71,13 @@ def assemble(gathered: SegmentColumns) -> Segment:
     """Return the segment of gathered columns; postings, norms, signatures and columns follow from them."""
     starts, terms = gathered.starts, gathered.piece_terms.astype(np.uint32, copy=False)
     weights = gathered.piece_weights.astype(np.uint16, copy=False)
-    posting_starts = starts_of(np.bincount(terms, minlength=len(gathered.terms)))
+    posting_starts = starts_of(count_numbers(terms, len(gathered.terms)))
     # The rows of each posting ascend: kernels go through them block by block.
     posting_pieces, posting_weights = engine.transpose(starts, terms, weights, posting_starts)
     narrow = np.uint8 if weights.max(initial=0) <= np.iinfo(np.uint8).max else np.uint16
     weights, posting_weights = weights.astype(narrow), posting_weights.astype(narrow)
     names, category_of = _categories(gathered.terms)
-    # Sums of squares of integers: exact in doubles.
-    real = weights.astype(np.float64)
+    squares, sums = weight_sums(weights, starts)
     segment: dict[str, Any] = {
         "ids": gathered.ids,
         "terms": gathered.terms,
@@ -100,8 +99,8 @@ def assemble(gathered: SegmentColumns) -> Segment:
         "catalog_pieces": gathered.catalogs.rows.astype(np.uint32),
         "attributes": gathered.attributes,
         **mark_arrays(gathered.marks),
-        "squares": sums_by_piece(real * real, starts),
-        "roots": np.sqrt(sums_by_piece(real, starts)),
+        "squares": squares,
+        "roots": np.sqrt(sums),
     }
     cuts = (posting_starts, posting_pieces, posting_weights)
     segment |= _signatures(len(starts) - 1, cuts) | _columns(len(starts) - 1, cuts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant.index import engine
 from penchant.index.figures import SourceFigures
-from penchant.index.layout import DIRECT_SCALE, SHARE_SCALE, FloatArray, IntArray
+from penchant.index.layout import DIRECT_SCALE, SHARE_SCALE, FloatArray, IntArray, SparseShares
 from penchant.index.like_columns import LikeColumns
 from penchant.index.part import Part
 from penchant.index.popularity import Credits, PieceCounts, Popularity
@@ -86,23 +86,22 @@ class Audience:
             floors.append(evidence[self._weights.rows_of(part.segment)] * credits_by_age[ages])
         return floors
 
-    def liked_alike(self, parts: Sequence[Part], likes: Sequence[GradedLike]) -> tuple[FloatArray, ...]:
-        """Return part a of all pieces for the parts of a snapshot, given a person's likes."""
+    def liked_alike(self, parts: Sequence[Part], likes: Sequence[GradedLike]) -> tuple[SparseShares, ...]:
+        """Return part a for the parts of a snapshot, of those pieces that have any, given a person's likes."""
         return self._alike(parts, *self._rows_of(likes))
 
     def alike(
         self, parts: Sequence[Part], liked: Sequence[IntArray], grades: Sequence[IntArray]
-    ) -> tuple[FloatArray, ...]:
+    ) -> tuple[SparseShares, ...]:
         """Return `liked_alike` for likes given by their rows in each part."""
         found = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, liked, strict=True)]
         return self._alike(parts, *_with_row(np.concatenate([_NO_ROWS, *found]), np.concatenate([_NO_ROWS, *grades])))
 
-    def _alike(self, parts: Sequence[Part], rows: IntArray, grades: IntArray) -> tuple[FloatArray, ...]:
+    def _alike(self, parts: Sequence[Part], rows: IntArray, grades: IntArray) -> tuple[SparseShares, ...]:
         if not len(rows):
-            return tuple(np.zeros(len(part.segment)) for part in parts)
-        # The last entry, 0, is that of pieces without a row, -1.
-        shares = np.append(engine.shares(self._weights.matrix, rows, grades, self.figures.loan), 0.0)
-        return tuple(shares[self._weights.rows_of(part.segment)] for part in parts)
+            return (SparseShares.none(),) * len(parts)
+        shares = engine.shares(self._weights.matrix, rows, grades, self.figures.loan)
+        return tuple(self._weights.shares_in(part.segment, shares) for part in parts)
 
     def shared_with(self, piece_id: str) -> SharedAudience:
         """Return what likes of one piece say of all others."""

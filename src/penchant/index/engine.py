@@ -35,7 +35,9 @@ from penchant.index.layout import (
     PiecePairs,
     PieceTerms,
     Postings,
+    ShareRoom,
     SparseRows,
+    SparseShares,
     StandIns,
     Taste,
     TasteRoom,
@@ -50,6 +52,8 @@ Kernel: TypeAlias = NativeKernel
 BLOCK = 65_536
 REAL_BLOCK = 8_192
 """Sums that a kernel holds at once: equal to `kernels.BLOCK` and `REAL_BLOCK`, which only the compiler imports."""
+SHARE_BLOCK = 65_536
+"""Pieces that part a is added up of at once: three arrays of sums fit the cache."""
 QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 MAX_DENSE = 500
@@ -112,8 +116,9 @@ def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: Piec
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
     keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    scores, cursors = np.empty(min(REAL_BLOCK, len(choice.mask))), np.empty(len(taste.terms), dtype=np.int64)
-    kernel(taste, blending, postings, figures, choice, scores, cursors, keys, rows)
+    scores, liked = np.empty((2, min(REAL_BLOCK, len(choice.mask))))
+    cursors = np.empty(len(taste.terms), dtype=np.int64)
+    kernel(taste, blending, postings, figures, choice, scores, liked, cursors, keys, rows)
     return in_order(keys, rows, choice.limit)
 
 
@@ -302,14 +307,23 @@ def likeness_squares(
     return found
 
 
-def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float) -> FloatArray:
-    """Return part a of all pieces for a person's likes; see `ridge_exact.shares`."""
+def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float) -> SparseShares:
+    """Return part a of the pieces that have any for a person's likes; see `ridge_exact.shares`."""
     kernel = _engine.kernel("shares", RIDGE)
     if kernel is None:
-        return ridge_exact.shares(weights, seeds, grades, loan)
-    found = np.empty(len(weights.evidence))
-    kernel(weights, seeds, grades, loan, *np.zeros((3, len(found)), np.int64), found)
-    return found
+        return SparseShares.of(ridge_exact.shares(weights, seeds, grades, loan))
+    count = len(weights.evidence)
+    most = int((weights.starts[seeds + 1] - weights.starts[seeds]).sum())
+    block = max(1, min(SHARE_BLOCK, count))
+    sums, lent, liked = np.zeros((3, block), dtype=np.int64)
+    met = np.zeros(-(-block // 32), dtype=np.uint32)
+    spoken, direct = np.empty((2, most), dtype=np.int64)
+    cursors, own_cursors = np.empty(max(most, len(seeds)), dtype=np.int64), np.empty(len(seeds), dtype=np.int64)
+    room = ShareRoom(sums, lent, liked, met, spoken, direct, cursors, own_cursors)
+    # Memory that is not written to takes none.
+    rows, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
+    kernel(weights, seeds, grades, loan, room, rows, values, sizes)
+    return SparseShares(rows[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
 
 
 class ListArrays(NamedTuple):

@@ -45,7 +45,8 @@ def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: Piec
         sums[postings.pieces[cut]] += value * taste.table[postings.weights[cut]]
     divisor = taste.norm * (figures.roots + taste.mean_norm / 2)
     content = np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0)
-    mixed = blending.content * content + blending.audience * figures.audience + blending.popularity * figures.popular
+    liked = figures.audience.by_row(len(sums))
+    mixed = blending.content * content + blending.audience * liked + blending.popularity * figures.popular
     rows = allowed_rows(choice)
     return smallest(-np.rint(mixed[rows] / blending.total * SCORE_SCALE).astype(np.int64), rows, choice)
 

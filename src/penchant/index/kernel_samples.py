@@ -23,7 +23,9 @@ from penchant.index.layout import (
     PiecePairs,
     PieceTerms,
     Postings,
+    ShareRoom,
     SparseRows,
+    SparseShares,
     StandIns,
     Taste,
     TasteRoom,
@@ -63,8 +65,8 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
     if sums_type == np.float64:
         taste = Taste(numbers, none, none, 1.0, 1.0)
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
-        figures = PieceFigures(none, none, none)
-        return {"best": (taste, blending, postings, figures, choice, none, numbers, numbers, numbers)}
+        figures = PieceFigures(none, none, SparseShares(numbers, none))
+        return {"best": (taste, blending, postings, figures, choice, none, none, numbers, numbers, numbers)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
         norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
@@ -99,13 +101,14 @@ def _ridge_samples() -> dict[str, Sample]:
     weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
     people = np.zeros((0, 1), dtype=np.uint8)
     norms = LikenessNorms(real, real, 0.0)
+    room = ShareRoom(starts, starts, starts, numbers, starts, starts, starts, starts)
     return {
         "neighbours": (likes, starts, real, starts, 0, 1, square, square, people, starts, starts, starts, starts),
         "triangles": (likes, square, starts, starts, 0, 1, triangles, starts, starts),
         "solve": (triangles, square, starts, np.zeros((0, 1), dtype=np.int32), reals, real),
         "stand_ins": (rows, rows, norms, real, starts, square, reals, real, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
-        "shares": (weights, starts, starts, 0.0, starts, starts, starts, real),
+        "shares": (weights, starts, starts, 0.0, room, starts, real, starts),
     }
 
 

@@ -350,20 +350,27 @@ def _any_scores(dots, bounds, roots, popular, liked):
     return found != 0
 
 
-def best(taste, blending, postings, figures, choice, scores, cursors, keys, rows):
-    """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`."""
+def best(taste, blending, postings, figures, choice, scores, shares, cursors, keys, rows):
+    """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`.
+
+    ``scores`` and ``shares`` have room for a block.
+    """
     mask, excluded, limit = choice.mask, choice.excluded, choice.limit
-    roots, popular, liked = figures.roots, figures.popular, figures.audience
+    roots, popular, audience = figures.roots, figures.popular, figures.audience
     keys[:] = limit
     rows[:] = layout.NOWHERE
     for j in range(len(taste.terms)):
         cursors[j] = postings.starts[taste.terms[j]]
     bounds = _score_bounds(taste, blending, keys[0])
-    next_excluded = 0
+    next_excluded, next_liked = 0, 0
     for begin in range(0, len(mask), REAL_BLOCK):
         end = min(len(mask), begin + REAL_BLOCK)
-        block = scores[: end - begin]
+        block, liked = scores[: end - begin], shares[: end - begin]
         block[:] = 0.0
+        liked[:] = 0.0
+        while next_liked < len(audience.rows) and audience.rows[next_liked] < end:
+            liked[audience.rows[next_liked] - begin] = audience.values[next_liked]
+            next_liked += 1
         for j in range(len(taste.terms)):
             low = cursors[j]
             high = _upto(postings.pieces, low, postings.starts[taste.terms[j] + 1], end)
@@ -374,11 +381,11 @@ def best(taste, blending, postings, figures, choice, scores, cursors, keys, rows
         for chunk in range(0, end - begin, CHUNK):
             last = min(chunk + CHUNK, end - begin)
             figures_of = slice(begin + chunk, begin + last)
-            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of], liked[figures_of]):
+            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of], liked[chunk:last]):
                 continue
             for i in range(chunk, last):
                 row = begin + i
-                score = _blended(block[i], taste, blending, roots[row], popular[row], liked[row])
+                score = _blended(block[i], taste, blending, roots[row], popular[row], liked[i])
                 # Rounding moves a score by half a unit at most.
                 if score * SCORE_UNIT + 1.0 <= -keys[0]:
                     continue

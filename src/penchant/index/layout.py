@@ -122,12 +122,41 @@ class Norms(NamedTuple):
     exact: Numbers | FloatArray
 
 
+class SparseShares(NamedTuple):
+    """Shares of those pieces that have any: rows, ascending, and a share of each, none of 0."""
+
+    rows: IntArray
+    values: FloatArray
+
+    @classmethod
+    def none(cls) -> "SparseShares":
+        """Return the shares of no piece."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+    @classmethod
+    def of(cls, shares: FloatArray) -> "SparseShares":
+        """Return the shares of all pieces, (n_pieces,), without those of 0."""
+        rows = np.flatnonzero(shares)
+        return cls(rows, shares[rows])
+
+    def of_row(self, row: int) -> float:
+        """Return the share of one piece."""
+        at = int(np.searchsorted(self.rows, row))
+        return float(self.values[at]) if at < len(self.rows) and self.rows[at] == row else 0.0
+
+    def by_row(self, count: int) -> FloatArray:
+        """Return the shares of so many pieces, 0 for those without."""
+        shares = np.zeros(count)
+        shares[self.rows] = self.values
+        return shares
+
+
 class PieceFigures(NamedTuple):
-    """What a recommendation needs of every piece beside its terms: norm, parts p and a; shapes (n_pieces,)."""
+    """What a recommendation needs of every piece beside its terms: norms and part p, (n_pieces,), and part a."""
 
     roots: FloatArray
     popular: FloatArray
-    audience: FloatArray
+    audience: SparseShares
 
 
 class LikeMatrix(NamedTuple):
@@ -264,6 +293,23 @@ class TasteRoom(NamedTuple):
     scores: FloatArray
     numbers: IntArray
     bits: Numbers
+
+
+class ShareRoom(NamedTuple):
+    """Room to add up part a in: of zeros before and after, by piece of a block, with a bit for each in ``met``.
+
+    ``rows`` and ``direct`` are the pieces that likes speak for, and what they say of them; (w,) where likes have w
+    weights. ``cursors`` are of these or of the likes, ``own_cursors`` of the likes.
+    """
+
+    sums: IntArray
+    lent: IntArray
+    liked: IntArray
+    met: Numbers
+    rows: IntArray
+    direct: IntArray
+    cursors: IntArray
+    own_cursors: IntArray
 
 
 class Choice(NamedTuple):

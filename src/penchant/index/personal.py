@@ -10,7 +10,7 @@ from penchant.index import engine, exact
 from penchant.index.best import Hits
 from penchant.index.building import term_table
 from penchant.index.factors import root_norms
-from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, Taste
+from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, SparseShares, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.person import PlacedTaste
@@ -65,8 +65,8 @@ class ListSpec:
 class BlendQuery:
     """A person's list as a query: by the blend of content, audience and popularity; keys are minus the scores.
 
-    ``liked`` holds part a of all pieces, an array (n_pieces,) for each part of the snapshot. Of the spec neither what
-    may be shown nor how many counts here: both come with each search.
+    ``liked`` holds part a for each part of the snapshot. Of the spec neither what may be shown nor how many counts
+    here: both come with each search.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class BlendQuery:
         snapshot: Snapshot,
         person: PersonVector | PlacedTaste,
         popular: Popularity,
-        liked: Sequence[FloatArray],
+        liked: Sequence[SparseShares],
         wanted: ListSpec,
     ) -> None:
         self.limit = NOWHERE if wanted.fill else 0
@@ -91,8 +91,8 @@ class BlendQuery:
         """Return the number of a part in the snapshot, by which ``popular`` has its arrays."""
         return self._numbers[part]
 
-    def liked_in(self, part: Part) -> FloatArray:
-        """Return part a of the pieces of one part."""
+    def liked_in(self, part: Part) -> SparseShares:
+        """Return part a of the pieces of one part that have any."""
         return self._liked[self._numbers[part]]
 
     def terms_in(self, part: Part) -> tuple[IntArray, FloatArray]:
@@ -129,7 +129,7 @@ def recommended(
     snapshot: Snapshot,
     person: PersonVector | PlacedTaste,
     popular: Popularity,
-    liked: Sequence[FloatArray],
+    liked: Sequence[SparseShares],
     wanted: ListSpec,
 ) -> list[tuple[int, str]]:
     """Return the best pieces: scores in their unit, descending, ties by ascending id."""

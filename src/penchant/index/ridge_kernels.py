@@ -27,6 +27,7 @@ import numpy as np
 
 from penchant.index import layout
 from penchant.index.inlining import inlined
+from penchant.index.kernels import lowest_bit
 
 PEOPLE_SHIFT = layout.PEOPLE_SHIFT
 OVERLAP_MASK = (1 << layout.PEOPLE_SHIFT) - 1
@@ -291,23 +292,81 @@ def likeness_squares(likes, starts, terms, units, found, sums, met):
         found[person] = total
 
 
-def shares(weights, seeds, grades, loan, sums, lent, liked, found):
-    """Fill found (n,) with part a of all pieces for a person's likes; sums, lent and liked (n,) start at 0.
+@inlined
+def _add_runs(starts, numbers, values, owners, factors, cursors, span, sums, met):
+    """Add what owners' runs have of a span of pieces, each times its owner's factor; those that are met get a bit.
 
-    ``sums`` become A of all pieces; all sums are of integers, and each is divided once.
+    Runs ascend; ``cursors`` are by owner where its run goes on.
     """
+    begin, end = span
+    for o in range(len(owners)):
+        e, last = cursors[o], starts[owners[o] + 1]
+        while e < last and numbers[e] < end:
+            piece = np.int64(numbers[e]) - begin
+            sums[piece] += factors[o] * np.int64(values[e])
+            met[piece >> 5] |= np.uint32(1) << np.uint32(piece & 31)
+            e += 1
+        cursors[o] = e
+
+
+@inlined
+def _add_direct(weights, seeds, grades, room):
+    """Fill the rows of a room, ascending, and A of them, what likes say of pieces themselves; return how many."""
+    count, block = 0, len(room.sums)
     for s in range(len(seeds)):
-        seed = seeds[s]
-        for e in range(weights.starts[seed], weights.starts[seed + 1]):
-            sums[weights.targets[e]] += grades[s] * np.int64(weights.values[e])
-        for e in range(weights.lent_starts[seed], weights.lent_starts[seed + 1]):
-            liked[weights.borrowers[e]] += grades[s] * np.int64(weights.lent_shares[e])
-    # Only now, since a stand-in lends what all likes say of it. Of most pieces they say nothing.
-    for piece in range(len(found)):
-        if sums[piece] != 0:
-            for e in range(weights.lent_starts[piece], weights.lent_starts[piece + 1]):
-                lent[weights.borrowers[e]] += sums[piece] * np.int64(weights.lent_shares[e])
-    for piece in range(len(found)):
-        evidence = np.float64(weights.evidence[piece]) / SHARE_UNIT
-        borrowed = np.float64(lent[piece]) / LENT_UNIT + loan * (np.float64(liked[piece]) / OWN_UNIT)
-        found[piece] = np.float64(sums[piece]) / DIRECT_UNIT + evidence * borrowed
+        room.cursors[s] = weights.starts[seeds[s]]
+    targets, values = weights.targets, weights.values
+    for begin in range(0, len(weights.evidence), block):
+        span = begin, begin + block
+        _add_runs(weights.starts, targets, values, seeds, grades, room.cursors, span, room.sums, room.met)
+        for word in range(len(room.met)):
+            bits = room.met[word]
+            room.met[word] = 0
+            while bits:
+                piece = word * 32 + lowest_bit(bits)
+                bits &= bits - np.uint32(1)  # without its lowest bit
+                if room.sums[piece] != 0:
+                    room.rows[count], room.direct[count] = begin + piece, room.sums[piece]
+                    room.sums[piece] = 0
+                    count += 1
+    return count
+
+
+def shares(weights, seeds, grades, loan, room, rows, found, sizes):
+    """Fill rows, ascending, and found with part a of all pieces that have any for a person's likes: sizes[0] of them.
+
+    All sums are of integers, and each is divided once. Pieces go by in blocks, so that no array but the results is as
+    long as a source: once for what likes say, then for what stand-ins lend, which is what all likes say of them.
+    """
+    count = _add_direct(weights, seeds, grades, room)
+    lenders, direct = room.rows[:count], room.direct[:count]
+    own, cursors = room.own_cursors, room.cursors
+    for s in range(len(seeds)):
+        own[s] = weights.lent_starts[seeds[s]]
+    for i in range(count):
+        cursors[i] = weights.lent_starts[lenders[i]]
+    borrowers, parts, block = weights.borrowers, weights.lent_shares, len(room.sums)
+    written, next_direct = 0, 0
+    for begin in range(0, len(weights.evidence), block):
+        span = begin, begin + block
+        _add_runs(weights.lent_starts, borrowers, parts, lenders, direct, cursors, span, room.lent, room.met)
+        _add_runs(weights.lent_starts, borrowers, parts, seeds, grades, own, span, room.liked, room.met)
+        while next_direct < count and lenders[next_direct] < span[1]:
+            piece = lenders[next_direct] - begin
+            room.sums[piece] = direct[next_direct]
+            room.met[piece >> 5] |= np.uint32(1) << np.uint32(piece & 31)
+            next_direct += 1
+        for word in range(len(room.met)):
+            bits = room.met[word]
+            room.met[word] = 0
+            while bits:
+                piece = word * 32 + lowest_bit(bits)
+                bits &= bits - np.uint32(1)
+                evidence = np.float64(weights.evidence[begin + piece]) / SHARE_UNIT
+                borrowed = np.float64(room.lent[piece]) / LENT_UNIT + loan * (np.float64(room.liked[piece]) / OWN_UNIT)
+                share = np.float64(room.sums[piece]) / DIRECT_UNIT + evidence * borrowed
+                room.sums[piece], room.lent[piece], room.liked[piece] = 0, 0, 0
+                if share != 0:
+                    rows[written], found[written] = begin + piece, share
+                    written += 1
+    sizes[0] = written

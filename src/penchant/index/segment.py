@@ -34,6 +34,8 @@ from penchant.index.strings import Strings
 
 Factors = tuple[int, ...]
 """A factor for each of a segment's categories, in their order."""
+SUMMED_PIECES = 1 << 16
+"""Pieces whose weights are added up at once."""
 MAX_NORMS = 4
 """Sets of category factors whose norms a segment keeps: now and then settings change, and previews compare."""
 
@@ -181,6 +183,21 @@ def sums_by_piece(values: FloatArray, starts: IntArray) -> FloatArray:
     """Return the sum of each piece's values, added in their order; shape (n_pieces,)."""
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return np.bincount(owners, weights=values, minlength=len(starts) - 1).astype(np.float64)
+
+
+def weight_sums(weights: Weights, starts: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of each piece's weights, squared and as they are; shapes (n_pieces,).
+
+    Exact in doubles, since they are sums of integers; made for some thousands of pieces at a time.
+    """
+    count = len(starts) - 1
+    squares, sums = np.empty(count), np.empty(count)
+    for begin in range(0, count, SUMMED_PIECES):
+        cut = slice(begin, min(begin + SUMMED_PIECES, count))
+        own = starts[cut.start : cut.stop + 1]
+        real = weights[own[0] : own[-1]].astype(np.float64)
+        squares[cut], sums[cut] = sums_by_piece(real * real, own - own[0]), sums_by_piece(real, own - own[0])
+    return squares, sums
 
 
 def _norms(values: FloatArray, exact: FloatArray) -> Norms:

@@ -27,6 +27,12 @@ from penchant.model import Algorithm, IndexedPiece, Term
 
 Scan = Callable[[Part, Choice], Hits]
 """A full scan of a part by some measure: finds as many pieces as the choice says."""
+Keep = Callable[[Segment], Segment]
+"""Returns the same segment out of other memory, such as a mapped file's."""
+
+
+def _as_it_is(segment: Segment) -> Segment:
+    return segment
 
 
 class Neighbour(NamedTuple):
@@ -104,8 +110,11 @@ class Snapshot:
         """Return one segment of all live pieces."""
         return merge_segments([(part.segment, part.live) for part in self.parts])
 
-    def split(self, count: int) -> tuple[Segment, ...]:
-        """Return so many segments of all live pieces, each of those with one of `shard_numbers`."""
+    def split(self, count: int, keep: Keep = _as_it_is) -> tuple[Segment, ...]:
+        """Return so many segments of all live pieces, each of those with one of `shard_numbers`.
+
+        ``keep`` puts each somewhere before the next one is made.
+        """
         numbers = [shard_numbers(part.segment.ids, count) for part in self.parts]
         shares = []
         for number in range(count):
@@ -113,7 +122,7 @@ class Snapshot:
                 (part.segment, part.live & (own == number)) for part, own in zip(self.parts, numbers, strict=True)
             ]
             # What has no such piece would only add its terms; but an empty segment has attributes, too.
-            shares.append(merge_segments([each for each in chosen if each[1].any()] or chosen[:1]))
+            shares.append(keep(merge_segments([each for each in chosen if each[1].any()] or chosen[:1])))
         return tuple(shares)
 
     def apart(self) -> "Snapshot":

@@ -1,6 +1,7 @@
 """Strings: ids and keywords as tables, without an object for each: their UTF-8 in one array, and where it is cut."""
 
 import itertools
+import operator
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,6 +13,8 @@ from penchant.index.layout import IntArray
 
 SEARCH_COST = 32
 """So many strings of a table become a dictionary's in the time of one binary search."""
+RANGE = 1 << 14
+"""Strings of each table at most that become Python's objects at a time."""
 
 
 class Strings:
@@ -75,8 +78,13 @@ class Strings:
 
     def all_encoded(self) -> list[bytes]:
         """Return every string as UTF-8."""
-        text, cuts = bytes(self._view), self.starts.tolist()
-        return [text[begin:end] for begin, end in itertools.pairwise(cuts)]
+        return self.encoded_within(0, len(self))
+
+    def encoded_within(self, first: int, behind: int) -> list[bytes]:
+        """Return the strings from a place until before another one as UTF-8."""
+        cuts = self.starts[first : behind + 1]
+        text = bytes(self._view[self._cuts[first] : self._cuts[behind]])
+        return [text[begin:end] for begin, end in itertools.pairwise((cuts - cuts[0]).tolist())]
 
     def find(self, value: str) -> int | None:
         """Return the place of a string in an ascending table, or ``None``."""
@@ -118,7 +126,66 @@ class Strings:
 
 def shard_numbers(ids: Strings, count: int) -> NDArray[np.uint8]:
     """Return for each id which of so many shards has it, at most 256: the same in every process and release."""
-    return np.fromiter((zlib.crc32(each) % count for each in ids.all_encoded()), np.uint8, len(ids))
+    ranges = (ids.encoded_within(first, min(first + RANGE, len(ids))) for first in range(0, len(ids), RANGE))
+    return np.fromiter((zlib.crc32(each) % count for found in ranges for each in found), np.uint8, len(ids))
+
+
+def unite_tables(tables: Sequence[Strings], chosen: Sequence[IntArray]) -> tuple[Strings, list[IntArray]]:
+    """Return the ascending union of some strings of ascending tables, and for each table their new places.
+
+    ``chosen`` has for each table the places, ascending, of its strings that are taken. Goes from one range of strings
+    to the next, so that few of them are Python's objects at a time.
+    """
+    found = [np.empty(len(places), dtype=np.int64) for places in chosen]
+    lengths: list[IntArray] = []
+    texts: list[bytes] = []
+    count = 0
+    for cuts in _ranges(tables, chosen):
+        taken = [places[cut] for places, cut in zip(chosen, cuts, strict=True)]
+        entries = [each for table, places in zip(tables, taken, strict=True) for each in _encoded(table, places)]
+        # Sorting joined runs only merges them: linear in the number of entries.
+        order = sorted(range(len(entries)), key=entries.__getitem__)
+        ordered = [entries[entry] for entry in order]
+        is_new = [True, *map(operator.ne, ordered[1:], ordered)][: len(ordered)]
+        numbers = np.empty(len(entries), dtype=np.int64)
+        numbers[order] = np.cumsum(is_new) + (count - 1)
+        begin = 0
+        for each, cut, places in zip(found, cuts, taken, strict=True):
+            each[cut] = numbers[begin : begin + len(places)]
+            begin += len(places)
+        united = list(itertools.compress(ordered, is_new))
+        lengths.append(np.asarray(list(map(len, united)), dtype=np.int64))
+        texts.append(b"".join(united))
+        count += len(united)
+    starts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.concatenate([starts[:0], *lengths]), out=starts[1:])
+    return Strings(starts, np.frombuffer(bytearray().join(texts), dtype=np.uint8)), found
+
+
+def _ranges(tables: Sequence[Strings], chosen: Sequence[IntArray]) -> Iterator[list[slice]]:
+    """Yield for each table which of its chosen strings lie in the same range as those of the others."""
+    pivots = {
+        table.encoded(int(place))
+        for table, places in zip(tables, chosen, strict=True)
+        for place in places[RANGE::RANGE].tolist()
+    }
+    begins = [0] * len(tables)
+    for pivot in sorted(pivots):
+        ends = [
+            int(np.searchsorted(places, table.position_of(pivot))) for table, places in zip(tables, chosen, strict=True)
+        ]
+        yield list(map(slice, begins, ends))
+        begins = ends
+    yield list(map(slice, begins, map(len, chosen)))
+
+
+def _encoded(table: Strings, places: IntArray) -> Iterable[bytes]:
+    """Return the strings at some places, ascending, of a table."""
+    if not len(places):
+        return ()
+    first, behind = int(places[0]), int(places[-1]) + 1
+    entries = table.encoded_within(first, behind)
+    return entries if len(places) == len(entries) else [entries[each] for each in (places - first).tolist()]
 
 
 def rows_in(table: Strings, ids: Strings) -> IntArray:

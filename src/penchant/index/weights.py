@@ -18,7 +18,16 @@ from penchant.index import engine
 from penchant.index.arrays import arrays_of, members_of, starts_of
 from penchant.index.factors import root_norms
 from penchant.index.figures import SourceFigures, figures_of
-from penchant.index.layout import SHARE_SCALE, FloatArray, IntArray, LikeMatrix, LikenessNorms, SparseRows, WeightMatrix
+from penchant.index.layout import (
+    SHARE_SCALE,
+    FloatArray,
+    IntArray,
+    LikeMatrix,
+    LikenessNorms,
+    SparseRows,
+    SparseShares,
+    WeightMatrix,
+)
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings, rows_in
@@ -31,6 +40,8 @@ FEW_PEOPLE = 50
 """A piece that fewer people like has stand-ins."""
 EVIDENCE = 3
 """The people after whom stand-ins count half as much."""
+SMALL_SEGMENT = 16
+"""Of a segment with so many times fewer pieces than there are weights its own are looked up, not those with shares."""
 BLOCK_BYTES = 512 << 20
 """Memory for triangles: a block has as many pieces as fit, and adds up the rows of all its neighbours once more."""
 
@@ -55,6 +66,7 @@ class AudienceWeights:
     figures: IntArray
     # A segment is found by identity, and what is kept of it goes when it does.
     _rows: WeakKeyDictionary[Segment, IntArray] = field(init=False, default_factory=WeakKeyDictionary)
+    _places: WeakKeyDictionary[Segment, NDArray[np.int32]] = field(init=False, default_factory=WeakKeyDictionary)
 
     @classmethod
     def none(cls) -> "AudienceWeights":
@@ -97,6 +109,30 @@ class AudienceWeights:
         if rows is None:
             rows = self._rows[segment] = rows_in(self.ids, segment.ids)
         return rows
+
+    def shares_in(self, segment: Segment, shares: SparseShares) -> SparseShares:
+        """Return shares by row of these weights as those of a segment's pieces."""
+        if len(segment) * SMALL_SEGMENT < len(self.ids):
+            wanted = self.rows_of(segment)
+            found = np.searchsorted(shares.rows, wanted)
+            rows = np.flatnonzero(np.append(shares.rows, -2)[found] == wanted)
+            return SparseShares(rows, shares.values[found[rows]])
+        places = self._places_in(segment)[shares.rows]
+        # By number: a mask costs five times as much. Both are in the order of ids, so these rows ascend as well.
+        known = np.flatnonzero(places >= 0)
+        return SparseShares(places[known].astype(np.int64), shares.values[known])
+
+    def _places_in(self, segment: Segment) -> NDArray[np.int32]:
+        """Return the row in a segment of each piece, -1 for those that it has not; found once for each."""
+        known = self._places.get(segment)
+        if known is not None:
+            return known
+        rows = self.rows_of(segment)
+        found = np.flatnonzero(rows >= 0)
+        places = np.full(len(self.ids), -1, dtype=np.int32)
+        places[rows[found]] = found
+        self._places[segment] = places
+        return places
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""

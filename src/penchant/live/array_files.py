@@ -15,6 +15,7 @@ import fcntl
 import mmap
 import os
 import struct
+import tempfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -176,6 +177,31 @@ class ArrayFiles(Generic[T]):
         write_file(self.kind, path, stamp, content)
         self._remove(stamp.source_id, but=path)
         return PublishedFile(stamp=stamp, path=path)
+
+    def spooled(self, content: T) -> T:
+        """Return the same content out of a file without a name, mapped; it is gone once nothing uses its arrays.
+
+        Not synced: the machine takes the memory of its pages for something else as soon as they are on the disk.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        arrays = content.arrays()
+        with tempfile.TemporaryFile(dir=self._folder) as file:
+            offsets = {}
+            for name, array in arrays.items():
+                offsets[name] = file.seek(_aligned(file.tell()))
+                file.write(_bytes(array))
+            # An empty file could not be mapped, nor an array at the end of it.
+            file.truncate(_aligned(file.tell()) + ALIGNMENT)
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        return self.kind.of_arrays(
+            {
+                name: np.frombuffer(mapping, array.dtype, array.size, offsets[name]).reshape(array.shape)
+                for name, array in arrays.items()
+            }
+        )
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:

@@ -19,13 +19,13 @@ from typing import Any, Generic, TypeVar
 
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Snapshot, Strings
+from penchant.index import Keep, Snapshot, Strings
 from penchant.index.kernel_samples import FINDING, READING
 from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
-from penchant.live.segment_files import ATTRIBUTES, HEADING, SegmentFiles, SegmentSet, segment_count
+from penchant.live.segment_files import ATTRIBUTES, HEADING, SegmentFiles, SegmentSet, ShardRule, segment_count
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -176,7 +176,7 @@ class Builder(FileBuilder[SegmentSet]):
         super().__init__(storage, files, metrics, build, monotonic=monotonic)
         self._segment_files = files
         self._kernels = kernels
-        self._marked: dict[int, tuple[int, int]] = {}
+        self._marked: dict[int, tuple[int, int, ShardRule]] = {}
         """By source the versions, of it and of its file, that were found to agree in what `_is_shaped` looks at."""
 
     def sources(self) -> list[SourceHead]:
@@ -191,7 +191,7 @@ class Builder(FileBuilder[SegmentSet]):
         """Return whether enough has changed, or the file is cut or marked in another way than it is to be."""
         if is_due(head, published, rested=rested) or published is None:
             return True
-        versions = head.version, published.stamp.version
+        versions = head.version, published.stamp.version, self._segment_files.sharding
         if self._marked.get(head.source_id) == versions:
             return False
         try:
@@ -216,12 +216,13 @@ class Builder(FileBuilder[SegmentSet]):
         started = time.perf_counter()
         if self._kernels is not None:
             use_compiled(self._kernels, SEGMENT_KERNELS)
-        base = None if published is None else self._segment_files.snapshot(published)
+        files = self._segment_files
+        base, keep = None if published is None else files.snapshot(published), files.spooled_segment
         with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, base)) as feed:
-            snapshot, stamp, piece_count = continued(base, feed), stamp_of(feed.head), feed.head.piece_count
-        count = self._segment_files.sharding.segments(piece_count, 1 if base is None else len(base.parts))
-        segments = snapshot.split(count) if count > 1 else (snapshot.merged(),)
-        self._files.publish(stamp, SegmentSet(segments))
+            snapshot, stamp, piece_count = continued(base, feed, keep), stamp_of(feed.head), feed.head.piece_count
+        count = files.sharding.segments(piece_count, 1 if base is None else len(base.parts))
+        segments = snapshot.split(count, keep) if count > 1 else (snapshot.merged(),)
+        files.publish(stamp, SegmentSet(segments))
         fields = {"pieces": snapshot.piece_count, "segments": count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
@@ -283,9 +284,10 @@ def cursor_of(published: PublishedFile | None, content: object | None) -> FeedCu
     return FeedCursor(incarnation=stamp.incarnation, epoch=stamp.epoch, version=stamp.version)
 
 
-def continued(base: Snapshot | None, feed: ContentFeed) -> Snapshot:
-    """Return the snapshot of a file and the changes since."""
-    return apply_feed(base or Snapshot.empty(), feed)
+def continued(base: Snapshot | None, feed: ContentFeed, keep: Keep | None = None) -> Snapshot:
+    """Return the snapshot of a file and the changes since; with ``keep`` in many segments, as `apply_feed`."""
+    # What is merged only once takes least.
+    return apply_feed(base or Snapshot.empty(), feed, max_merged=None if keep is None else 0, keep=keep)
 
 
 def is_due(head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from penchant.attributes import Attribute, numbered
-from penchant.index import Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
+from penchant.index import Keep, Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
 from penchant.live.decoding import PieceReader
 from penchant.live.segments import Segments
 from penchant.model import SourceSettings
@@ -20,6 +20,8 @@ READ_BYTES = 8 * 1024 * 1024
 """Pieces, and bytes of their bodies, in memory at a time while a large source is loaded."""
 APPLIED_PIECES = 1_000_000
 """Pieces that are made into one segment: what was read of them takes half as much beside it."""
+KEPT_PIECES = 250_000
+"""Pieces that are made into one segment where it is kept out of memory."""
 MANY_PIECES = 20_000
 """Pieces after which the memory that reading them took is given back."""
 
@@ -69,14 +71,14 @@ class Follower:
         self._segments = segments
         self._metrics = metrics
 
-    def catch_up(self, view: View | None, head: SourceHead, *, adopts: bool = True) -> View:
+    def catch_up(self, view: View | None, head: SourceHead, *, adopts_split: bool = True) -> View:
         """Return a source as it is committed now, going on from a view of it, or from a newer file where there is one.
 
             the view       --- changes since its version ------.
             a newer file   --- changes since its version -------+--> now
             nothing        --- all pieces, a complete feed ----'
 
-        Unless it ``adopts``, a view goes on from the file that it began with.
+        Unless it ``adopts_split``, no view goes over to a file of several segments.
 
         Raises:
             UnknownSource: it was deleted meanwhile.
@@ -85,7 +87,7 @@ class Follower:
         if view is not None and view.is_of(head):
             snapshot, base_version, cut = view.snapshot, view.base_version, view.cut
             cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=view.head.version)
-        based = self._segments.base(head, base_version, cut) if adopts or cursor is None else None
+        based = self._segments.base(head, base_version, cut, split=adopts_split or cursor is None)
         if based is not None:
             snapshot, base_version, cut = based.snapshot, based.version, based.cut
             cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=base_version)
@@ -118,9 +120,16 @@ class Follower:
 
 
 def apply_feed(
-    snapshot: Snapshot, feed: ContentFeed, *, max_merged: int | None = None, merge: Merge = merge_segments
+    snapshot: Snapshot,
+    feed: ContentFeed,
+    *,
+    max_merged: int | None = None,
+    merge: Merge = merge_segments,
+    keep: Keep | None = None,
 ) -> Snapshot:
     """Return the snapshot after all changes of a feed; a complete feed starts from nothing.
+
+    With ``keep`` its own memory is that of `KEPT_PIECES`: of so many it makes a segment, which that puts elsewhere.
 
     Its pieces have marks of the attributes that the settings of the feed name: where these are others than before, all
     pieces are read once more.
@@ -134,10 +143,13 @@ def apply_feed(
     marked_by = wanted if is_marked else snapshot.parts[0].segment.attributes
     reader = PieceReader(attributes if is_marked else (), marked_by)
     replaced: list[str] = []
-    total = 0
+    limit, total = APPLIED_PIECES if keep is None else KEPT_PIECES, 0
 
     def applied() -> Snapshot:
-        return snapshot.replace(replaced, reader.segment(), max_merged=max_merged, merge=merge)
+        segment = reader.segment()
+        if segment is not None and keep is not None:
+            segment = keep(segment)
+        return snapshot.replace(replaced, segment, max_merged=max_merged, merge=merge)
 
     with _portions_of(feed) as portions:
         for changes in portions:
@@ -145,7 +157,7 @@ def apply_feed(
             # Each piece comes once in a feed: of a complete one nothing can be there already.
             replaced += [] if feed.complete else [change.id for change in changes]
             total += len(changes)
-            if reader.count >= APPLIED_PIECES:
+            if max(reader.count, len(replaced)) >= limit:
                 snapshot, reader, replaced = applied(), reader.anew(), []
     if reader.count or replaced:
         snapshot, reader = applied(), reader.anew()

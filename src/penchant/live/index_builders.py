@@ -9,7 +9,7 @@ from penchant.live.array_files import PublishedFile
 from penchant.live.builder import Builder, FileBuilder
 from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LIKES, LikesFiles
-from penchant.live.segment_files import SEGMENT, SegmentFiles, ShardRule
+from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.live.weights_builder import WeightsBuilder
 from penchant.live.weights_files import WEIGHTS
 from penchant.storage import SourceHead, Storage
@@ -26,11 +26,11 @@ def index_builders(
     build: BuildKind | None = None,
     *,
     kernels: Path | None = None,
-    sharding: ShardRule | None = None,
+    segment_files: SegmentFiles | None = None,
 ) -> dict[str, FileBuilder[Any]]:
     """Return the builders of the files in a folder by their kind; without ``build`` they build by themselves.
 
-    ``kernels`` is the folder of compiled kernels; ``sharding`` says into how many segments large sources are cut.
+    ``kernels`` is the folder of compiled kernels; ``segment_files`` say into how many segments large sources are cut.
     Weights come last, since they are made from the other files.
     """
 
@@ -38,7 +38,7 @@ def index_builders(
         return None if build is None else functools.partial(build, kind)
 
     found: list[FileBuilder[Any]] = [
-        Builder(storage, SegmentFiles(folder, sharding), metrics, elsewhere(SEGMENT.name), kernels=kernels),
+        Builder(storage, segment_files or SegmentFiles(folder), metrics, elsewhere(SEGMENT.name), kernels=kernels),
         LikesBuilder(storage, LikesFiles(folder), metrics, elsewhere(LIKES.name)),
         WeightsBuilder(storage, folder, metrics, elsewhere(WEIGHTS.name), kernels=kernels),
     ]

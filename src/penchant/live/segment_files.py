@@ -63,7 +63,10 @@ class ShardRule:
 
 
 class SegmentFiles(ArrayFiles[SegmentSet]):
-    """The segment files of a data folder; ``sharding`` says which new ones are of several segments."""
+    """The segment files of a data folder; ``sharding`` says which new ones are of several segments.
+
+    It may be replaced at any time.
+    """
 
     def __init__(self, folder: Path, sharding: ShardRule | None = None) -> None:
         super().__init__(folder, SEGMENTS)
@@ -73,6 +76,11 @@ class SegmentFiles(ArrayFiles[SegmentSet]):
         """Return the pieces of a file, mapped, as `read`."""
         found = self.read(published)
         return None if found is None else Snapshot.of_file(found.segments, tuple(published.stamp))
+
+    def spooled_segment(self, segment: Segment) -> Segment:
+        """Return the same segment out of a file without a name, as `spooled`."""
+        (kept,) = self.spooled(SegmentSet([segment])).segments
+        return kept
 
     def segment_count(self, published: PublishedFile) -> int | None:
         """Return of how many segments a file is; ``None`` where it cannot be used."""

@@ -6,6 +6,7 @@ from penchant.index import Snapshot
 from penchant.live.array_files import PublishedFile
 from penchant.live.election import Election
 from penchant.live.segment_files import SegmentFiles
+from penchant.live.shard_messages import FileName
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
@@ -66,11 +67,24 @@ class Segments:
         """Return of how many segments a file is, as `SegmentFiles.segment_count`."""
         return None if self._files is None else self._files.segment_count(published)
 
-    def base(self, head: SourceHead, version: int, cut: int) -> SnapshotBase | None:
-        """Return what to start from instead of what began at a version: a file that is `newer`, mapped."""
+    def split_files(self) -> set[FileName]:
+        """Return the files of several segments that are there."""
+        if self._files is None:
+            return set()
+        found = [each for source_id in self._files.sources() for each in self._files.published(source_id)]
+        counts = [(each.stamp, self._files.segment_count(each) or 1) for each in found]
+        return {(*stamp, count) for stamp, count in counts if count > 1}
+
+    def base(self, head: SourceHead, version: int, cut: int, *, split: bool = True) -> SnapshotBase | None:
+        """Return what to start from instead of what began at a version: a file that is `newer`, mapped.
+
+        Unless ``split``, one of several segments is none.
+        """
         published = self.newer(head, version, cut)
-        snapshot = None if published is None or self._files is None else self._files.snapshot(published)
-        if published is None or snapshot is None:
+        if published is None or self._files is None or not (split or self._files.segment_count(published) == 1):
+            return None
+        snapshot = self._files.snapshot(published)
+        if snapshot is None:
             return None
         self._metrics.segments_mapped.inc()
         cut = next((part.origin.file[-1] for part in snapshot.parts if part.origin is not None), 1)

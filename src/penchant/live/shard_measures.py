@@ -18,6 +18,7 @@ from penchant.index import (
     PartQuery,
     Segment,
     SimilarityQuery,
+    SparseShares,
     engine,
     exact,
 )
@@ -61,7 +62,6 @@ def _content(query: SimilarityQuery, part: Part) -> ContentMeasure | None:
 def _blend(query: BlendQuery, part: Part) -> BlendMeasure:
     terms, values = query.terms_in(part)
     liked = query.liked_in(part)
-    rows = np.flatnonzero(liked)
     return BlendMeasure(
         terms=packed_numbers(terms),
         values=values.tobytes(),
@@ -69,8 +69,8 @@ def _blend(query: BlendQuery, part: Part) -> BlendMeasure:
         blending=query.blending,
         factors=factors_of(part.segment, query.category_weights),
         unit=factor_unit(query.category_weights),
-        liked_rows=packed_numbers(rows),
-        liked=liked[rows].tobytes(),
+        liked_rows=packed_numbers(liked.rows),
+        liked=liked.values.tobytes(),
         # What counts nothing need not be known.
         popular=query.popular.digests[query.number_of(part)] if query.blending.popularity else b"",
     )
@@ -111,12 +111,10 @@ def _suiting(
     rows = rows_within(measure.liked_rows, len(segment))
     _require(len(terms) == len(values) and len(rows) == len(shares))
     _require(len(measure.factors) == len(segment.category_names))
-    liked = np.zeros(len(segment))
-    liked[rows] = shares
     figures = PieceFigures(
         roots=scaled_roots(segment, measure.factors, measure.unit),
         popular=np.zeros(len(segment)) if popular is None else popular,
-        audience=liked,
+        audience=SparseShares(rows, shares),
     )
     taste = taste_in(segment, (terms, values), measure.norms)
     return engine.best(taste, measure.blending, segment.postings, figures, choice)

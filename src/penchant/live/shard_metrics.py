@@ -30,3 +30,9 @@ class ShardMetrics:
             registry=metrics.registry,
             multiprocess_mode="livesum",
         )
+        self.host_sets = Gauge(
+            "penchant_shard_host_sets",
+            "Sets of shard processes that are asked: more than one while others take their place.",
+            registry=metrics.registry,
+            multiprocess_mode="livemax",
+        )

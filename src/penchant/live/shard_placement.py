@@ -8,10 +8,12 @@ The file outlives its writer and the cluster: the addresses that it has are aske
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from penchant.live.shard_hosts import Hosts
 from penchant.live.shards import Shards
 from penchant.telemetry import logger
 
@@ -85,9 +87,12 @@ class PlacementFollower:
     A replica that the cluster runs ends when nobody has been connected to it for a while.
     """
 
-    def __init__(self, shards: Shards, folder: Path) -> None:
+    def __init__(self, shards: Shards, folder: Path, follows: Callable[[], bool] = lambda: True) -> None:
+        """``follows`` tells whether replicas are placed at the moment: settings may change."""
         self._shards = shards
         self._folder = folder
+        self._follows = follows
+        self._is_followed = follows()
         self._seen: tuple[int, int] | None = None
         self._placement = ShardPlacement()
 
@@ -105,10 +110,23 @@ class PlacementFollower:
             await asyncio.sleep(INTERVAL_S)
 
     def _look(self) -> None:
+        if not self._follows():
+            self._is_followed, self._seen, self._placement = False, None, ShardPlacement()
+            return
         with contextlib.suppress(OSError):
             status = (self._folder / FILE).stat()
             seen = status.st_ino, status.st_mtime_ns
             if seen != self._seen:
                 self._seen = seen
                 self._placement = read_placement(self._folder)
-                self._shards.place(self._placement.hosts())
+                self._ask(self._placement.hosts())
+
+    def _ask(self, hosts: Hosts) -> None:
+        """Have workers ask replicas there: at once, or beside the hosts that settings have named before."""
+        if not hosts:
+            return
+        if self._is_followed:
+            self._shards.place(hosts)
+        else:
+            self._shards.change(len(hosts), hosts)
+        self._is_followed = True

@@ -10,6 +10,7 @@ alike, and one that has just started needs no more than the file. A segment is m
 import asyncio
 import contextlib
 import hmac
+import itertools
 import secrets
 from collections import OrderedDict
 from pathlib import Path
@@ -130,6 +131,9 @@ class ShardServer:
         self._token = token
         self._segments: dict[tuple[FileName, int], ScannedSegment] = {}
         self._mapping: dict[tuple[FileName, int], asyncio.Task[None]] = {}
+        self._used: dict[FileName, int] = {}
+        """By file when it was asked for last, as a number that rises."""
+        self._uses = itertools.count()
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
         """Begin to listen.
@@ -188,6 +192,7 @@ class ShardServer:
         name = asked.file, asked.place
         found = self._segments.get(name)
         if found is not None:
+            self._used[asked.file] = next(self._uses)
             return found.scan(asked) if isinstance(asked, ScanRequest) else ScanAnswer(asked.number, ScanOutcome.FOUND)
         if name not in self._mapping:
             self._mapping[name] = asyncio.create_task(self._map(*name))
@@ -205,9 +210,11 @@ class ShardServer:
         finally:
             del self._mapping[file, place]
         self._segments[file, place] = ScannedSegment(segment)
-        # Their numbers ascend from one file of a source to the next.
+        self._used[file] = next(self._uses)
+        # Those that were asked for last: a file of the same version may be cut into more segments, or into fewer.
         of_source = {each for each, _ in self._segments if each[0] == stamp.source_id}
-        kept = sorted(of_source)[-KEPT_FILES:]
+        kept = sorted(of_source, key=self._used.__getitem__)[-KEPT_FILES:]
         for name in [name for name in self._segments if name[0] in of_source.difference(kept)]:
             del self._segments[name]
+        self._used = {each: use for each, use in self._used.items() if any(each == name for name, _ in self._segments)}
         logger.info("a shard has mapped a segment", extra={"fields": {"place": place, "pieces": len(segment)}})

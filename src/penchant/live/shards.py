@@ -15,7 +15,7 @@ import asyncio
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from penchant.index import Filter, Find, Snapshot
 from penchant.index.best import BestPieces
 from penchant.index.part import Part
 from penchant.live.database import AsyncStorage
+from penchant.live.shard_hosts import Address, Hosts, HostSets, ShardHosts, file_of
 from penchant.live.shard_messages import FileName, FileQuestion, ScanAnswer, ScanOutcome, ScanRequest
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
-from penchant.telemetry import Metrics
+from penchant.telemetry import Metrics, logger
 
 SCAN_S = 2.0
 """How long a segment's scan may take on all replicas together, before the node does it itself."""
@@ -43,72 +44,110 @@ RECENT_SCANS = 256
 class Shards:
     """The shard processes that a node may ask: by shard the addresses of its replicas.
 
-    The segment at place p of a file is that of shard p modulo their number. For the event loop only.
+    The segment at place p of a file is that of shard p modulo the number of the shards that its file is asked of
+    (`HostSets`). ``count`` is of how many segments new files are, by default as many as there are shards. For the event
+    loop only.
     """
 
     def __init__(
         self,
-        hosts: Sequence[Sequence[tuple[str, int]]],
-        token: bytes,
+        hosts: Hosts,
+        token: Callable[[], bytes],
         database: AsyncStorage,
         metrics: Metrics,
         memory_bytes: Callable[[], int],
+        *,
+        count: int | None = None,
     ) -> None:
         self._metrics = ShardMetrics(metrics)
         self._token = token
-        self._replicas: list[dict[tuple[str, int], ShardReplica]] = [{} for _ in hosts]
-        self.place(hosts)
+        self.changes = 0
+        """How often others were named."""
+        self._hosts = HostSets(count or len(hosts), hosts, self._connect)
+        self._metrics.host_sets.set(self._hosts.named)
         self._database = database
         self._memory_bytes = memory_bytes
         self._numbers = itertools.count()
         self._recent_s: deque[float] = deque(maxlen=RECENT_SCANS)
 
+    def _connect(self, shard: int, place: int, address: Address) -> ShardReplica:
+        failed = self._metrics.failures.labels(str(shard), str(place)).inc
+        return ShardReplica(*address, self._token(), failed=failed)
+
     @property
     def replicas(self) -> Sequence[Sequence[ShardReplica]]:
-        """The processes that may be asked, by shard."""
-        return [list(replicas.values()) for replicas in self._replicas]
+        """The processes that the settings name, or that a cluster runs, by shard."""
+        newest = self._hosts.newest
+        return [self._hosts.replicas(newest, shard) for shard in range(len(newest.shards))]
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether files are asked of hosts that others are to take the place of."""
+        return len(self._hosts) > 1
 
     def close(self) -> None:
         """Close all connections."""
-        self.place([[] for _ in self._replicas])
+        self._hosts.close()
 
-    def place(self, hosts: Sequence[Sequence[tuple[str, int]]]) -> None:
-        """Ask replicas at these addresses from now on, of as many shards; those that stay keep their connections."""
-        if len(hosts) != len(self._replicas):
-            return
-        for shard, (addresses, before) in enumerate(zip(hosts, self._replicas, strict=True)):
-            self._replicas[shard] = {
-                address: before.pop(address)
-                if address in before
-                else ShardReplica(
-                    *address, self._token, failed=self._metrics.failures.labels(str(shard), str(place)).inc
-                )
-                for place, address in enumerate(dict.fromkeys(addresses))
-            }
-            for replica in before.values():
-                replica.close()
+    def place(self, hosts: Hosts) -> None:
+        """Ask replicas at these addresses from now on; those that stay keep their connections.
+
+        With another number of shards they are asked for what they have mapped, as by `change`.
+        """
+        if len(hosts) == len(self._hosts.newest.shards):
+            self._hosts.place(hosts)
+        else:
+            self.change(len(hosts), hosts)
+
+    def change(self, count: int, hosts: Hosts) -> None:
+        """Go over to these hosts and files of so many segments: file by file, as hosts have mapped them.
+
+        Raises:
+            StorageUnavailable: the token cannot be read; nothing has changed.
+        """
+        self._token()
+        self.changes += self._hosts.change(count, hosts)
+        self._metrics.host_sets.set(self._hosts.named)
+
+    def let_go(self, in_use: Collection[FileName]) -> None:
+        """Let go the hosts of which no file in use is asked any more."""
+        if self._hosts.let_go(in_use):
+            logger.info("shard processes that are no longer named are let go")
+        self._metrics.host_sets.set(self._hosts.named)
 
     async def hold(self) -> None:
         """Connect to all replicas that may be asked."""
-        await asyncio.gather(*[each.hold() for replicas in self._replicas for each in replicas.values()])
+        await asyncio.gather(*[each.hold() for each in self._hosts.all_replicas()])
 
     def serves(self, snapshot: Snapshot) -> bool:
         """Return whether a snapshot has segments that shard processes can scan."""
-        return snapshot.is_split and bool(self._replicas)
+        file = file_of(snapshot) if snapshot.is_split else None
+        return file is not None and bool(self._hosts.of(file).shards)
+
+    def is_to_move(self, file: FileName) -> bool:
+        """Return whether a file is asked of hosts that others are to take the place of."""
+        newest = self._hosts.newest
+        return file[-1] == newest.count and self._hosts.of(file) is not newest
+
+    def note_ready(self, file: FileName) -> None:
+        """Ask the newest hosts for a file from now on."""
+        self._hosts.note_ready(file)
 
     async def have_mapped(self, file: FileName) -> bool:
-        """Return whether each segment of a file is mapped by a process, those aside that nobody can be asked for.
+        """Return whether each segment of a file is mapped by one of the newest hosts; those who lack it map it.
 
-        Those that have not mapped it do so from now on.
+        Segments that nobody can be asked for are left aside, unless other hosts answer for the file before.
         """
+        if not self._hosts.newest.shards:
+            return True
         return all(await asyncio.gather(*[self._has_mapped(file, place) for place in range(file[-1])]))
 
     async def _has_mapped(self, file: FileName, place: int) -> bool:
         question = FileQuestion(next(self._numbers), file, place)
-        asked = [replica.ask(question.number, question) for replica in self._sound_replicas(question)]
+        asked = [replica.ask(question.number, question) for replica in self._newest_replicas(question)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         outcomes = {answer.outcome for answer in answers if isinstance(answer, ScanAnswer)}
-        return not outcomes or ScanOutcome.FOUND in outcomes
+        return ScanOutcome.FOUND in outcomes or not (outcomes or self.is_changing)
 
     async def find(self, snapshot: Snapshot, scan: ShardScan, filters: Sequence[Filter], take: int) -> Find:
         """Return what gives the best pieces that each of these filters lets through, as `index.best_of` finds them.
@@ -166,11 +205,19 @@ class Shards:
             for task in under_way:
                 task.cancel()
 
-    def _sound_replicas(self, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
+    def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
         """Return the replicas that can be asked, each request beginning with another one."""
-        replicas = list(self._replicas[request.place % len(self._replicas)].values())
-        first = request.number // len(self._replicas) % max(1, len(replicas))
-        return [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
+        asked = _sound_of(self._hosts, self._hosts.of(request.file), request)
+        # Hosts that are to be replaced may have ended before the others have mapped anything.
+        return asked or (self._newest_replicas(request) if self.is_changing else [])
+
+    def _newest_replicas(self, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
+        """Return those of the newest hosts that can be asked."""
+        return _sound_of(self._hosts, self._hosts.newest, request)
+
+    def _shard(self, request: ScanRequest) -> int:
+        """Return which shard of the hosts of a file is asked for a segment."""
+        return request.place % max(1, len(self._hosts.of(request.file).shards))
 
     def _hedge_s(self) -> float:
         """Return after how long another replica is asked as well."""
@@ -180,7 +227,15 @@ class Shards:
         return min(max(usual, SHORTEST_HEDGE_S), LONGEST_HEDGE_S)
 
     def _count(self, request: ScanRequest, outcome: str) -> None:
-        self._metrics.scans.labels(str(request.place % len(self._replicas)), outcome).inc()
+        self._metrics.scans.labels(str(self._shard(request)), outcome).inc()
+
+
+def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
+    """Return those of the hosts of a segment that can be asked, each request beginning with another one."""
+    shards = len(hosts.shards)
+    replicas = sets.replicas(hosts, request.place % shards) if shards else []
+    first = request.number // max(1, shards) % max(1, len(replicas))
+    return [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
 
 
 async def _ask(replica: ShardReplica, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:

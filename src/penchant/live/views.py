@@ -26,6 +26,8 @@ from penchant.live.following import Follower, View
 from penchant.live.heads import Heads, SourceName
 from penchant.live.recent_changes import RecentChanges
 from penchant.live.segments import Segments
+from penchant.live.shard_hosts import file_of
+from penchant.live.shard_messages import FileName
 from penchant.live.shard_readiness import ShardReadiness
 from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.stored_likes import StoredLikes
@@ -125,6 +127,14 @@ class Views:
                 await self._audiences.adopt(source)
             except UnknownSource:
                 self._cache.forget(source.name)
+        if self.readiness is not None and self.readiness.is_changing:
+            await self.readiness.settle(await self._files_in_use())
+
+    async def _files_in_use(self) -> set[FileName]:
+        """Return the files of several segments that views began with, or that others may begin with."""
+        found = await self._database.in_thread(self._segments.split_files)
+        views = [source.view for source in self._cache.sources() if source.view is not None]
+        return found | {file for view in views if (file := file_of(view.snapshot)) is not None}
 
     async def _adopt_segment(self, source: CachedSource) -> None:
         view = source.view
@@ -329,9 +339,8 @@ class Views:
             cached.requested_version = head.version
             if cached.view is None or not cached.view.is_of(head):
                 await self._wait_for_segment(head, deadline)
-            # What shard processes search goes over to a newer file in the background, once they have it (`adopt`).
-            adopts = self.readiness is None or cached.view is None or cached.view.cut == 1
-            follow = functools.partial(self._follower.catch_up, cached.view, head, adopts=adopts)
+            # To what shard processes search a view goes over in the background, once they have it (`adopt`).
+            follow = functools.partial(self._follower.catch_up, cached.view, head, adopts_split=self.readiness is None)
             try:
                 with tracing.span("catch-up"), self._metrics.follow_seconds.labels("content").time():
                     cached.view = await self._database.in_thread(follow)

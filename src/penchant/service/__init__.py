@@ -59,7 +59,7 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     recommender: Recommender
-    shards: Shards | None
+    shards: Shards
     placement: PlacementFollower | None
     shard_reports: ShardReports
     similar_answers: SimilarAnswers

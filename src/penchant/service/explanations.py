@@ -8,6 +8,7 @@ A rank is found in this order, all from one view:
     no hurdle              the rank, and "outranked" where it is past ``take``
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -23,12 +24,16 @@ from penchant.service.listings import Neighbourhood, Suggestions
 from penchant.service.nearest import require_neighbours
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.shard_listings import search_by_shards
 from penchant.service.shares import heavy_shares
 from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult, StatedLikings
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+
+LISTS_AT_ONCE = 16
+"""How many of the lists of one request shard processes are asked for at once: beyond it no more lists come a second."""
 
 Listing: TypeAlias = Neighbourhood | Suggestions
 Listed: TypeAlias = RecommendationResult | ExplainedResult
@@ -52,6 +57,22 @@ class Explanations:
         self._recommender = recommender
         self._shares = heavy_shares("explanations are being made")
 
+    async def _looked_at(self, listing: Listing, look: Callable[[], Result]) -> Result:
+        """Return ``look()``, which looks at a listing in a thread, in the turn of its account.
+
+        Raises:
+            IndexNotReady: no shard process searches a part of the source, and this node has no memory for it.
+        """
+        async with self._shares.turn(listing.view.head.account_id):
+            return await self._look_at(listing, look)
+
+    async def _look_at(self, listing: Listing, look: Callable[[], Result]) -> Result:
+        """Return the same for who has the turn."""
+        shards = self._recommender.shards_of(listing.view)
+        if shards is not None and not (isinstance(listing, Neighbourhood) and listing.audience):
+            await search_by_shards(listing, shards, self._database)
+        return await self._database.in_thread(look)
+
     async def _in_turn(
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
@@ -62,11 +83,11 @@ class Explanations:
     async def similar(self, view: View, query: SimilarRequest, audience: Audience | None = None) -> ExplainedResult:
         """Return the nearest pieces with reasons, as `Recommender.similar`."""
         require_neighbours(view, query.piece_id)
-        return await self._in_turn(view, self._near, view, query, None, audience)
+        return await self._near(Neighbourhood(self._recommender, view, query, audience=audience))
 
     async def draft(self, view: View, query: SimilarRequest, draft: IndexedPiece) -> ExplainedResult:
         """Return the neighbours that a piece would have, with reasons; ``query`` gives its id, blank for none."""
-        return await self._in_turn(view, self._near, view, query, draft)
+        return await self._near(Neighbourhood(self._recommender, view, query, draft))
 
     async def similar_to_each(
         self,
@@ -81,17 +102,41 @@ class Explanations:
         Raises:
             TooFewPieces: the source has one piece only, and it is asked for.
         """
+        if audience is None and self._recommender.is_on_shards(view):
+            return await self._each_by_shards(view, queries, explain=explain)
 
         def each(query: SimilarRequest) -> Listed | UnknownPiece:
             try:
                 if not explain:
                     return self._recommender.similar(view, query, audience)
                 require_neighbours(view, query.piece_id)
-                return self._near(view, query, None, audience)
+                listing = Neighbourhood(self._recommender, view, query, audience=audience)
+                return _explained(query.piece_id, listing)
             except UnknownPiece as error:
                 return error
 
         return await self._in_turn(view, lambda: [each(query) for query in queries])
+
+    async def _each_by_shards(
+        self, view: View, queries: Sequence[SimilarRequest], *, explain: bool
+    ) -> list[Listed | UnknownPiece]:
+        """Return the same from shard processes, some at once, so that their scans are sent together."""
+
+        async def each(query: SimilarRequest) -> Listed | UnknownPiece:
+            try:
+                if not explain:
+                    return await self._recommender.similar_by_shards(view, query)
+                require_neighbours(view, query.piece_id)
+                listing = Neighbourhood(self._recommender, view, query)
+                return await self._look_at(listing, lambda: _explained(query.piece_id, listing))
+            except UnknownPiece as error:
+                return error
+
+        found: list[Listed | UnknownPiece] = []
+        async with self._shares.turn(view.head.account_id):
+            for first in range(0, len(queries), LISTS_AT_ONCE):
+                found += await asyncio.gather(*map(each, queries[first : first + LISTS_AT_ONCE]))
+        return found
 
     async def recommend(
         self, view: View, query: PersonalRequest, likings: StatedLikings | None = None
@@ -99,7 +144,8 @@ class Explanations:
         """Return what a person may like, with reasons; with ``likings``, a person of whom these alone are known."""
         listing = await self._suggestions(view, query, likings)
         whose = query.user_id if likings is None else None
-        return PersonalResult(await self._in_turn(view, _explained, whose, listing), listing.audience_version)
+        result = await self._looked_at(listing, lambda: _explained(whose, listing))
+        return PersonalResult(result, listing.audience_version)
 
     async def near(
         self, access: Access, view: View, query: SimilarRequest, piece_id: str, audience: Audience | None = None
@@ -136,11 +182,8 @@ class Explanations:
         gathered = await self._in_turn(view, self._recommender.gather, view, query, history, audience)
         return Suggestions(self._recommender, view, query, gathered, audience.version)
 
-    def _near(
-        self, view: View, query: SimilarRequest, draft: IndexedPiece | None, audience: Audience | None = None
-    ) -> ExplainedResult:
-        listing = Neighbourhood(self._recommender, view, query, draft, audience)
-        return _explained(query.piece_id or None, listing)
+    async def _near(self, listing: Neighbourhood) -> ExplainedResult:
+        return await self._looked_at(listing, lambda: _explained(listing.query.piece_id or None, listing))
 
     async def _placed(
         self,
@@ -153,7 +196,7 @@ class Explanations:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if piece_id not in listing.view.snapshot:
             return _nowhere(whose, piece_id, await self._missing(access, listing.view, piece_id))
-        looked = await self._in_turn(listing.view, _look, listing, piece_id)
+        looked = await self._looked_at(listing, lambda: _look(listing, piece_id))
         take = listing.query.take
         rank = looked.position if looked.position is not None and looked.position <= take else None
         reasons: list[Reason] = []
@@ -176,7 +219,7 @@ class Explanations:
             return [reason]
         # This makes a second list, in a turn of its own: a remedy is named only if it works.
         listing = await again(change.view, change.query)
-        then = await self._in_turn(listing.view, _look, listing, piece_id)
+        then = await self._looked_at(listing, lambda: _look(listing, piece_id))
         if then.position is None:
             return [reason]
         if then.position > take:

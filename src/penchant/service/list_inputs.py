@@ -10,13 +10,13 @@ from penchant.index import (
     BlendFactors,
     CountedPreferences,
     Filter,
-    FloatArray,
     IntArray,
     ListSpec,
     PersonFigures,
     PersonVector,
     PlacedTaste,
     Popularity,
+    SparseShares,
     taste_length,
 )
 from penchant.live.views import View
@@ -58,7 +58,7 @@ class BlendSearch:
 
     person: PersonVector | PlacedTaste
     popular: Popularity
-    alike: Sequence[FloatArray]
+    alike: Sequence[SparseShares]
     wanted: ListSpec
 
 
@@ -68,7 +68,7 @@ class BlendInputs:
 
     person: PersonVector
     popular: Popularity
-    alike: Sequence[FloatArray]
+    alike: Sequence[SparseShares]
     audience: Audience
     likes: Sequence[GradedLike]
     wanted: ListSpec

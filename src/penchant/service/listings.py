@@ -25,6 +25,7 @@ from penchant.index import (
     Availability,
     BlendQuery,
     Booster,
+    Filter,
     LikeShare,
     OverlapQuery,
     Scan,
@@ -82,9 +83,9 @@ class Neighbourhood:
     ) -> None:
         self.view = view
         self.query = query
+        self.audience = audience
         self._recommender = recommender
         self._draft = draft
-        self._audience = audience
         # Scans are remembered: hurdles, score and rank of a piece are asked for one after the other.
         self._keys: dict[str, int | None] = {}
         self._booster = Booster(query.boosts, DISTANCE_SCALE)
@@ -93,10 +94,16 @@ class Neighbourhood:
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
         now = self._recommender.now(self.view)
-        return neighbours_at(self.view, self.query, now, self._draft, self._audience)
+        return neighbours_at(self.view, self.query, now, self._draft, self.audience)
+
+    @property
+    def shown(self) -> Filter:
+        """Which pieces may be listed."""
+        return shown_near(self.view, self.query, self._recommender.now(self.view), but=self.query.piece_id)
 
     @cached_property
-    def _asked(self) -> SimilarityQuery:
+    def asked(self) -> SimilarityQuery:
+        """What pieces are near to by their keywords."""
         query, weights = self.query, self.view.settings.category_weights
         if self._draft is not None:
             return SimilarityQuery.of_draft(self._draft, query.algorithm, weights)
@@ -104,7 +111,7 @@ class Neighbourhood:
 
     @cached_property
     def _scan(self) -> Scan:
-        return scan_near(self.query, self._asked, self._audience)
+        return scan_near(self.query, self.asked, self.audience)
 
     def score(self, piece_id: str) -> float:
         """Return the distance of any piece, as the list would show it; 1 where nothing is in common."""
@@ -115,13 +122,11 @@ class Neighbourhood:
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are nearer than one that could be shown."""
-        now = self._recommender.now(self.view)
-        shown = shown_near(self.view, self.query, now, but=self.query.piece_id)
         key = self._key(piece_id)
         # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
         if key is None:
             return 0
-        return self._booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
+        return self._booster.count_ahead(self.view.snapshot, piece_id, key, self.shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -140,7 +145,7 @@ class Neighbourhood:
     def why(self, piece_id: str, *, shown: bool) -> SimilarWhy:
         """Return what makes a piece similar, and, of one that is shown, what moved it."""
         part = _CONTENT_PART[self.query.by]
-        shares = similarity_shares(self._asked, self.view.snapshot, piece_id, part) if part else TermShares()
+        shares = similarity_shares(self.asked, self.view.snapshot, piece_id, part) if part else TermShares()
         terms, rest = _named(shares)
         return SimilarWhy(
             terms=terms,
@@ -154,7 +159,7 @@ class Neighbourhood:
 
     def _audience_share(self, piece_id: str) -> float | UnsetType:
         """Return what people add who like both pieces; not told of fewer than three."""
-        likes = None if self._audience is None else self._audience.shared_with(self.query.piece_id).likes_of(piece_id)
+        likes = None if self.audience is None else self.audience.shared_with(self.query.piece_id).likes_of(piece_id)
         if likes is None or likes.people < LEAST_PEOPLE:
             return UNSET
         return min(1.0, likes.share) * (1 - _CONTENT_PART[self.query.by])
@@ -175,24 +180,25 @@ class Suggestions:
         self.query = query
         self.audience_version = audience_version
         self._recommender = recommender
-        self._gathered = gathered
+        self.gathered = gathered
         self._keys: dict[str, int] = {}
         self._booster = Booster(query.boosts, 0)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
-        return [(each.id, each.score) for each in self._ranked]
+        return [(each.id, each.score) for each in self.ranked]
 
     @cached_property
-    def _ranked(self) -> Sequence[RankedPiece]:
-        return self._recommender.search(self.view, self.query, self._gathered)
+    def ranked(self) -> Sequence[RankedPiece]:
+        """The same with what each counts in units."""
+        return self._recommender.search(self.view, self.query, self.gathered)
 
     @cached_property
     def _scan(self) -> Scan:
-        blended = self._gathered.blended
+        blended = self.gathered.blended
         if blended is None:
-            return OverlapQuery(self._gathered.liked, fill=True).scan
+            return OverlapQuery(self.gathered.liked, fill=True).scan
         return BlendQuery(self.view.snapshot, blended.person, blended.popular, blended.alike, blended.wanted).scan
 
     def score(self, piece_id: str) -> float:
@@ -201,14 +207,14 @@ class Suggestions:
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces suit better than one that could be shown."""
-        key, shown = self._key(piece_id), self._gathered.shown
+        key, shown = self._key(piece_id), self.gathered.shown
         return self._booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
         view, query = self.view, self.query
-        found = list(common_hurdles(view, query, piece_id, offer, self._gathered.history.now))
-        history = self._gathered.history
+        found = list(common_hurdles(view, query, piece_id, offer, self.gathered.history.now))
+        history = self.gathered.history
         if piece_id in hidden_pieces(query, history):
             change = Remedy(
                 remedy={"remove": "hidden"}, view=view, query=replace(query, unhidden=query.unhidden | {piece_id})
@@ -271,10 +277,10 @@ class Suggestions:
         factor = self.query.sinking.get(piece_id, 1.0)
         if factor != 1:
             rules.append(MovingRule(rule="rotation", factor=factor))
-        return PersonalWhy(parts=_part_shares(self._parts(piece_id), self._gathered.history.stated), rules=rules)
+        return PersonalWhy(parts=_part_shares(self._parts(piece_id), self.gathered.history.stated), rules=rules)
 
     def _parts(self, piece_id: str) -> ScoreParts:
-        snapshot, blended = self.view.snapshot, self._gathered.blended
+        snapshot, blended = self.view.snapshot, self.gathered.blended
         if blended is None:
             return overlap_parts(self._liked_keys, snapshot, piece_id)
         return blended_parts(
@@ -283,31 +289,31 @@ class Suggestions:
 
     def _liked(self, piece_id: str) -> AudienceShares:
         """Return part a of a piece with the liked pieces that it is owed to."""
-        blended, found = self._gathered.blended, self.view.snapshot.find(piece_id)
+        blended, found = self.gathered.blended, self.view.snapshot.find(piece_id)
         if blended is None or found is None or self._owed is None:
             return AudienceShares()
-        value = float(blended.alike[self.view.snapshot.parts.index(found[0])][found[1]])
+        value = blended.alike[self.view.snapshot.parts.index(found[0])].of_row(found[1])
         return AudienceShares(value=value, likes=tuple(self._owed(piece_id)) if value else ())
 
     @cached_property
     def _liked_keys(self) -> Strings:
-        return term_table(self._gathered.liked)
+        return term_table(self.gathered.liked)
 
     @cached_property
     def _owed(self) -> Callable[[str], Sequence[LikeShare]] | None:
-        blended = self._gathered.blended
+        blended = self.gathered.blended
         return None if blended is None else blended.audience.owing(blended.likes)
 
     @cached_property
     def _listed(self) -> Mapping[str, int]:
-        return {each.id: each.units for each in self._ranked}
+        return {each.id: each.units for each in self.ranked}
 
     @cached_property
     def _preferred(self) -> frozenset[str]:
         """The pieces that diversity has put before better ones."""
         raised, found, best = set(self.view.whitelist), set(), -SCORE_SCALE
         # From the end: a piece was preferred where a better one comes after it. Whitelisted ones have their own rule.
-        for each in reversed(self._ranked if self.query.diversity else ()):
+        for each in reversed(self.ranked if self.query.diversity else ()):
             if each.units < best and each.id not in raised:
                 found.add(each.id)
             best = max(best, each.units)

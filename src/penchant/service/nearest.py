@@ -64,12 +64,23 @@ async def similar_pieces_by_shards(view: View, query: SimilarRequest, now: int, 
     """
     require_neighbours(view, query.piece_id)
     asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
-    shown = shown_near(view, query, now)
+    scan = ShardScan.of(asked, view.snapshot)
+    return _result(query, await neighbours_by_shards(view, query, scan, shown_near(view, query, now), shards))
+
+
+async def neighbours_by_shards(
+    view: View, query: SimilarRequest, scan: ShardScan, shown: Filter, shards: Shards
+) -> list[Entry]:
+    """Return what `neighbours_at` does, found by shard processes; ``scan`` is what pieces are near to.
+
+    Raises:
+        IndexNotReady: as `similar_pieces_by_shards`.
+    """
+    # Without the snapshot: to know which classes are empty, this node would need the masks of all segments.
+    booster = Booster(query.boosts, DISTANCE_SCALE)
     with tracing.span("search"):
-        # Without the snapshot: to know which classes are empty, this node would need the masks of all segments.
-        scan, booster = ShardScan.of(asked, view.snapshot), Booster(query.boosts, DISTANCE_SCALE)
         find = await shards.find(view.snapshot, scan, booster.filters(shown), MAX_TAKE)
-    return _result(query, nearest_first(view, booster, shown, find))
+    return nearest_first(view, booster, shown, find)
 
 
 def require_neighbours(view: View, piece_id: str) -> None:

@@ -45,14 +45,14 @@ class Previews:
         changed = await self._database.in_thread(changed_view, view, wish)
         views = (view, changed)
 
-        def near(side: View, piece_id: str) -> Content:
-            return self._recommender.similar(side, SimilarRequest(piece_id=piece_id, take=wish.take)).content
+        async def near(side: View, piece_id: str) -> Content:
+            query = SimilarRequest(piece_id=piece_id, take=wish.take)
+            if self._recommender.is_on_shards(side):
+                return (await self._recommender.similar_by_shards(side, query)).content
+            return (await self._database.in_thread(self._recommender.similar, side, query)).content
 
         return SettingsPreview(
-            pieces=[
-                _previewed(piece_id, *[await self._database.in_thread(near, side, piece_id) for side in views])
-                for piece_id in wish.pieces
-            ],
+            pieces=[_previewed(piece_id, *[await near(side, piece_id) for side in views]) for piece_id in wish.pieces],
             users=await self._suited(views, wish) if wish.users else [],
         )
 
@@ -70,8 +70,7 @@ class Previews:
         async def listed(number: int, side: int) -> Content:
             query = PersonalRequest(user_id=wish.users[number], take=wish.take)
             history = histories[side][number]
-            result = await promptly(recommender.recommended, views[side], query, history, audiences[side])
-            return result.content
+            return (await recommender.recommend_by(views[side], query, history, audiences[side])).content
 
         return [
             _previewed(user_id, await listed(number, 0), await listed(number, 1))

@@ -94,9 +94,9 @@ class Recommender:
 
     def is_on_shards(self, view: View) -> bool:
         """Return whether lists of similar pieces are to come from `similar_by_shards`."""
-        return self._shards_of(view) is not None
+        return self.shards_of(view) is not None
 
-    def _shards_of(self, view: View) -> Shards | None:
+    def shards_of(self, view: View) -> Shards | None:
         """Return the shard processes that scan segments of a source, if there are any."""
         return self._shards if self._shards is not None and self._shards.serves(view.snapshot) else None
 
@@ -137,13 +137,7 @@ class Recommender:
             return await self._recommend_remembered(view, query, now)
         history = await self.known(view, query, likings)
         audience = await self.audience(view, history, query.min_audience_version)
-        shards = self._shards_of(view)
-        if shards is None:
-            result = await self._database.promptly(self.recommended, view, query, history, audience)
-        else:
-            result = await self._by_shards(
-                shards, view, query, lambda: gathered_search(view, query, self.gather(view, query, history, audience))
-            )
+        result = await self.recommend_by(view, query, history, audience)
         found = result if likings is None else AnonymousResult(id=None, content=result.content)
         return PersonalResult(found, audience.version)
 
@@ -154,7 +148,7 @@ class Recommender:
         today = now // DAY_MS
         person = await self._people.figures(view, query.user_id, today)
         audience = await self._views.audience(view, today, min_version=query.min_audience_version)
-        shards = self._shards_of(view)
+        shards = self.shards_of(view)
         if shards is not None:
             result = await self._by_shards(
                 shards, view, query, lambda: remembered_search(view, query, person, audience, now)
@@ -224,6 +218,17 @@ class Recommender:
         if not categories:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
+
+    async def recommend_by(
+        self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
+    ) -> RecommendationResult:
+        """Return a person's list from what is known of them, as `recommended`, or from shard processes."""
+        shards = self.shards_of(view)
+        if shards is None:
+            return await self._database.promptly(self.recommended, view, query, history, audience)
+        return await self._by_shards(
+            shards, view, query, lambda: gathered_search(view, query, self.gather(view, query, history, audience))
+        )
 
     def recommended(
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience

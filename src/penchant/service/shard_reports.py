@@ -36,15 +36,15 @@ class SplitSource:
 class ShardReports:
     """Tells operators of the shard processes that the settings name; of none where there are none."""
 
-    def __init__(self, database: AsyncStorage, shards: Shards | None, files: SegmentFiles, metrics: Metrics) -> None:
+    def __init__(self, database: AsyncStorage, shards: Shards, files: SegmentFiles, metrics: Metrics) -> None:
         self._database = database
-        self._watch = None if shards is None else ShardWatch(shards)
+        self._watch = ShardWatch(shards)
         self._files = files
         self._metrics = metrics
 
     async def warnings(self) -> list[str]:
         """Return a warning for each shard without a process that answers."""
-        states = [] if self._watch is None else await self._watch.states()
+        states = await self._watch.states()
         return [
             f"No process of shard {shard} answers: lists that need it are searched by the nodes themselves, or refused."
             for shard, replicas in enumerate(states)
@@ -53,9 +53,9 @@ class ShardReports:
 
     async def report(self) -> ShardReport:
         """Return the state of every shard and replica, as a worker sees it now."""
-        if self._watch is None:
-            return ShardReport(shards=[], sources=[])
         states = await self._watch.states()
+        if not states:
+            return ShardReport(shards=[], sources=[])
         sources = await self._database.in_thread(self._split_sources)
         scans = await asyncio.to_thread(self._metrics.counts, "penchant_shard_scans", "shard", "outcome")
         none = dict.fromkeys(ShardScansAnswer.__struct_fields__, 0)

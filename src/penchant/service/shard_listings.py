@@ -1,0 +1,39 @@
+"""Shard listings: what a listing would scan for, asked of shard processes before, so that it only explains.
+
+To explain looks at the rows of a few pieces. To find them, or to count what comes before one, looks at nearly all of a
+file, for which a node may have no memory.
+"""
+
+from penchant.live.database import AsyncStorage
+from penchant.live.shard_scan import ShardScan
+from penchant.live.shards import Shards
+from penchant.service.listings import Neighbourhood, Suggestions
+from penchant.service.nearest import neighbours_by_shards
+from penchant.service.personal_lists import ListSearch, gathered_search, listed_by_shards
+
+
+async def search_by_shards(listing: Neighbourhood | Suggestions, shards: Shards, database: AsyncStorage) -> None:
+    """Find what a listing has in order, by shard processes.
+
+    Raises:
+        UnknownPiece: the source has no piece whose list it would be.
+        IndexNotReady: no process scans a part of the source, and this node cannot.
+    """
+    view = listing.view
+
+    def ready() -> tuple[ListSearch, ShardScan]:
+        search = _search_of(listing)
+        return search, ShardScan.of(search.query, view.snapshot)
+
+    search, scan = await database.in_thread(ready)
+    if isinstance(listing, Neighbourhood):
+        listing.entries = await neighbours_by_shards(view, listing.query, scan, search.shown, shards)
+    else:
+        listing.ranked = await listed_by_shards(view, listing.query, search, scan, shards)
+
+
+def _search_of(listing: Neighbourhood | Suggestions) -> ListSearch:
+    """Return what a listing is searched by, and which pieces it may show."""
+    if isinstance(listing, Neighbourhood):
+        return ListSearch(listing.asked, listing.shown)
+    return gathered_search(listing.view, listing.query, listing.gathered)

@@ -1,0 +1,52 @@
+"""Tables of strings are united and numbered as if all were Python's objects at once."""
+
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penchant.index import strings
+from penchant.index.strings import Strings, shard_numbers, unite_tables
+
+TABLES = st.lists(st.sets(st.text(max_size=3), max_size=12).map(sorted), max_size=4)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_ranges() -> object:
+    """Go over tables by ranges of two strings."""
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(strings, "RANGE", 2)
+        yield
+
+
+@given(TABLES, st.data())
+def test_some_strings_of_several_tables_are_united(values: list[list[str]], data: st.DataObject) -> None:
+    chosen = [sorted(data.draw(st.sets(st.sampled_from(range(len(each)))))) if each else [] for each in values]
+    taken = [[each[place] for place in places] for each, places in zip(values, chosen, strict=True)]
+
+    united, found = unite_tables(list(map(Strings.of, values)), [np.asarray(each, dtype=np.int64) for each in chosen])
+
+    assert list(united) == sorted(set().union(*taken))
+    assert [united.take(places) for places in found] == taken
+
+
+@given(st.lists(st.text(max_size=3), max_size=9), st.integers(1, 256))
+def test_each_id_has_the_shard_of_its_checksum(ids: list[str], count: int) -> None:
+    assert shard_numbers(Strings.of(ids), count).tolist() == [zlib.crc32(each.encode()) % count for each in ids]
+
+
+def test_uniting_takes_little_memory_beside_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strings, "RANGE", 1_000)
+    halves = [Strings.of(f"{number:06}" for number in range(half, 200_000, 2)) for half in (0, 1)]
+    tracemalloc.start()
+
+    united, found = unite_tables(halves, [np.arange(100_000), np.arange(100_000)])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    # As Python's objects the strings alone would take 8 MB, and the result takes 4.4.
+    kept = united.nbytes + sum(each.nbytes for each in found)
+    assert most < 2 * kept + 1_000_000

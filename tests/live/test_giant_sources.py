@@ -1,0 +1,99 @@
+"""A file is built from segments of some pieces each, which wait on the disk, and is the same as one built at once."""
+
+from pathlib import Path
+
+import pytest
+
+from live.conftest import Sources
+from penchant.attributes import Attribute, AttributeType
+from penchant.index import Segment, Snapshot
+from penchant.live import following
+from penchant.live.array_files import stamp_of
+from penchant.live.builder import Builder
+from penchant.live.segment_files import SegmentFiles, SegmentSet, ShardRule
+from penchant.model import SourceSettings
+from penchant.storage import reads
+from penchant.telemetry import Metrics
+
+CHUNK = 4
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reads, "BATCH_ROWS", 2)
+    monkeypatch.setattr(following, "READ_PIECES", 2)
+    monkeypatch.setattr(following, "KEPT_PIECES", CHUNK)
+
+
+def build(sources: Sources, files: SegmentFiles) -> bytes:
+    """Build the file of a source from its last one and the changes since; return its bytes."""
+    head = sources.head()
+    Builder(sources.storage, files, Metrics()).build(head, files.newest(head))
+    return files.path(stamp_of(head)).read_bytes()
+
+
+def rebuilt(sources: Sources, folder: Path, count: int) -> bytes:
+    """Return the bytes of a file that is made from all pieces at once."""
+    snapshot = sources.rebuilt()
+    segments = snapshot.split(count) if count > 1 else (snapshot.merged(),)
+    return SegmentFiles(folder).publish(stamp_of(sources.head()), SegmentSet(segments)).path.read_bytes()
+
+
+@pytest.mark.parametrize("count", (1, 3))
+def test_a_file_built_in_chunks_is_the_same_bytes(sources: Sources, tmp_path: Path, count: int) -> None:
+    files = SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=count))
+    sources.submit(*range(30))
+
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other", count)
+
+    sources.submit(*range(20, 40), extras={"n": "stored again"})
+    sources.delete(*range(0, 30, 3))
+
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other", count)
+
+    sources.configure(SourceSettings(attributes={"n": Attribute(AttributeType.KEYWORD, "/n")}))
+    sources.submit(50)
+
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other", count)
+
+
+def test_chunks_wait_out_of_memory_and_leave_nothing(
+    sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spooled, spool = list[int](), SegmentFiles.spooled_segment
+
+    def counting(files: SegmentFiles, segment: Segment) -> Segment:
+        spooled.append(len(segment))
+        return spool(files, segment)
+
+    monkeypatch.setattr(SegmentFiles, "spooled_segment", counting)
+    sources.submit(*range(30))
+
+    build(sources, SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=2)))
+
+    chunks, shards = spooled[:-2], spooled[-2:]
+    assert sum(chunks) == sum(shards) == 30
+    assert max(chunks) <= CHUNK + 1
+    assert [path.suffix for path in (tmp_path / "index").rglob("*") if path.is_file()] == [".segment"]
+
+
+def test_a_feed_of_deletions_alone_is_applied_in_chunks(sources: Sources, tmp_path: Path) -> None:
+    files = SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=2))
+    sources.submit(*range(30))
+    build(sources, files)
+    sources.delete(*range(25))
+
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other", 2)
+
+
+def test_an_emptied_source_has_a_file_without_pieces(sources: Sources, tmp_path: Path) -> None:
+    files = SegmentFiles(tmp_path / "index")
+    sources.submit(*range(10))
+    build(sources, files)
+    sources.delete(*range(10))
+    build(sources, files)
+
+    published = files.newest(sources.head())
+    found = None if published is None else files.snapshot(published)
+    assert isinstance(found, Snapshot)
+    assert found.piece_count == 0

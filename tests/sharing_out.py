@@ -1,0 +1,53 @@
+"""Sharing of tests over processes (``-n``): whole files, those that take longest first, a cluster's to one process.
+
+What a file starts is started once. Nodes of two Ray clusters on one machine would take each other's ports and memory.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+LONGEST = (
+    "cluster",
+    "tests/documents/test_every_block.py",
+    "tests/acceptance/test_nodes.py",
+    "tests/acceptance/test_schema_fuzzing.py",
+    "tests/cli/test_evaluate.py",
+    "tests/client/test_interface.py",
+    "tests/acceptance/test_likes_processes.py",
+    "tests/acceptance/test_index_processes.py",
+    "tests/acceptance/test_workers.py",
+    "tests/hostile/test_fuzzing.py",
+    "tests/faults/test_database.py",
+    "tests/faults/test_shards.py",
+    "tests/acceptance/test_process.py",
+)
+"""What takes a minute and more, longest first: begun late, one of them would run alone at the end."""
+
+
+class FileScheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives a process the next file once it has nearly done what it has, in the order in which tests are collected."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__(config)
+        # It would go by the number of tests, which says nothing about their time.
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid.partition("::")[0])
+
+
+def unit_of(file: str) -> str:
+    """Return what is given to one process as a whole: a file, or all those that may start nodes of a Ray cluster."""
+    is_of_cluster = file.startswith("tests/cluster/") or file == "tests/cli/test_cluster.py"
+    return "cluster" if is_of_cluster else file
+
+
+def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return tests in the order in which they are begun: what takes longest, other files with slow ones, the rest."""
+    items = list(items)
+    units = {item.path: unit_of(item.nodeid.partition("::")[0]) for item in items}
+    slow = {units[item.path] for item in items if item.get_closest_marker("slow")}
+    places = {unit: place for place, unit in enumerate(LONGEST) if unit in slow}
+    return sorted(items, key=lambda item: (places.get(units[item.path], len(LONGEST)), units[item.path] not in slow))

@@ -1,0 +1,47 @@
+"""How tests are shared out over processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sharing_out import LONGEST, unit_of
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_what_takes_longest_is_there() -> None:
+    files = {unit_of(str(path.relative_to(ROOT))) for path in (ROOT / "tests").rglob("test_*.py")}
+
+    assert set(LONGEST) <= files
+
+
+@pytest.mark.slow
+def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: Path) -> None:
+    for folder in ("tests/cluster", "tests/cli", "tests/other"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text(
+        "from sharing_out import FileScheduler\n"
+        "def pytest_xdist_make_scheduler(config):\n"
+        "    return FileScheduler(config)\n"
+    )
+    test = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n):\n    assert n < 6\n"
+    files = [f"tests/{name}.py" for name in ("cluster/test_a", "cluster/test_b", "cli/test_cluster", "other/test_c")]
+    files += [f"tests/other/test_{name}.py" for name in "defgh"]
+    for file in files:
+        (tmp_path / file).write_text(test)
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "load", "-v", "-p", "no:cacheprovider", "tests"],
+        capture_output=True, text=True, timeout=400, check=False, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+    )  # fmt: skip
+
+    lines = [line.split() for line in ran.stdout.splitlines() if " PASSED " in line]
+    processes = {(words[0], unit_of(words[-1].partition("::")[0])) for words in lines}
+    assert len(lines) == 6 * len(files), ran.stdout
+    assert len(processes) == len({unit_of(file) for file in files}), ran.stdout
+    assert len({process for process, _ in processes}) == 2
