@@ -23,7 +23,8 @@ class RayNodes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
-        self.port = free_ports(1)
+        # The head's own, and behind it those of its node: drawn apart they might overlap.
+        self.port = free_ports(1 + NODE_PORTS)
         self.environment = {
             **DEFAULTS,
             **HEALTH,
@@ -52,7 +53,7 @@ class RayNodes:
     def _start(self, number: int, cpus: int) -> None:
         """Start a node, and wait until it has joined."""
         spec = NodeSpec(
-            first_port=free_ports(NODE_PORTS),
+            first_port=free_ports(NODE_PORTS) if number else self.port + 1,
             host=f"127.0.0.{2 + number}",
             cpus=cpus,
             memory_bytes=MEMORY_BYTES,
