@@ -32,7 +32,6 @@ from penchant.live.shard_messages import (
     BlendMeasure,
     BrokenMessage,
     FileName,
-    FileQuestion,
     LiveRows,
     PopularChanges,
     PopularName,
@@ -191,11 +190,9 @@ class ShardServer:
                 message = await read_message(reader)
                 if isinstance(message, SegmentState):
                     self._note(message)
-                elif isinstance(message, ScanRequest | FileQuestion):
+                elif isinstance(message, ScanRequest | StateRequest):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
-                elif isinstance(message, StateRequest):
-                    writer.write(encode_message(StateAnswer(message.number, self._held())))
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, TimeoutError, OSError):
@@ -220,18 +217,23 @@ class ShardServer:
         if found is not None:
             found.note(state)
 
-    def _held(self) -> tuple[ScannedFile, ...]:
-        return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
+    def _answer(self, asked: ScanRequest | StateRequest) -> ScanAnswer | StateAnswer:
+        if isinstance(asked, ScanRequest):
+            found = self._found(asked.file, asked.place)
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE) if found is None else found.scan(asked)
+        if asked.wanted is not None:
+            self._found(asked.wanted, asked.place)
+        held = (ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
+        return StateAnswer(asked.number, tuple(held))
 
-    def _answer(self, asked: ScanRequest | FileQuestion) -> ScanAnswer:
-        name = asked.file, asked.place
-        found = self._segments.get(name)
+    def _found(self, file: FileName, place: int) -> ScannedSegment | None:
+        """Return a segment; one that is not mapped is from now on."""
+        found = self._segments.get((file, place))
         if found is not None:
-            self._used[asked.file] = next(self._uses)
-            return found.scan(asked) if isinstance(asked, ScanRequest) else ScanAnswer(asked.number, ScanOutcome.FOUND)
-        if name not in self._mapping:
-            self._mapping[name] = asyncio.create_task(self._map(*name))
-        return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
+            self._used[file] = next(self._uses)
+        elif (file, place) not in self._mapping:
+            self._mapping[file, place] = asyncio.create_task(self._map(file, place))
+        return found
 
     async def _map(self, file: FileName, place: int) -> None:
         """Map a segment, and let go those of older files; one that cannot be mapped is tried when it is asked for."""
