@@ -76,9 +76,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = in_order(items)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config) -> FileScheduler:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileScheduler:
     """Share tests out by our own rule, whatever ``--dist`` says."""
-    return FileScheduler(config)
+    return FileScheduler(config, log)
 
 
 def fixtures_of(item: pytest.Item) -> list[str]:

@@ -29,8 +29,8 @@ LONGEST = (
 class FileScheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Gives a process the next file once it has nearly done what it has, in the order in which tests are collected."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        super().__init__(config)
+    def __init__(self, config: pytest.Config, log: object) -> None:
+        super().__init__(config, log)
         # It would go by the number of tests, which says nothing about their time.
         config.option.loadscopereorder = False
 

@@ -4,6 +4,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -16,12 +18,15 @@ from penchant.bootstrap import (
     storage_of,
     web_application,
 )
-from penchant.bootstrap.processes import building_apart
+from penchant.bootstrap.processes import building_apart, stand_in_search
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, UnknownSource
+from penchant.index.layout import LikenessNorms, SparseRows
+from penchant.index.weights import StandInQuery
 from penchant.live.election import Election
 from penchant.live.segment_files import SEGMENT
 from penchant.model import EncodedPiece
+from penchant.service import stand_in_ranges
 from penchant.settings import METRICS_VARIABLE, CurrentSettings, NodeSettings, metrics_folder
 from penchant.storage import DeleteSource, SubmitPieces
 
@@ -108,6 +113,19 @@ def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings:
 
         with pytest.raises(UnknownSource):
             building_apart(CurrentSettings(settings))(SEGMENT.name, head, None)
+
+
+@pytest.mark.parametrize("cluster", (None, "127.0.0.1:9"))
+def test_without_a_cluster_nobody_else_finds_stand_ins(
+    settings: NodeSettings, cluster: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(stand_in_ranges, "LEAST", 0)
+    none, starts = np.zeros(0), np.zeros(1, dtype=np.int64)
+    rows = SparseRows(starts, np.zeros(0, dtype=np.uint32), none)
+    query = StandInQuery(rows, rows, LikenessNorms(none, none, 0.0), np.zeros(0, dtype=np.int64))
+
+    assert stand_in_search(msgspec.structs.replace(settings, cluster=cluster))(query) is None
+    assert len(caplog.records) == (cluster is not None)
 
 
 def test_kernels_of_all_data_folders_lie_in_the_cache_of_the_user(

@@ -64,7 +64,7 @@ def test_connections_in_use_are_counted_and_those_made(tmp_path: Path, postgresq
     opened = open_storage(folder=tmp_path, database_url=prepared_database(postgresql), metrics=metrics)
     with closing(opened) as storage:
         account = storage.accounts.ensure("one")
-        storage.submit(submission(account)).result(30)
+        storage.submit(submission(account)).result(120)
         listings = [storage.pieces.open_ids(account, "s") for _ in range(10)]
         before = storage.upkeep.connections
 

@@ -23,7 +23,7 @@ import asyncio, sys
 from penchant.bootstrap import shard_serving
 from penchant.settings import NodeSettings
 
-shard_serving.LEASE_S, shard_serving.LEASE_CHECK_S = 1.5, 0.1
+shard_serving.LEASE_S, shard_serving.LEASE_CHECK_S = 4.0, 0.1
 settings = NodeSettings(data=sys.argv[1])
 
 async def serve():
@@ -91,7 +91,7 @@ def test_a_placed_replica_ends_once_nobody_is_connected(tmp_path: Path) -> None:
         greeting = await reader.readexactly(len(MAGIC) + NONCE_BYTES)
         writer.write(proof(token, greeting[len(MAGIC) :]))
         # Twice as long as it would wait for somebody.
-        await asyncio.sleep(3)
+        await asyncio.sleep(8)
         assert process.poll() is None
         writer.close()
         await writer.wait_closed()

@@ -25,8 +25,8 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text(
         "from sharing_out import FileScheduler\n"
-        "def pytest_xdist_make_scheduler(config):\n"
-        "    return FileScheduler(config)\n"
+        "def pytest_xdist_make_scheduler(config, log):\n"
+        "    return FileScheduler(config, log)\n"
     )
     test = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n):\n    assert n < 6\n"
     files = [f"tests/{name}.py" for name in ("cluster/test_a", "cluster/test_b", "cli/test_cluster", "other/test_c")]

@@ -25,7 +25,7 @@ SCREENSHOTS = os.environ.get("PENCHANT_SCREENSHOTS")
 IMPACTS = frozenset({"minor", "moderate", "serious", "critical"})
 """How much a violation may matter, as axe has it."""
 MAX_TABS = 80
-TIMEOUT_MS = 15_000
+TIMEOUT_MS = 120_000
 
 
 @contextmanager

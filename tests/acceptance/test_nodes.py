@@ -99,7 +99,7 @@ def started(balancer_name: str, postgresql: str, folder: Path) -> Iterator[Clust
             (folder / f"node{number}").mkdir()
             nodes.append(Server(folder / f"node{number}" / "data", "--workers", "2", database=database))
         balancer = Balancer(balancer_name, folder / "balancer", [node.port for node in nodes])
-        with httpx.Client(base_url=balancer.url, headers={"x-api-key": nodes[0].key}, timeout=30) as client:
+        with httpx.Client(base_url=balancer.url, headers={"x-api-key": nodes[0].key}, timeout=120) as client:
             wait_until_balanced(client)
             for number in range(SOURCES):
                 assert client.post(f"/s{number}/content", json=[piece("a"), piece("b")]).status_code == 202
@@ -149,7 +149,7 @@ def wait_until_balanced(client: httpx.Client) -> None:
 
 def similar_answers(node: Server) -> int:
     """Return how often a node has answered similar content."""
-    page = httpx.get(f"{node.url}/-/metrics", timeout=30).text
+    page = httpx.get(f"{node.url}/-/metrics", timeout=120).text
     route = re.escape("/{source}/content/{contentID}/similar")
     found = re.search(
         rf'^penchant_requests_total\{{method="GET",route="{route}",status="200"\}} (\S+)$', page, re.MULTILINE
@@ -159,7 +159,7 @@ def similar_answers(node: Server) -> int:
 
 def answers_since(before: Sequence[int], nodes: Sequence[Server], total: int) -> list[int]:
     """Return how many more answers each node has given, once all are counted: metrics are a second old at most."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while True:
         grown = [similar_answers(node) - count for node, count in zip(nodes, before, strict=True)]
         if sum(grown) >= total or time.monotonic() > until:
@@ -225,7 +225,7 @@ def test_what_is_refused_before_its_body_has_arrived_is_told_through_the_balance
 ) -> None:
     headers = {"content-type": "application/json", "x-api-key": key or calm.key}
     for _ in range(10):
-        with httpx.Client(base_url=calm.balancer.url, headers=headers, timeout=30) as client:
+        with httpx.Client(base_url=calm.balancer.url, headers=headers, timeout=120) as client:
             assert client.post("/s0/content", content=b" " * size).json()["code"] == code
 
 

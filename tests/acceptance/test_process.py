@@ -24,7 +24,7 @@ def piece(name: str, *keywords: str) -> dict[str, object]:
 def answers(server: Server) -> bool:
     """Return whether any process still answers at a server's port."""
     try:
-        httpx.get(f"{server.url}/-/health/live", timeout=30)
+        httpx.get(f"{server.url}/-/health/live", timeout=120)
     except httpx.TransportError:
         return False
     return True

@@ -67,7 +67,7 @@ def press(server: Server, file: Path) -> str:
 def statuses(server: Server, path: str, key: str, times: int = 20) -> set[int]:
     """Ask over connections of their own, so that all workers answer."""
     headers = {"x-api-key": key}
-    return {httpx.get(server.url + path, headers=headers, timeout=30).status_code for _ in range(times)}
+    return {httpx.get(server.url + path, headers=headers, timeout=120).status_code for _ in range(times)}
 
 
 def hang_up(server: Server, settled: str) -> None:
@@ -148,7 +148,7 @@ def test_no_request_is_dropped_while_settings_change(server: Server, file: Path)
 
     def ask(connection: str) -> None:
         headers = {"x-api-key": server.key, "connection": connection}
-        with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
+        with httpx.Client(base_url=server.url, headers=headers, timeout=120) as client:
             while not ended.is_set():
                 try:
                     found.append(client.get("/s/ids").status_code)
@@ -187,7 +187,7 @@ def test_a_terminal_that_is_closed_ends_the_demo(tmp_path: Path) -> None:
     try:
         wait_until(is_ready)
         demo.send_signal(signal.SIGHUP)
-        assert demo.wait(timeout=30) == 0
+        assert demo.wait(timeout=120) == 0
     finally:
         demo.kill()
         demo.wait()

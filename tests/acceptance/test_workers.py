@@ -51,7 +51,7 @@ def piece(name: str) -> dict[str, object]:
 def ask(server: Server, method: str, path: str, *, key: str = "", **options: object) -> httpx.Response:
     """Ask over a connection of its own, so that any worker may answer."""
     headers = {"x-api-key": key or server.key}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=server.url, headers=headers, timeout=120) as client:
         return client.request(method, path, **options)  # type: ignore[arg-type]
 
 

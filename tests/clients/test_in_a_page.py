@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.browsers import chromium
+from acceptance.browsers import TIMEOUT_MS, chromium
 from acceptance.servers import Server, command, free_port
 from penchant.client import sign_user
 
@@ -68,8 +68,9 @@ def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(
 
     with chromium() as browser:
         window = browser.new_page()
+        window.set_default_timeout(TIMEOUT_MS)
         window.goto(origin)
-        window.wait_for_selector("li:nth-child(5) a", timeout=20_000)
+        window.wait_for_selector("li:nth-child(5) a")
         shown = window.locator("li a").all_inner_texts()
         window.locator("li a").first.click()
         window.wait_for_url("**/?piece=*")

@@ -16,7 +16,7 @@ from faults.client import Client, Unanswered
 from kernel_cache import KERNELS
 
 STARTING_S = 240.0
-STOPPING_S = 30.0
+STOPPING_S = 120.0
 WORKERS = 2
 
 

@@ -70,7 +70,7 @@ class Sources:
 
     def do(self, command: Command) -> None:
         """Carry a command out."""
-        self.storage.submit(command).result(timeout=30)
+        self.storage.submit(command).result(timeout=120)
 
     def head(self, source: str = "s") -> SourceHead:
         """Return where a source stands."""

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from live.conftest import Sources
 from penchant.index import engine
+from penchant.index.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import likes_builder, source_weights, weights_builder
 from penchant.live.builder import builder_lock
 from penchant.live.database import AsyncStorage
@@ -88,6 +90,22 @@ def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, start: str
         name: array.tolist() for name, array in theirs.arrays().items()
     }
     assert theirs.origin.oldest_day * DAY_MS < sources.head().changed_at
+
+
+def test_stand_ins_are_found_elsewhere_where_that_can_be(sources: Sources) -> None:
+    filled(sources)
+    builder = WeightsBuilder(sources.storage, sources.folder / "index", Metrics())
+    asked = list[int]()
+
+    def none_of(query: StandInQuery) -> FoundStandIns:
+        asked.append(len(query.pieces))
+        return np.full((len(query.pieces), STAND_INS), -1), np.zeros((len(query.pieces), STAND_INS))
+
+    builder.elsewhere = none_of
+    builder.build_due()
+
+    assert asked == [8]
+    assert len(built(sources, sources.folder / "index").weights.borrowers) == 0
 
 
 def test_an_erasure_is_built_at_once_and_other_changes_after_a_rest(sources: Sources) -> None:

@@ -100,7 +100,7 @@ def test_a_copy_of_a_database_that_is_written_to_is_what_it_was_at_one_moment(tm
 
     assert writer.poll() is None
     writer.kill()
-    later = writer.communicate(timeout=30)[0].split()
+    later = writer.communicate(timeout=120)[0].split()
     restore(tmp_path / "backup", tmp_path / "new", replace=False)
     with opened(tmp_path / "new") as (storage, account):
         written = {name for name in listed(storage, account) if name.startswith("w-")}
@@ -266,7 +266,7 @@ def test_a_database_that_another_process_has_open_is_not_replaced(folder: Path, 
     with pytest.raises(Refused, match="in use"):
         restore(backup, folder, replace=True)
 
-    holder.communicate("\n", timeout=30)
+    holder.communicate("\n", timeout=120)
     assert holder.returncode == 0
     with opened(folder) as (storage, account):
         assert listed(storage, account) == ["a", "b", "c"]
@@ -322,7 +322,7 @@ def test_what_a_killed_process_left_behind_does_not_come_back(folder: Path, back
     assert writer.stdout is not None
     writer.stdout.readline()
     os.kill(writer.pid, signal.SIGKILL)
-    writer.communicate(timeout=30)
+    writer.communicate(timeout=120)
     assert (folder / "penchant.db-wal").stat().st_size > 0
     for name in ("penchant.db.unfinished", "penchant.db.unfinished-wal", "penchant.db.unfinished-journal"):
         (folder / name).write_bytes(b"left behind")
@@ -341,7 +341,7 @@ def test_a_log_without_its_database_is_not_applied_to_another(folder: Path, back
     assert writer.stdout is not None
     writer.stdout.readline()
     writer.kill()
-    writer.communicate(timeout=30)
+    writer.communicate(timeout=120)
     (folder / "penchant.db").unlink()
     log = (folder / "penchant.db-wal").read_bytes()
     backup.with_name("other-wal").write_bytes(log)

@@ -53,7 +53,7 @@ def watching(account: int, *users: str, piece: str = "a", at: int | None = None,
 
 
 def done(storage: Storage, command: Command) -> Outcome:
-    return storage.submit(command).result(timeout=30)
+    return storage.submit(command).result(timeout=120)
 
 
 def head(storage: Storage, account: int, source: str = "s") -> SourceHead:
@@ -215,14 +215,14 @@ def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: in
     bad = [storage.submit(DeletePieces(account_id=account, source="no", ids=["x"])) for _ in range(10)]
     futures += [storage.submit(submitting(account, str(number), source="s")) for number in range(60)]
 
-    assert all(future.result(timeout=30).created == 1 for future in futures)
-    assert all(isinstance(future.exception(timeout=30), UnknownSource) for future in bad)
+    assert all(future.result(timeout=120).created == 1 for future in futures)
+    assert all(isinstance(future.exception(timeout=120), UnknownSource) for future in bad)
 
 
 def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -> None:
     futures = [storage.submit(submitting(account, "a", body=str(number).encode())) for number in range(200)]
 
-    assert [future.result(timeout=30).version for future in futures] == list(range(1, 201))
+    assert [future.result(timeout=120).version for future in futures] == list(range(1, 201))
     assert storage.pieces.read(account, "s", "a")[1] == b"199"
 
 

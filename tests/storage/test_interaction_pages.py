@@ -24,15 +24,15 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
 ) -> None:
     monkeypatch.setattr(interaction_pages, "BLOCKS", 2)
     kinds = list(InteractionType)
-    storage.submit(SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id="a", body=b"{}")])).result(30)
+    storage.submit(SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id="a", body=b"{}")])).result(120)
     for place, (person, moment) in enumerate(MOMENTS.items()):
         new = NewInteraction(user_id=person, type=kinds[place], piece_id=f"p-{person}", occurred_at=moment)
-        storage.submit(RecordInteractions(account_id=account, source="s", interactions=[new])).result(30)
+        storage.submit(RecordInteractions(account_id=account, source="s", interactions=[new])).result(120)
         if person == "w":
-            storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(30)
+            storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(120)
     # More than a page has, which ends within them.
     many = [NewInteraction(user_id="many", type=kinds[0], piece_id=f"p-{n}", occurred_at=n) for n in range(MANY)]
-    storage.submit(RecordInteractions(account_id=account, source="s", interactions=many)).result(30)
+    storage.submit(RecordInteractions(account_id=account, source="s", interactions=many)).result(120)
 
     with storage.sources.follow_interactions(account, "s", None) as feed:
         expected = [row for batch in feed.batches for row in batch if isinstance(row, InteractionChange)]

@@ -18,7 +18,7 @@ DAY = 20_000
 
 
 def done(storage: Storage, command: Command) -> None:
-    storage.submit(command).result(timeout=30)
+    storage.submit(command).result(timeout=120)
 
 
 def account_with(storage: Storage, *ids: str) -> int:

@@ -62,7 +62,7 @@ def test_a_move_that_is_killed_goes_on_where_it_was(sides: Sides) -> None:
     moving = subprocess.Popen(words(*sides), stderr=writing, stdout=subprocess.DEVNULL)
     wait_for_a_source(sides[1])
     moving.kill()
-    assert moving.wait(timeout=30) == -signal.SIGKILL
+    assert moving.wait(timeout=120) == -signal.SIGKILL
     os.close(reading)
     os.close(writing)
     with pytest.raises(StorageIncompatible, match="not finished"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from acceptance.processes import wait_until
 from factories import piece
 from serving import Service
 
@@ -157,7 +158,7 @@ def test_no_account_takes_the_waits_of_all(service: Service) -> None:
     follower.follow()
     waiting = threading.Thread(target=follower.follow, args=("&wait=25",))
     waiting.start()
-    time.sleep(0.5)
+    wait_until(lambda: "penchant_waiting_followers 1.0\n" in service.get("/-/metrics").text)
 
     refused = service.get(f"/s/changes?{follower.query}&wait=1")
     assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")

@@ -38,7 +38,7 @@ def admin_key(service: Service, account: str) -> Headers:
 
 def browser_key(service: Service, account: str) -> Headers:
     """Return a browser key as its page sends it, for the person whom its server has signed."""
-    signed = sign_user("kim", service.new_secret(account=account), int(time.time()) + 60)
+    signed = sign_user("kim", service.new_secret(account=account), int(time.time()) + 3_600)
     return {"x-api-key": service.new_key(account=account, origins=[SHOP]), "origin": SHOP, "x-penchant-user": signed}
 
 

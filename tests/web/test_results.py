@@ -113,7 +113,7 @@ def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:
             shown: ListIdentity = ids.read(head, ids.make(head, placement="home", variant="b", user_id="kim"))
             seen = NewImpression(identity=shown, piece_id=piece_id, position=1, shown_at=moment)
             command = RecordImpressions(account_id=account, source="s", impressions=[seen], window_ms=0)
-            storage.submit(command).result(timeout=30)
+            storage.submit(command).result(timeout=120)
 
     def day(days_ago: int) -> str:
         return time.strftime("%Y-%m-%d", time.gmtime(time.time() - days_ago * 86_400))

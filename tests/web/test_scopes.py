@@ -82,7 +82,7 @@ class Browser:
         self.secret = service.new_secret()
         self.key = service.new_key(origins=[SHOP, "http://localhost:3000"])
 
-    def signed(self, user_id: str = "kim", *, life_s: int = 60) -> dict[str, str]:
+    def signed(self, user_id: str = "kim", *, life_s: int = 3_600) -> dict[str, str]:
         return {"origin": SHOP, "x-penchant-user": sign_user(user_id, self.secret, int(time.time()) + life_s)}
 
     def ask(self, method: str, path: str, headers: dict[str, str]) -> int:
@@ -127,7 +127,7 @@ def test_what_concerns_a_person_is_for_the_signed_one(browser: Browser, operatio
     assert ask(service, operation, key, **browser.signed("lee"))[0] == 401
     assert ask(service, operation, key, **browser.signed("kim", life_s=-1))[0] == 401
     assert ask(service, operation, key, origin=SHOP)[0] == 401
-    forged = {"origin": SHOP, "x-penchant-user": sign_user("kim", "ps_other", int(time.time()) + 60)}
+    forged = {"origin": SHOP, "x-penchant-user": sign_user("kim", "ps_other", int(time.time()) + 3_600)}
     assert ask(service, operation, key, **forged)[0] == 401
 
 
@@ -182,7 +182,7 @@ def test_another_secret_ends_what_the_old_one_signed(browser: Browser) -> None:
 
 def test_without_a_secret_nobody_is_signed(filled: Service) -> None:
     key = filled.new_key(account="none", origins=[SHOP])
-    headers = {"origin": SHOP, "x-penchant-user": sign_user("kim", "", int(time.time()) + 60)}
+    headers = {"origin": SHOP, "x-penchant-user": sign_user("kim", "", int(time.time()) + 3_600)}
 
     assert filled.post("/s/users/kim/interactions/Click/content/a", key=key, headers=headers).status_code == 401
 

@@ -78,13 +78,17 @@ class Strings:
 
     def all_encoded(self) -> list[bytes]:
         """Return every string as UTF-8."""
-        return self.encoded_within(0, len(self))
+        text, cuts = bytes(self._view), self.starts.tolist()
+        return [text[begin:end] for begin, end in itertools.pairwise(cuts)]
 
-    def encoded_within(self, first: int, behind: int) -> list[bytes]:
-        """Return the strings from a place until before another one as UTF-8."""
-        cuts = self.starts[first : behind + 1]
-        text = bytes(self._view[self._cuts[first] : self._cuts[behind]])
-        return [text[begin:end] for begin, end in itertools.pairwise((cuts - cuts[0]).tolist())]
+    def take_encoded(self, places: IntArray) -> list[bytes]:
+        """Return the strings at these places, ascending, as UTF-8."""
+        if not len(places):
+            return []
+        begins, ends = self.starts[places], self.starts[places + 1]
+        text = bytes(self._view[begins[0] : ends[-1]])
+        cuts = zip((begins - begins[0]).tolist(), (ends - begins[0]).tolist(), strict=True)
+        return [text[begin:end] for begin, end in cuts]
 
     def find(self, value: str) -> int | None:
         """Return the place of a string in an ascending table, or ``None``."""
@@ -126,8 +130,9 @@ class Strings:
 
 def shard_numbers(ids: Strings, count: int) -> NDArray[np.uint8]:
     """Return for each id which of so many shards has it, at most 256: the same in every process and release."""
-    ranges = (ids.encoded_within(first, min(first + RANGE, len(ids))) for first in range(0, len(ids), RANGE))
-    return np.fromiter((zlib.crc32(each) % count for found in ranges for each in found), np.uint8, len(ids))
+    ranges = (np.arange(first, min(first + RANGE, len(ids))) for first in range(0, len(ids), RANGE))
+    found = itertools.chain.from_iterable(map(ids.take_encoded, ranges))
+    return np.fromiter((zlib.crc32(each) % count for each in found), np.uint8, len(ids))
 
 
 def unite_tables(tables: Sequence[Strings], chosen: Sequence[IntArray]) -> tuple[Strings, list[IntArray]]:
@@ -142,7 +147,7 @@ def unite_tables(tables: Sequence[Strings], chosen: Sequence[IntArray]) -> tuple
     count = 0
     for cuts in _ranges(tables, chosen):
         taken = [places[cut] for places, cut in zip(chosen, cuts, strict=True)]
-        entries = [each for table, places in zip(tables, taken, strict=True) for each in _encoded(table, places)]
+        entries = list(itertools.chain.from_iterable(map(Strings.take_encoded, tables, taken)))
         # Sorting joined runs only merges them: linear in the number of entries.
         order = sorted(range(len(entries)), key=entries.__getitem__)
         ordered = [entries[entry] for entry in order]
@@ -177,15 +182,6 @@ def _ranges(tables: Sequence[Strings], chosen: Sequence[IntArray]) -> Iterator[l
         yield list(map(slice, begins, ends))
         begins = ends
     yield list(map(slice, begins, map(len, chosen)))
-
-
-def _encoded(table: Strings, places: IntArray) -> Iterable[bytes]:
-    """Return the strings at some places, ascending, of a table."""
-    if not len(places):
-        return ()
-    first, behind = int(places[0]), int(places[-1]) + 1
-    entries = table.encoded_within(first, behind)
-    return entries if len(places) == len(entries) else [entries[each] for each in (places - first).tolist()]
 
 
 def rows_in(table: Strings, ids: Strings) -> IntArray:

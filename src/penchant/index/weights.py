@@ -5,10 +5,10 @@ the same likes give the same bytes on every node, and a person who is erased was
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -44,6 +44,21 @@ SMALL_SEGMENT = 16
 """Of a segment with so many times fewer pieces than there are weights its own are looked up, not those with shares."""
 BLOCK_BYTES = 512 << 20
 """Memory for triangles: a block has as many pieces as fit, and adds up the rows of all its neighbours once more."""
+
+
+class StandInQuery(NamedTuple):
+    """The pieces (m,) that want stand-ins, and what tells how alike pieces are, as `engine.stand_ins` takes it."""
+
+    terms: SparseRows
+    postings: SparseRows
+    norms: LikenessNorms
+    pieces: IntArray
+
+
+FoundStandIns = tuple[IntArray, FloatArray]
+"""Of each piece that wants them its stand-ins, -1 for none, and how alike they are; shapes (m, `STAND_INS`)."""
+StandInSearch = Callable[[StandInQuery], FoundStandIns | None]
+"""Has the stand-ins found elsewhere, the same to the bit; ``None`` where nobody there finds them."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,8 +173,11 @@ def build_weights(
     *,
     k: int | None = None,
     threads: int = 1,
+    elsewhere: StandInSearch = lambda _query: None,
 ) -> AudienceWeights:
     """Return the weights that likes of a catalogue's pieces give; ``k`` is how many neighbours a piece has.
+
+    Stand-ins, most of the work of a large catalogue, are found ``elsewhere`` where that can be.
 
     Takes 1 to 3 s for 10,000 pieces and half a million likes once the kernels are compiled. The bytes are the same in
     any number of ``threads``.
@@ -172,10 +190,12 @@ def build_weights(
     rarities = rarities_of(np.diff(catalogue.posting_starts), count)
     liked_by = np.diff(likes.piece_starts)
     numbers = figures_of(likes, catalogue, values, rarities, threads=threads)
+    query = _stand_in_query(catalogue, values, rarities, liked_by, category_weights)
+    found = elsewhere(query) or engine.stand_ins(*query, STAND_INS, threads=threads)
     return AudienceWeights(
         ids=catalogue.ids,
         **_transposed(near, weights, people),
-        **_stood_in(catalogue, values, rarities, liked_by, category_weights, threads),
+        **_stood_in(count, query.pieces, *found),
         evidence=np.rint(EVIDENCE / (EVIDENCE + liked_by) * SHARE_SCALE).astype(np.int32),
         figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceFigures)], dtype=np.int64),
     )
@@ -209,21 +229,18 @@ def _transposed(near: NDArray[Any], weights: NDArray[Any], people: NDArray[Any])
     }
 
 
-def _stood_in(
+def _stand_in_query(
     catalogue: Segment,
     values: FloatArray,
     rarities: FloatArray,
     liked_by: IntArray,
     category_weights: Mapping[str, float],
-    threads: int,
-) -> dict[str, Any]:
-    """Return the pieces that each piece stands in for, those that few people like, and the shares.
+) -> StandInQuery:
+    """Return what asks for the stand-ins of the pieces that few people like.
 
-    By the stand-in, since most people's likes say something of few pieces, and what these lend is all there is to add.
     A piece with few likes is the profile (f x), liked pieces are what it is compared with (x): content likeness as for
     a person (interface, section 6).
     """
-    count = len(catalogue)
     terms = _rows(catalogue.starts, catalogue.piece_terms, values * rarities[catalogue.piece_terms])
     # The order in which the segment made its postings, so that these values lie beside `posting_pieces`.
     by_term = np.argsort(catalogue.piece_terms, kind="stable")
@@ -235,8 +252,14 @@ def _stood_in(
         roots=root_norms(catalogue, category_weights),
         mean=Snapshot.of_segment(catalogue).mean_norm(category_weights),
     )
-    pieces = np.flatnonzero(liked_by < FEW_PEOPLE)
-    found, likenesses = engine.stand_ins(terms, postings, norms, pieces, STAND_INS, threads=threads)
+    return StandInQuery(terms, postings, norms, np.flatnonzero(liked_by < FEW_PEOPLE))
+
+
+def _stood_in(count: int, pieces: IntArray, found: IntArray, likenesses: FloatArray) -> dict[str, Any]:
+    """Return the pieces that each of ``count`` pieces stands in for, and the shares.
+
+    By the stand-in, since most people's likes say something of few pieces, and what these lend is all there is to add.
+    """
     # With the half, shares add up to less than 1, and to little where no piece is much alike.
     shares = np.rint(likenesses / (likenesses.sum(axis=1, keepdims=True) + 0.5) * SHARE_SCALE).astype(np.int32)
     rows, columns = np.nonzero((found >= 0) & (shares > 0))

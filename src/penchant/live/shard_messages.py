@@ -6,9 +6,9 @@
     ScanRequest, ScanRequest ...   -->
                                       <-- ScanAnswer          each with the number of its request, in any order
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
-    PopularShares, ScanRequest     -->                      or shares of popularity
-    FileQuestion                   -->                      before a node goes over to a new file
-    StateRequest                   -->
+    PopularShares, ScanRequest     -->                      or shares of popularity: whole,
+    PopularChanges, ScanRequest    -->                      or what has changed of those that it has
+    StateRequest                   -->                      also before a node goes over to a new file
                                       <-- StateAnswer         the segments that it holds
 
 A message is its length and its body in MessagePack. Nothing of it is kept: both ends are of one release, or the magic
@@ -28,7 +28,7 @@ import msgspec
 from penchant.attributes import AttributeFilter, Clause, ClauseGroup, MarkCondition, MarkSpan
 from penchant.index import BlendFactors
 
-MAGIC = b"penchant shard 2"
+MAGIC = b"penchant shard 3"
 NONCE_BYTES = 32
 PROOF_BYTES = 32
 LENGTH = struct.Struct(">I")
@@ -60,11 +60,22 @@ class ContentMeasure(msgspec.Struct, frozen=True, array_like=True, tag="content"
     factors: tuple[int, ...]
 
 
+class PopularName(msgspec.Struct, frozen=True, array_like=True):
+    """What part p is made from: names of shares and of their floors, which count in times of the median.
+
+    The name of shares that are all 0 is empty.
+    """
+
+    shares: bytes
+    floors: bytes
+    median: float
+
+
 class BlendMeasure(msgspec.Struct, frozen=True, array_like=True, tag="blend"):
     """By how well pieces suit a person: terms of the taste, uint32, with values, and norms of taste and pieces.
 
     ``unit`` is what a factor of 1 stands for. ``liked_rows``, uint32, are the rows whose part a is not 0, with it;
-    ``popular`` names part p.
+    ``popular`` is part p, ``None`` where it counts nothing.
     """
 
     terms: bytes
@@ -75,7 +86,7 @@ class BlendMeasure(msgspec.Struct, frozen=True, array_like=True, tag="blend"):
     unit: int
     liked_rows: bytes
     liked: bytes
-    popular: bytes
+    popular: PopularName | None
 
 
 class OverlapMeasure(msgspec.Struct, frozen=True, array_like=True, tag="overlap"):
@@ -116,36 +127,42 @@ class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
     gone: bytes
 
 
-class FileQuestion(msgspec.Struct, frozen=True, array_like=True, tag="file"):
-    """Whether a segment of a file is mapped; it is mapped from now on."""
-
-    number: int
-    file: FileName
-    place: int
-
-
 class PopularShares(msgspec.Struct, frozen=True, array_like=True, tag="popular"):
-    """Part p of a segment's pieces, doubles, and the digest by which scans name them."""
+    """Shares of a segment's pieces, doubles, or floors of them, and the digest by which scans name them."""
 
     file: FileName
     place: int
-    popular: bytes
+    name: bytes
+    shares: bytes
+
+
+class PopularChanges(msgspec.Struct, frozen=True, array_like=True, tag="changes"):
+    """What makes shares of others, ``before``: rows, uint32, with the share of each."""
+
+    file: FileName
+    place: int
+    before: bytes
+    name: bytes
+    rows: bytes
     shares: bytes
 
 
 class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
-    """What a scan has found: keys and rows, int64, the best first."""
+    """What a scan has found: keys and rows, int64, the best first; ``held`` names shares where some are missing."""
 
     number: int
     outcome: ScanOutcome
     keys: bytes = b""
     rows: bytes = b""
+    held: tuple[bytes, ...] = ()
 
 
 class StateRequest(msgspec.Struct, frozen=True, array_like=True, tag="state"):
-    """The question which segments a shard process holds; its number is no scan's."""
+    """The question which segments a shard process holds; it maps one of the file ``wanted`` from now on."""
 
     number: int
+    wanted: FileName | None = None
+    place: int = 0
 
 
 class ScannedFile(msgspec.Struct, frozen=True, array_like=True):
@@ -163,8 +180,10 @@ class StateAnswer(msgspec.Struct, frozen=True, array_like=True, tag="holds"):
     held: tuple[ScannedFile, ...]
 
 
+SegmentState: TypeAlias = LiveRows | PopularShares | PopularChanges
+"""What a shard process has to know of a segment besides its file."""
 ShardMessage: TypeAlias = (
-    ScanRequest | LiveRows | PopularShares | FileQuestion | ScanAnswer | StateRequest | StateAnswer
+    ScanRequest | LiveRows | PopularShares | PopularChanges | ScanAnswer | StateRequest | StateAnswer
 )
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()

@@ -16,9 +16,12 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from penchant.index import Filter, FloatArray, Segment
 from penchant.index.layout import Choice
 from penchant.index.part import Part
+from penchant.index.popularity import lift
 from penchant.live.array_files import DamagedFile, Stamp
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.shard_measures import hits, rows_within, unpacked
@@ -29,13 +32,14 @@ from penchant.live.shard_messages import (
     BlendMeasure,
     BrokenMessage,
     FileName,
-    FileQuestion,
     LiveRows,
-    PopularShares,
+    PopularChanges,
+    PopularName,
     ScanAnswer,
     ScannedFile,
     ScanOutcome,
     ScanRequest,
+    SegmentState,
     StateAnswer,
     StateRequest,
     encode_message,
@@ -45,6 +49,7 @@ from penchant.live.shard_messages import (
 )
 from penchant.telemetry import logger
 
+Name = TypeVar("Name")
 State = TypeVar("State")
 
 PROOF_S = 5.0
@@ -53,33 +58,62 @@ KEPT_FILES = 2
 """Files of a source whose segments are kept: nodes go over to a newer one each in its time."""
 KEPT_STATES = 4
 """States of a segment whose live pieces are kept: each node asks for the one that its version has."""
-KEPT_SHARES = 8
-"""States of part p that are kept, eight bytes a piece each: workers count what people like each by itself."""
+KEPT_SHARES = 6
+"""Arrays of shares and floors that are kept, eight bytes a piece each: workers count what people like by themselves."""
+KEPT_LIFTED = 2
+"""States of part p that are kept as they are made from these, eight bytes a piece each."""
 MOST_TAKEN = 1 << 20
 """More pieces than any list is chosen from."""
 
 
 class ScannedSegment:
-    """A mapped segment, with its parts by what stands for their live pieces, and part p by what stands for it."""
+    """A mapped segment, with its parts by what stands for their live pieces, and part p by what it is made from."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._parts = OrderedDict({b"": Part.whole(segment)})
-        self._popular: OrderedDict[bytes, FloatArray] = OrderedDict()
+        self._shares: OrderedDict[bytes, FloatArray] = OrderedDict()
+        self._lifted: OrderedDict[PopularName, FloatArray] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._segment)
 
-    def note(self, state: LiveRows | PopularShares) -> None:
-        """Remember which pieces, or which shares, a digest stands for."""
+    def note(self, state: SegmentState) -> None:
+        """Remember which pieces, or which shares, a digest stands for.
+
+        Raises:
+            BrokenMessage: they are none of this segment.
+        """
         if isinstance(state, LiveRows):
             part = Part.scanned(self._segment, rows_within(state.gone, len(self._segment)))
             _keep(self._parts, state.live, part, KEPT_STATES)
-        else:
-            shares = unpacked(state.shares, "d")
-            if len(shares) != len(self._segment):
-                raise BrokenMessage("shares are not of this segment")
-            _keep(self._popular, state.popular, shares, KEPT_SHARES)
+            return
+        shares = unpacked(state.shares, "d")
+        if isinstance(state, PopularChanges):
+            before, rows = self._shares_of(state.before), rows_within(state.rows, len(self._segment))
+            if len(shares) != len(rows):
+                raise BrokenMessage("changes are not one for each row")
+            if before is None:
+                return  # forgotten meanwhile: the scan behind says so
+            changed, shares = shares, before.copy()
+            shares[rows] = changed
+        elif len(shares) != len(self._segment):
+            raise BrokenMessage("shares are not of this segment")
+        _keep(self._shares, state.name, shares, KEPT_SHARES)
+
+    def _shares_of(self, name: bytes) -> FloatArray | None:
+        """Return the shares of a name, which are all 0 where it is empty."""
+        return _used(self._shares, name) if name else np.zeros(len(self._segment))
+
+    def _popular(self, name: PopularName) -> FloatArray | None:
+        """Return part p; ``None`` where something that it is made from is missing."""
+        popular = _used(self._lifted, name)
+        if popular is None:
+            shares, floors = self._shares_of(name.shares), self._shares_of(name.floors)
+            if shares is not None and floors is not None:
+                popular = lift(shares, floors, name.median)
+                _keep(self._lifted, name, popular, KEPT_LIFTED)
+        return popular
 
     def scan(self, asked: ScanRequest) -> ScanAnswer:
         """Return what a scan finds, as its query does on a node.
@@ -90,10 +124,10 @@ class ScannedSegment:
         part = _used(self._parts, asked.live)
         if part is None:
             return ScanAnswer(asked.number, ScanOutcome.MISSING_ROWS)
-        name = asked.measure.popular if isinstance(asked.measure, BlendMeasure) else b""
-        popular = _used(self._popular, name)
-        if name and popular is None:
-            return ScanAnswer(asked.number, ScanOutcome.MISSING_SHARES)
+        name = asked.measure.popular if isinstance(asked.measure, BlendMeasure) else None
+        popular = None if name is None else self._popular(name)
+        if name is not None and popular is None:
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_SHARES, held=tuple(self._shares))
         if not 0 < asked.take <= MOST_TAKEN:
             raise BrokenMessage("a scan takes no such number of pieces")
         shown = Filter(
@@ -107,14 +141,14 @@ class ScannedSegment:
         return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
 
 
-def _keep(states: OrderedDict[bytes, State], name: bytes, state: State, count: int) -> None:
+def _keep(states: OrderedDict[Name, State], name: Name, state: State, count: int) -> None:
     """Keep a state, and forget the one that was used least recently of more than so many."""
     states[name] = state
     if len(states) > count:
         states.popitem(last=False)
 
 
-def _used(states: OrderedDict[bytes, State], name: bytes) -> State | None:
+def _used(states: OrderedDict[Name, State], name: Name) -> State | None:
     """Return a state that is kept, which is then the one that was used last."""
     if name in states:
         states.move_to_end(name)
@@ -154,13 +188,11 @@ class ShardServer:
             self.connected += 1
             while True:
                 message = await read_message(reader)
-                if isinstance(message, LiveRows | PopularShares):
+                if isinstance(message, SegmentState):
                     self._note(message)
-                elif isinstance(message, ScanRequest | FileQuestion):
+                elif isinstance(message, ScanRequest | StateRequest):
                     writer.write(encode_message(self._answer(message)))
                     await writer.drain()
-                elif isinstance(message, StateRequest):
-                    writer.write(encode_message(StateAnswer(message.number, self._held())))
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, TimeoutError, OSError):
@@ -180,23 +212,28 @@ class ShardServer:
             shown = await reader.readexactly(PROOF_BYTES)
         return hmac.compare_digest(shown, proof(self._token, nonce))
 
-    def _note(self, state: LiveRows | PopularShares) -> None:
+    def _note(self, state: SegmentState) -> None:
         found = self._segments.get((state.file, state.place))
         if found is not None:
             found.note(state)
 
-    def _held(self) -> tuple[ScannedFile, ...]:
-        return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
+    def _answer(self, asked: ScanRequest | StateRequest) -> ScanAnswer | StateAnswer:
+        if isinstance(asked, ScanRequest):
+            found = self._found(asked.file, asked.place)
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE) if found is None else found.scan(asked)
+        if asked.wanted is not None:
+            self._found(asked.wanted, asked.place)
+        held = (ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
+        return StateAnswer(asked.number, tuple(held))
 
-    def _answer(self, asked: ScanRequest | FileQuestion) -> ScanAnswer:
-        name = asked.file, asked.place
-        found = self._segments.get(name)
+    def _found(self, file: FileName, place: int) -> ScannedSegment | None:
+        """Return a segment; one that is not mapped is from now on."""
+        found = self._segments.get((file, place))
         if found is not None:
-            self._used[asked.file] = next(self._uses)
-            return found.scan(asked) if isinstance(asked, ScanRequest) else ScanAnswer(asked.number, ScanOutcome.FOUND)
-        if name not in self._mapping:
-            self._mapping[name] = asyncio.create_task(self._map(*name))
-        return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
+            self._used[file] = next(self._uses)
+        elif (file, place) not in self._mapping:
+            self._mapping[file, place] = asyncio.create_task(self._map(file, place))
+        return found
 
     async def _map(self, file: FileName, place: int) -> None:
         """Map a segment, and let go those of older files; one that cannot be mapped is tried when it is asked for."""

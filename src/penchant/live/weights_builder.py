@@ -7,15 +7,16 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from penchant.errors import UnknownSource
-from penchant.index import engine
+from penchant.index import build_weights, engine
 from penchant.index.kernel_samples import FINDING, READING, RIDGE
+from penchant.index.weights import StandInSearch
 from penchant.live.array_files import PublishedFile, Stamp
 from penchant.live.builder import Build, FileBuilder, continued, cursor_of
 from penchant.live.compiling import load_kernels
 from penchant.live.likes_builder import SMALLEST_LIKES, OldestDays, counted_now
 from penchant.live.likes_files import LikesFiles, likes_stamp_of
 from penchant.live.segment_files import SegmentFiles
-from penchant.live.weights_files import StoredWeights, WeightsFiles, weigh
+from penchant.live.weights_files import StoredWeights, WeightsFiles, WeightsOrigin
 from penchant.model import SourceSettings
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger
@@ -49,6 +50,8 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         self._likes_files = LikesFiles(folder)
         self._segment_files = SegmentFiles(folder)
         self._kernels = kernels
+        self.elsewhere: StandInSearch = lambda _query: None
+        """What has the stand-ins of a build found elsewhere, as `build_weights` takes it."""
         self._days = OldestDays(storage, clock)
 
     def sources(self) -> list[SourceHead]:
@@ -100,9 +103,11 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         likes, of = counted_now(self._storage, self._likes_files, (head, newest), oldest_day)
         if (of.incarnation, of.epoch) != (content.head.incarnation, content.head.epoch):
             raise UnknownSource("The source was made again meanwhile.")
-        made = weigh(likes, snapshot, settings, version, oldest_day, threads=threads)
-        assert made is not None  # noqa: S101  # the kernels are ready
-        return made, of
+        catalogue = snapshot.merged()
+        matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
+        weights = build_weights(matrix, catalogue, settings.category_weights, threads=threads, elsewhere=self.elsewhere)
+        origin = WeightsOrigin(version, oldest_day, int(likes.first_day[0]))
+        return StoredWeights(weights=weights, origin=origin), of
 
     def _prepare_kernels(self) -> None:
         """Compile or load the kernels, in this process: numpy would take too long for sources of this size."""
