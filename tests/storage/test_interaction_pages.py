@@ -62,8 +62,8 @@ def test_an_export_has_pages_too_and_tells_who_and_what_they_are_of(storage: Sto
     storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(30)
 
     with storage.sources.open_export(account, "s") as export:
-        versions = [version for page in export.pages for version in page.versions.tolist()]
-        people, pieces = export.user_ids(versions), export.piece_ids(versions)
+        versions = [version for page in export.columns.pages for version in page.versions.tolist()]
+        people, pieces = export.columns.user_ids(versions), export.columns.piece_ids(versions)
         rows = [row for batch in export.interactions(0) for row in batch]
 
     assert [(people[version], pieces[version]) for version in versions] == [("u", "a"), ("é", "b")]

@@ -67,15 +67,15 @@ def read_columns(
         if not view.is_of(export.head):
             raise UnknownSource("The source was made again meanwhile.")
         pages = list[_Page]()
-        for each in export.pages:
+        for each in export.columns.pages:
             pages.append(_Page.of(each, oldest))
             check(len(pages[-1].people.words), sum(page.facts.shape[1] for page in pages))
         facts = np.concatenate([np.zeros((3, 0), dtype=np.int64), *(page.facts for page in pages)], axis=1)
         people = _joined([page.people for page in pages])
         check(len(people.words), facts.shape[1])
         pieces = _joined([page.pieces for page in pages])
-        user_ids = _ids(people, facts[2], export.user_ids)
-        piece_ids = _ids(pieces, facts[2], export.piece_ids)
+        user_ids = _ids(people, facts[2], export.columns.user_ids)
+        piece_ids = _ids(pieces, facts[2], export.columns.piece_ids)
         said = dict[str, bytes]()
         for stored in export.preferences:
             said.update(stored)

@@ -8,7 +8,7 @@ interactions of a thousand versions, as records one behind the other (D119 of do
 PostgreSQL gives the number as eight bytes; SQLite, which has no such function, as `DIGITS` digits, by adding `OFFSET`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +76,14 @@ class InteractionPage(NamedTuple):
     codes: npt.NDArray[np.int64]
     moments: npt.NDArray[np.int64]
     versions: npt.NDArray[np.int64]
+
+
+class InteractionColumns(NamedTuple):
+    """All interactions as pages, and what tells who and of which pieces those of some versions are."""
+
+    pages: Iterable[InteractionPage]
+    user_ids: Callable[[Sequence[int]], Mapping[int, str]]
+    piece_ids: Callable[[Sequence[int]], Mapping[int, str]]
 
 
 def interaction_pages(connection: Connection, source: int, after: int, until: int) -> Iterator[InteractionPage]:

@@ -15,7 +15,13 @@ from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
-from penchant.storage.interaction_pages import InteractionPage, interaction_pages, piece_ids, user_ids
+from penchant.storage.interaction_pages import (
+    InteractionColumns,
+    InteractionPage,
+    interaction_pages,
+    piece_ids,
+    user_ids,
+)
 from penchant.storage.placement_rows import placements_in_force, read_placements
 from penchant.storage.records import (
     ChangeListing,
@@ -208,9 +214,11 @@ class SourceReader:
             curation=self.curation(),
             pieces=pieces,
             interactions=self._interactions,
-            pages=self._pages(self._row.interactions_cleared_at, self.head.interactions_version),
-            user_ids=functools.partial(user_ids, self._connection, self.head.source_id),
-            piece_ids=functools.partial(piece_ids, self._connection, self.head.source_id),
+            columns=InteractionColumns(
+                self._pages(self._row.interactions_cleared_at, self.head.interactions_version),
+                functools.partial(user_ids, self._connection, self.head.source_id),
+                functools.partial(piece_ids, self._connection, self.head.source_id),
+            ),
             preferences=self._preferences(),
             placements=functools.partial(read_placements, self._connection, self.head.source_id),
         )

@@ -16,7 +16,7 @@ from penchant.model import (
     NewInteraction,
     StoredInteraction,
 )
-from penchant.storage.interaction_pages import InteractionPage
+from penchant.storage.interaction_pages import InteractionColumns, InteractionPage
 
 
 class SourceHead(NamedTuple):
@@ -175,19 +175,15 @@ class ChangeListing:
 class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
-    Of one moment those recorded earlier come first. ``pages`` gives all of them as columns; ``user_ids`` and
-    ``piece_ids`` tell who and of which pieces those of some versions are. ``preferences`` gives people's ids with what
-    they have said, as stored JSON, ascending by id, and ``placements`` those in force. The streams are read one after
-    the other.
+    Of one moment those recorded earlier come first; ``columns`` has all. ``preferences`` gives people's ids with what
+    they have said, as stored JSON, ascending by id, and ``placements`` those in force. The streams are read in turn.
     """
 
     head: SourceHead
     curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
-    pages: Iterable[InteractionPage]
-    user_ids: Callable[[Sequence[int]], Mapping[int, str]]
-    piece_ids: Callable[[Sequence[int]], Mapping[int, str]]
+    columns: InteractionColumns
     preferences: Iterable[Sequence[tuple[str, bytes]]]
     placements: Callable[[], Sequence["PlacementRow"]]
 
