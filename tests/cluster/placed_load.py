@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from faults.client import Answer, Client, Unanswered
@@ -23,7 +24,7 @@ CHANGE_S = 2.0
 PAUSE_S = 0.005
 """Between the requests of a thread: the machine has other work."""
 LEARNING = 4
-"""How often each answer is asked for before anything fails, each time over another connection."""
+"""How often all answers have to be the same before anything fails, each time over another connection."""
 PLACEMENT = {"kind": "recommendations", "diversity": 0.5, "categoryWeights": {"genre": 2.5}}
 SETTLING_S = 60.0
 EXAMPLES = 5
@@ -186,13 +187,24 @@ class SourceLoad:
         """Ask the node for all that will be asked, in each state; nobody else asks meanwhile."""
         for state in range(STATES):
             self.change(state)
-            for _ in range(LEARNING):
-                client = Client([self._port], self._key)
-                for question in self.questions:
-                    answer = question.ask(client, next(self._numbers), by_node=True)
-                    assert answer.status == 200, answer.body
-                    self.judge.learn(question, answer)
-                client.close()
+            for question, answer in zip(self.questions, self._settled_answers(), strict=True):
+                self.judge.learn(question, answer)
+
+    def _settled_answers(self) -> list[Answer]:
+        """Return the answers of the node once they stay the same: what people like is counted and weighed at first."""
+        deadline = time.monotonic() + SETTLING_S
+        answers: list[Answer] = []
+        known: list[str] = []
+        same = 0
+        while same < LEARNING:
+            assert time.monotonic() < deadline, "answers do not settle"
+            with closing(Client([self._port], self._key)) as client:
+                answers = [question.ask(client, next(self._numbers), by_node=True) for question in self.questions]
+            assert {answer.status for answer in answers} == {200}
+            found = [question.content(answer) for question, answer in zip(self.questions, answers, strict=True)]
+            same = same + 1 if found == known else 1
+            known = found
+        return answers
 
     def begin(self, askers: int) -> None:
         """Start the threads."""
