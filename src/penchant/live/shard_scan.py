@@ -7,14 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from penchant.index import BlendQuery, Filter, PartQuery, Snapshot
+import numpy as np
+
+from penchant.index import BlendQuery, Filter, IntArray, PartQuery, Snapshot, Standing
 from penchant.index.part import Part
 from penchant.live.shard_measures import measure_of, packed_numbers
 from penchant.live.shard_messages import (
+    BestRows,
     FileName,
+    Goal,
     LiveRows,
     Measure,
     PopularShares,
+    RowKey,
+    RowsAhead,
     ScanOutcome,
     ScanRequest,
     pack_clause,
@@ -36,8 +42,19 @@ class ShardScan:
 
     def request(self, number: int, part: Part, shown: Filter, choice: tuple[int, int]) -> ScanRequest:
         """Return what a shard scans a part by; ``choice`` is how many pieces, and the limit."""
+        return self._request(number, part, shown, self.query.excluded_in(part, shown), BestRows(*choice))
+
+    def key_request(self, number: int, part: Part, row: int) -> ScanRequest:
+        """Return what a shard finds the key of one piece of a part by."""
+        return self._request(number, part, Filter(moment=0), np.zeros(0, dtype=np.int64), RowKey(row))
+
+    def ahead_request(self, number: int, part: Part, standing: Standing) -> ScanRequest:
+        """Return what a shard counts by which pieces of a part come before a standing."""
+        goal = RowsAhead(standing.key, standing.row_in(part))
+        return self._request(number, part, standing.shown, part.excluded(standing.shown), goal)
+
+    def _request(self, number: int, part: Part, shown: Filter, excluded: IntArray, goal: Goal) -> ScanRequest:
         file, place = _name_of(part)
-        take, limit = choice
         return ScanRequest(
             number=number,
             file=file,
@@ -47,9 +64,8 @@ class ShardScan:
             moment=shown.moment,
             catalogs=None if shown.catalogs is None else tuple(sorted(shown.catalogs)),
             clause=None if shown.matching is None else pack_clause(shown.matching.clause),
-            excluded=packed_numbers(self.query.excluded_in(part, shown)),
-            take=take,
-            limit=limit,
+            excluded=packed_numbers(excluded),
+            goal=goal,
         )
 
     def state(self, part: Part, outcome: ScanOutcome) -> LiveRows | PopularShares | None:
