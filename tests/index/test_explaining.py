@@ -84,7 +84,7 @@ def parts_of(
     wanted = ListSpec(shown=Filter(moment=0), blending=BLENDING, category_weights={}, take=1, fill=True)
     shares, lifted = ((np.asarray([part]), np.asarray([part])) for part in popularity)
     return blended_parts(
-        snapshot, person, Popularity(shares=shares, lifted=lifted, median=0.0), wanted, "b", liked=liked
+        snapshot, person, Popularity(shares=shares, floors=lifted, median=1.0), wanted, "b", liked=liked
     )
 
 

@@ -84,7 +84,7 @@ def test_lists_of_many_are_those_of_each(  # noqa: PLR0917  # fixtures and strat
         alike = Audience(None, weights).alike(snapshot.parts, figures.liked, figures.grades)
         if not shares[1]:
             alike = (SparseShares.none(),)
-        popularity = Popularity(shares=(popular,), lifted=(popular,), median=0.0)
+        popularity = Popularity.without_credits((popular,))
         return recommended(snapshot, figures.taste, popularity, alike, wanted)
 
     one_by_one = [expected(table.figures(person, snapshot, chosen)) for person in range(len(table))]

@@ -60,7 +60,7 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
             fill=True,
         )
         alike = audience.alike(snapshot.parts, figures.liked, figures.grades)
-        popularity = Popularity(shares=(popular,), lifted=(popular,), median=0.0)
+        popularity = Popularity.without_credits((popular,))
         found = recommended(snapshot, figures.taste, popularity, alike, everything)
         return next(units for units, piece_id in found if piece_id == f"{row:06}")
 

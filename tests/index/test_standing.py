@@ -62,7 +62,7 @@ def test_as_many_suit_better_as_come_before_in_the_list(
     blending = BlendFactors(2.0, 1.0, 1.0, total=4.0)
     wanted = ListSpec(shown=SHOWN, blending=blending, category_weights=weights, take=30, fill=True)
     arrays = tuple(part.segment.roots / 9 for part in snapshot.parts)
-    popular = Popularity(shares=arrays, lifted=tuple(np.maximum(share, 0.3) for share in arrays), median=0.5)
+    popular = Popularity(shares=arrays, floors=tuple(np.full_like(share, 0.6) for share in arrays), median=0.5)
     alike = tuple(map(SparseShares.of, arrays))
     scan = BlendQuery(snapshot, person, popular, alike, wanted).scan
 
@@ -116,6 +116,4 @@ def test_what_is_not_there_stands_nowhere() -> None:
     assert offer_of(snapshot, "no") is None
     assert key_of(snapshot, "no", asked.scan) is None
     with pytest.raises(KeyError):
-        blended_parts(
-            snapshot, person, Popularity(shares=(), lifted=(), median=0.0), wanted, "no", liked=AudienceShares()
-        )
+        blended_parts(snapshot, person, Popularity.without_credits(()), wanted, "no", liked=AudienceShares())

@@ -188,11 +188,13 @@ def test_sums_pass_64_bits() -> None:
 
 
 @pytest.mark.parametrize("fewer", (1, 100), ids=("as many pieces", "few of them"))
-@given(chance=st.integers(0, 2**32).map(np.random.default_rng))
-def test_shares_are_those_of_the_same_pieces_in_any_segment(fewer: int, chance: np.random.Generator) -> None:
+@given(chance=st.integers(0, 2**32).map(np.random.default_rng), density=st.sampled_from([0.0, 0.4]))
+def test_shares_are_those_of_the_same_pieces_in_any_segment(
+    fewer: int, chance: np.random.Generator, density: float
+) -> None:
     ids = [f"p{number:03}" for number in range(200)]
     weights = build_weights(no_likes(200), segment_of([{"id": each, "categories": {}} for each in ids]), {})
-    shares = np.where(chance.random(200) < 0.4, chance.random(200), 0.0)
+    shares = np.where(chance.random(200) < density, chance.random(200), 0.0)
     own = sorted({*chance.choice(ids, 200 // fewer, replace=False).tolist(), "p0005", "q"})
     segment = segment_of([{"id": each, "categories": {}} for each in own])
 

@@ -36,6 +36,7 @@ from penchant.live.shard_messages import (
     BestRows,
     BrokenMessage,
     LiveRows,
+    PopularChanges,
     PopularShares,
     RowKey,
     RowsAhead,
@@ -82,6 +83,8 @@ PEOPLE = st.fixed_dictionaries(
         "norm": st.sampled_from([0.0, 3.0, 5.0]),
         "liked": SHARES,
         "popular": SHARES,
+        "credits": SHARES,
+        "median": st.sampled_from([0.0, 0.3, 2.0]),
         "seen": st.frozensets(PIECE_IDS, max_size=3),
         "blending": st.builds(BlendFactors, FACTORS, FACTORS, FACTORS, total=st.sampled_from([0.7, 1.0])),
         "fill": st.booleans(),
@@ -126,8 +129,8 @@ def test_a_scan_for_a_person_finds_what_the_node_finds(
 
     require_same(held, OverlapQuery(terms, fill=person["fill"]), snapshot, shown, take)
     for liked, shares in ((person["liked"], person["popular"]), ({}, person["liked"])):
-        by_part = arrays_of(snapshot, shares)
-        popular = Popularity(shares=by_part, lifted=by_part, median=0.0)
+        floors = arrays_of(snapshot, person["credits"])
+        popular = Popularity(shares=arrays_of(snapshot, shares), floors=floors, median=person["median"])
         alike = tuple(map(SparseShares.of, arrays_of(snapshot, liked)))
         query = BlendQuery(snapshot, vector, popular, alike, wanted)
         require_same(held, query, snapshot, shown, take)
@@ -193,8 +196,9 @@ def scanned(
 def answered(held: ScannedSegment, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:
     """Return the answer of a shard that may have to be told which pieces are gone, and what is popular."""
     answer = held.scan(request)
-    while (state := scan.state(part, answer.outcome)) is not None:
-        held.note(state)
+    while states := scan.states(part, answer):
+        for state in states:
+            held.note(state)
         answer = held.scan(request)
     assert answer.outcome is ScanOutcome.FOUND
     return answer
@@ -214,15 +218,25 @@ def requests_for(snapshot: Snapshot) -> tuple[ScanRequest, ScanRequest]:
     return near.request(1, part, NOW, (9, FARTHEST)), suited.request(1, part, NOW, (9, NOWHERE))
 
 
-def blend_for(snapshot: Snapshot, popular: float = 0.0) -> BlendQuery:
-    """Return a query for a person who likes the keywords of one piece, and a part p that all pieces have."""
+def blend_for(snapshot: Snapshot, popular: float | None = None, median: float = 0.0) -> BlendQuery:
+    """Return a query for a person who likes the keywords of one piece, where the first of each part is so popular.
+
+    With ``None`` nothing is popular.
+    """
     terms = snapshot.terms_of("p1") or {}
     liked = [SparseShares.of(np.arange(len(part.segment)) % 3 / 4) for part in snapshot.parts]
-    shares = tuple(np.full(len(part.segment), popular) for part in snapshot.parts)
+    numbers = [np.arange(len(part.segment)) for part in snapshot.parts]
+    shared = Popularity.without_credits([np.zeros(len(each)) for each in numbers])
+    if popular is not None:
+        shared = Popularity(
+            shares=tuple(np.where(each, 0.25, popular) for each in numbers),
+            floors=tuple(each / 8 for each in numbers),
+            median=median,
+        )
     return BlendQuery(
         snapshot,
         PersonVector(values={term: float(weight) for term, weight in sorted(terms.items())}, norm=2.0),
-        Popularity(shares=shares, lifted=shares, median=0.0),
+        shared,
         liked,
         ListSpec(shown=NOW, blending=BlendFactors(0.5, 0.3, 0.2, 1.0), category_weights={}, take=9, fill=True),
     )
@@ -242,7 +256,8 @@ def test_a_shard_remembers_some_states_of_a_segment() -> None:
 def test_a_shard_remembers_what_is_popular_by_some_states() -> None:
     snapshot = halves()
     part, held = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment)
-    scans = [ShardScan.of(blend_for(snapshot, popular=number / 16), snapshot) for number in range(1, KEPT_SHARES + 2)]
+    # One of those that are kept are the floors.
+    scans = [ShardScan.of(blend_for(snapshot, popular=number / 16), snapshot) for number in range(1, KEPT_SHARES + 1)]
     choice = 9, NOWHERE
 
     for scan in scans:
@@ -252,6 +267,38 @@ def test_a_shard_remembers_what_is_popular_by_some_states() -> None:
     assert held.scan(scans[0].request(1, part, NOW, choice)).outcome is ScanOutcome.MISSING_SHARES
     with pytest.raises(BrokenMessage):
         held.note(PopularShares((*STAMP, 2), 0, b"x", np.zeros(3).tobytes()))
+    for rows, count in (([20], 1), ([1, 0], 2), ([0], 2)):
+        packed = np.array(rows, dtype=np.uint32).tobytes()
+        with pytest.raises(BrokenMessage):
+            held.note(PopularChanges((*STAMP, 2), 0, b"", b"x", packed, np.zeros(count).tobytes()))
+
+
+def test_a_shard_is_told_what_has_changed_of_what_it_holds() -> None:
+    snapshot = halves()
+    part, held, choice = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment), (30, NOWHERE)
+
+    def told(popular: float, median: float, to: ScannedSegment) -> list[type]:
+        scan = ShardScan.of(blend_for(snapshot, popular, median), snapshot)
+        kinds = [type(each) for each in scan.states(part, to.scan(scan.request(1, part, NOW, choice)))]
+        assert scanned(to, scan, part, NOW, choice) == scan.query.best_in(part, NOW, *choice)
+        return kinds
+
+    assert told(0.5, 1.0, held) == [PopularShares, PopularShares]
+    assert told(0.6, 1.0, held) == [PopularChanges]
+    assert told(0.6, 2.0, held) == []
+    assert told(0.5, 2.0, held) == []
+    assert told(0.7, 2.0, ScannedSegment(part.segment)) == [PopularShares, PopularShares]
+    assert told(0.8, 2.0, held) == [PopularChanges]
+
+
+def test_changes_of_what_a_shard_has_forgotten_are_none() -> None:
+    snapshot = halves()
+    part, held = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment)
+
+    held.note(PopularChanges((*STAMP, 2), 0, b"before", b"x", b"", b""))
+
+    scan = ShardScan.of(blend_for(snapshot, 0.5), snapshot)
+    assert held.scan(scan.request(1, part, NOW, (9, NOWHERE))).held == ()
 
 
 WRONG_OF_ALL: list[dict[str, Any]] = [

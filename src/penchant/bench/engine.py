@@ -128,7 +128,7 @@ def _measure_personal(report: BenchReport, snapshot: Snapshot, seconds: float) -
     segment = snapshot.parts[0].segment
     people = [_person(snapshot, random) for _ in range(QUERIES // 10)]
     shares = (np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),)
-    popular = Popularity(shares=shares, lifted=shares, median=0.4)
+    popular = Popularity.without_credits(shares)
     alike = (SparseShares.of(np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0)),)
     blending = BlendFactors(0.1, 0.8, 0.1, total=1.0)
     wanted = ListSpec(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)

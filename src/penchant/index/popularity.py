@@ -1,6 +1,5 @@
 """Popularity: how many people like each piece of a source, each counting less with time (interface, section 6)."""
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,21 +28,30 @@ Credits = Callable[[], FloatArray]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Popularity:
-    """Part p of all pieces, an array (n_pieces,) for each part of a snapshot, as it is and with start credits.
+    """Part p of all pieces, an array (n_pieces,) for each part of a snapshot.
 
-    ``median`` is over the pieces that somebody likes.
+    ``floors`` are what shares are at least by start credits, in times of ``median``, which is over the pieces that
+    somebody likes.
     """
 
     shares: tuple[FloatArray, ...]
-    lifted: tuple[FloatArray, ...]
+    floors: tuple[FloatArray, ...]
     median: float
 
+    @classmethod
+    def without_credits(cls, shares: Sequence[FloatArray]) -> "Popularity":
+        """Return part p of pieces that are all too old for start credits."""
+        return cls(shares=tuple(shares), floors=tuple(map(np.zeros_like, shares)), median=0.0)
+
     @cached_property
-    def digests(self) -> tuple[bytes, ...]:
-        """What tells the lifted shares of each part apart from any others; empty where all are 0."""
-        return tuple(
-            hashlib.blake2b(share.tobytes(), digest_size=16).digest() if share.any() else b"" for share in self.lifted
-        )
+    def lifted(self) -> tuple[FloatArray, ...]:
+        """Part p with start credits."""
+        return tuple(lift(share, floor, self.median) for share, floor in zip(self.shares, self.floors, strict=True))
+
+
+def lift(shares: FloatArray, floors: FloatArray, median: float) -> FloatArray:
+    """Return shares with start credits."""
+    return np.maximum(shares, floors * median)
 
 
 class PieceCounts:

@@ -51,8 +51,7 @@ class PopularityMeter:
             measured = self._anew(people)
         self._last = measured
         median = _median(measured.ranked)
-        lifted = (np.maximum(share, floor * median) for share, floor in zip(measured.shares, self._floors, strict=True))
-        return Popularity(shares=tuple(measured.shares), lifted=tuple(lifted), median=median)
+        return Popularity(shares=tuple(measured.shares), floors=tuple(self._floors), median=median)
 
     def _anew(self, people: Sequence[FloatArray]) -> _Measurement:
         greatest = greatest_of(self._parts, people)

@@ -1,8 +1,8 @@
 """Shard measures: what a scan ranks pieces by, as it travels to a shard process, and what is found by it there.
 
 Each is a query in the numbers of one segment. What a source has of every piece is not sent with it: the shard makes
-norms from the segment, and remembers part p, which is the same for everybody, by a digest. Part a is sent for those
-pieces that have any.
+norms from the segment, and remembers what part p, the same for everybody, is made from, by name. Part a is sent for
+those pieces that have any.
 """
 
 from typing import Any
@@ -27,10 +27,20 @@ from penchant.index.factors import factor_unit, factors_of, scaled_roots
 from penchant.index.layout import COUNT, DISTANCE_SCALE, DOT, NOWHERE, SIZE, Choice, KernelQuery, PieceFigures
 from penchant.index.part import Part
 from penchant.index.personal import taste_in
-from penchant.live.shard_messages import BlendMeasure, BrokenMessage, ContentMeasure, Measure, OverlapMeasure
+from penchant.live.shard_messages import (
+    BlendMeasure,
+    BrokenMessage,
+    ContentMeasure,
+    Measure,
+    OverlapMeasure,
+    PopularName,
+)
+from penchant.live.shard_shares import NamedShares, ShareNames
 
 VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
 """The types that sums of a mode are counted in."""
+# By process, as segments are. What they remember changes no answer.
+_shares, _floors = ShareNames(), ShareNames()
 
 
 def measure_of(query: PartQuery, part: Part) -> Measure | None:
@@ -71,8 +81,24 @@ def _blend(query: BlendQuery, part: Part) -> BlendMeasure:
         unit=factor_unit(query.category_weights),
         liked_rows=packed_numbers(liked.rows),
         liked=liked.values.tobytes(),
-        # What counts nothing need not be known.
-        popular=query.popular.digests[query.number_of(part)] if query.blending.popularity else b"",
+        popular=_popular_name(query, part),
+    )
+
+
+def _popular_name(query: BlendQuery, part: Part) -> PopularName | None:
+    # What counts nothing need not be known.
+    if not query.blending.popularity:
+        return None
+    shares, floors = popular_shares(query, part)
+    return PopularName(shares.name, floors.name, query.popular.median)
+
+
+def popular_shares(query: BlendQuery, part: Part) -> tuple[NamedShares, NamedShares]:
+    """Return the shares that part p of a part is made from, and their floors, each with its name."""
+    popular, number = query.popular, query.number_of(part)
+    return (
+        _shares.named(part.segment, popular.shares[number]),
+        _floors.named(part.segment, popular.floors[number]),
     )
 
 

@@ -7,7 +7,8 @@
                                       <-- ScanAnswer          each with the number of its request, in any order
                                       <-- ScanAnswer          ... "under-way" now and then before that of a long scan
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
-    PopularShares, ScanRequest     -->                      or shares of popularity
+    PopularShares, ScanRequest     -->                      or shares of popularity: whole,
+    PopularChanges, ScanRequest    -->                      or what has changed of those that it has
     FileQuestion                   -->                      before a node goes over to a new file
     StateRequest                   -->
                                       <-- StateAnswer         the segments that it holds
@@ -29,7 +30,7 @@ import msgspec
 from penchant.attributes import AttributeFilter, Clause, ClauseGroup, MarkCondition, MarkSpan
 from penchant.index import BlendFactors
 
-MAGIC = b"penchant shard 3"
+MAGIC = b"penchant shard 4"
 NONCE_BYTES = 32
 PROOF_BYTES = 32
 LENGTH = struct.Struct(">I")
@@ -62,11 +63,22 @@ class ContentMeasure(msgspec.Struct, frozen=True, array_like=True, tag="content"
     factors: tuple[int, ...]
 
 
+class PopularName(msgspec.Struct, frozen=True, array_like=True):
+    """What part p is made from: names of shares and of their floors, which count in times of the median.
+
+    The name of shares that are all 0 is empty.
+    """
+
+    shares: bytes
+    floors: bytes
+    median: float
+
+
 class BlendMeasure(msgspec.Struct, frozen=True, array_like=True, tag="blend"):
     """By how well pieces suit a person: terms of the taste, uint32, with values, and norms of taste and pieces.
 
     ``unit`` is what a factor of 1 stands for. ``liked_rows``, uint32, are the rows whose part a is not 0, with it;
-    ``popular`` names part p.
+    ``popular`` is part p, ``None`` where it counts nothing.
     """
 
     terms: bytes
@@ -77,7 +89,7 @@ class BlendMeasure(msgspec.Struct, frozen=True, array_like=True, tag="blend"):
     unit: int
     liked_rows: bytes
     liked: bytes
-    popular: bytes
+    popular: PopularName | None
 
 
 class OverlapMeasure(msgspec.Struct, frozen=True, array_like=True, tag="overlap"):
@@ -149,21 +161,36 @@ class FileQuestion(msgspec.Struct, frozen=True, array_like=True, tag="file"):
 
 
 class PopularShares(msgspec.Struct, frozen=True, array_like=True, tag="popular"):
-    """Part p of a segment's pieces, doubles, and the digest by which scans name them."""
+    """Shares of a segment's pieces, doubles, or floors of them, and the digest by which scans name them."""
 
     file: FileName
     place: int
-    popular: bytes
+    name: bytes
+    shares: bytes
+
+
+class PopularChanges(msgspec.Struct, frozen=True, array_like=True, tag="changes"):
+    """What makes shares of others, ``before``: rows, uint32, with the share of each."""
+
+    file: FileName
+    place: int
+    before: bytes
+    name: bytes
+    rows: bytes
     shares: bytes
 
 
 class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
-    """What a scan has found: keys and rows, int64, the best first; or how many pieces."""
+    """What a scan has found: keys and rows, int64, the best first, or how many pieces.
+
+    ``held`` names shares where some are missing.
+    """
 
     number: int
     outcome: ScanOutcome
     keys: bytes = b""
     rows: bytes = b""
+    held: tuple[bytes, ...] = ()
     count: int = 0
 
 
@@ -188,8 +215,10 @@ class StateAnswer(msgspec.Struct, frozen=True, array_like=True, tag="holds"):
     held: tuple[ScannedFile, ...]
 
 
+SegmentState: TypeAlias = LiveRows | PopularShares | PopularChanges
+"""What a shard process has to know of a segment besides its file."""
 ShardMessage: TypeAlias = (
-    ScanRequest | LiveRows | PopularShares | FileQuestion | ScanAnswer | StateRequest | StateAnswer
+    ScanRequest | LiveRows | PopularShares | PopularChanges | FileQuestion | ScanAnswer | StateRequest | StateAnswer
 )
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()

@@ -3,7 +3,7 @@
 Packing looks at all pieces that a person's likes say something of: for lists of people it is done in a thread.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,20 +11,24 @@ import numpy as np
 
 from penchant.index import BlendQuery, Filter, IntArray, PartQuery, Snapshot, Standing
 from penchant.index.part import Part
-from penchant.live.shard_measures import measure_of, packed_numbers
+from penchant.live.shard_measures import measure_of, packed_numbers, popular_shares
 from penchant.live.shard_messages import (
     BestRows,
     FileName,
     Goal,
     LiveRows,
     Measure,
+    PopularChanges,
     PopularShares,
     RowKey,
     RowsAhead,
+    ScanAnswer,
     ScanOutcome,
     ScanRequest,
+    SegmentState,
     pack_clause,
 )
+from penchant.live.shard_shares import NamedShares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,15 +72,24 @@ class ShardScan:
             goal=goal,
         )
 
-    def state(self, part: Part, outcome: ScanOutcome) -> LiveRows | PopularShares | None:
-        """Return what a shard has to be told that could not scan a part, if that helps."""
+    def states(self, part: Part, answer: ScanAnswer) -> list[SegmentState]:
+        """Return what a shard has to be told that could not scan a part, nothing where that does not help."""
         file, place = _name_of(part)
-        if outcome is ScanOutcome.MISSING_ROWS:
-            return LiveRows(file, place, part.live_digest, part.gone_rows.tobytes())
-        if outcome is ScanOutcome.MISSING_SHARES and isinstance(self.query, BlendQuery):
-            popular, number = self.query.popular, self.query.number_of(part)
-            return PopularShares(file, place, popular.digests[number], popular.lifted[number].tobytes())
-        return None
+        if answer.outcome is ScanOutcome.MISSING_ROWS:
+            return [LiveRows(file, place, part.live_digest, part.gone_rows.tobytes())]
+        if answer.outcome is ScanOutcome.MISSING_SHARES and isinstance(self.query, BlendQuery):
+            missing = [each for each in popular_shares(self.query, part) if each.name and each.name not in answer.held]
+            return [_told(each, answer.held, file, place) for each in missing]
+        return []
+
+
+def _told(named: NamedShares, held: Sequence[bytes], file: FileName, place: int) -> SegmentState:
+    """Return shares as a shard is told that holds some: what has changed of these, if it can be."""
+    changed = named.changed_since(held)
+    if changed is None:
+        return PopularShares(file, place, named.name, named.shares.tobytes())
+    before, rows = changed
+    return PopularChanges(file, place, before, named.name, packed_numbers(rows), named.shares[rows].tobytes())
 
 
 def _name_of(part: Part) -> tuple[FileName, int]:

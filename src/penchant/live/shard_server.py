@@ -17,10 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from penchant.index import Filter, FloatArray, Segment
 from penchant.index.best import count_better
 from penchant.index.layout import NOWHERE, Choice
 from penchant.index.part import Part
+from penchant.index.popularity import lift
 from penchant.index.standing import choice_of_one
 from penchant.live.array_files import DamagedFile, Stamp
 from penchant.live.segment_files import SegmentFiles
@@ -35,13 +38,15 @@ from penchant.live.shard_messages import (
     FileName,
     FileQuestion,
     LiveRows,
-    PopularShares,
+    PopularChanges,
+    PopularName,
     RowKey,
     RowsAhead,
     ScanAnswer,
     ScannedFile,
     ScanOutcome,
     ScanRequest,
+    SegmentState,
     StateAnswer,
     StateRequest,
     encode_message,
@@ -51,6 +56,7 @@ from penchant.live.shard_messages import (
 )
 from penchant.telemetry import logger
 
+Name = TypeVar("Name")
 State = TypeVar("State")
 
 PROOF_S = 5.0
@@ -59,8 +65,10 @@ KEPT_FILES = 2
 """Files of a source whose segments are kept: nodes go over to a newer one each in its time."""
 KEPT_STATES = 4
 """States of a segment whose live pieces are kept: each node asks for the one that its version has."""
-KEPT_SHARES = 8
-"""States of part p that are kept, eight bytes a piece each: workers count what people like each by itself."""
+KEPT_SHARES = 6
+"""Arrays of shares and floors that are kept, eight bytes a piece each: workers count what people like by themselves."""
+KEPT_LIFTED = 2
+"""States of part p that are kept as they are made from these, eight bytes a piece each."""
 BEAT_S = 0.1
 """How often a worker hears that a long scan is under way: less than what it takes for silence."""
 MOST_TAKEN = 1 << 20
@@ -68,26 +76,53 @@ MOST_TAKEN = 1 << 20
 
 
 class ScannedSegment:
-    """A mapped segment, with its parts by what stands for their live pieces, and part p by what stands for it."""
+    """A mapped segment, with its parts by what stands for their live pieces, and part p by what it is made from."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._parts = OrderedDict({b"": Part.whole(segment)})
-        self._popular: OrderedDict[bytes, FloatArray] = OrderedDict()
+        self._shares: OrderedDict[bytes, FloatArray] = OrderedDict()
+        self._lifted: OrderedDict[PopularName, FloatArray] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._segment)
 
-    def note(self, state: LiveRows | PopularShares) -> None:
-        """Remember which pieces, or which shares, a digest stands for."""
+    def note(self, state: SegmentState) -> None:
+        """Remember which pieces, or which shares, a digest stands for.
+
+        Raises:
+            BrokenMessage: they are none of this segment.
+        """
         if isinstance(state, LiveRows):
             part = Part.scanned(self._segment, rows_within(state.gone, len(self._segment)))
             _keep(self._parts, state.live, part, KEPT_STATES)
-        else:
-            shares = unpacked(state.shares, "d")
-            if len(shares) != len(self._segment):
-                raise BrokenMessage("shares are not of this segment")
-            _keep(self._popular, state.popular, shares, KEPT_SHARES)
+            return
+        shares = unpacked(state.shares, "d")
+        if isinstance(state, PopularChanges):
+            before, rows = self._shares_of(state.before), rows_within(state.rows, len(self._segment))
+            if len(shares) != len(rows):
+                raise BrokenMessage("changes are not one for each row")
+            if before is None:
+                return  # forgotten meanwhile: the scan behind says so
+            changed, shares = shares, before.copy()
+            shares[rows] = changed
+        elif len(shares) != len(self._segment):
+            raise BrokenMessage("shares are not of this segment")
+        _keep(self._shares, state.name, shares, KEPT_SHARES)
+
+    def _shares_of(self, name: bytes) -> FloatArray | None:
+        """Return the shares of a name, which are all 0 where it is empty."""
+        return _used(self._shares, name) if name else np.zeros(len(self._segment))
+
+    def _popular(self, name: PopularName) -> FloatArray | None:
+        """Return part p; ``None`` where something that it is made from is missing."""
+        popular = _used(self._lifted, name)
+        if popular is None:
+            shares, floors = self._shares_of(name.shares), self._shares_of(name.floors)
+            if shares is not None and floors is not None:
+                popular = lift(shares, floors, name.median)
+                _keep(self._lifted, name, popular, KEPT_LIFTED)
+        return popular
 
     def scan(self, asked: ScanRequest) -> ScanAnswer:
         """Return what a scan finds, as its query does on a node.
@@ -103,10 +138,10 @@ class ScannedSegment:
         part = _used(self._parts, asked.live)
         if part is None:
             return ScanAnswer(asked.number, ScanOutcome.MISSING_ROWS)
-        name = asked.measure.popular if isinstance(asked.measure, BlendMeasure) else b""
-        popular = _used(self._popular, name)
-        if name and popular is None:
-            return ScanAnswer(asked.number, ScanOutcome.MISSING_SHARES)
+        name = asked.measure.popular if isinstance(asked.measure, BlendMeasure) else None
+        popular = None if name is None else self._popular(name)
+        if name is not None and popular is None:
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_SHARES, held=tuple(self._shares))
         return lambda: self._scan(asked, part, popular)
 
     def _scan(self, asked: ScanRequest, part: Part, popular: FloatArray | None) -> ScanAnswer:
@@ -135,14 +170,14 @@ class ScannedSegment:
         return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
 
 
-def _keep(states: OrderedDict[bytes, State], name: bytes, state: State, count: int) -> None:
+def _keep(states: OrderedDict[Name, State], name: Name, state: State, count: int) -> None:
     """Keep a state, and forget the one that was used least recently of more than so many."""
     states[name] = state
     if len(states) > count:
         states.popitem(last=False)
 
 
-def _used(states: OrderedDict[bytes, State], name: bytes) -> State | None:
+def _used(states: OrderedDict[Name, State], name: Name) -> State | None:
     """Return a state that is kept, which is then the one that was used last."""
     if name in states:
         states.move_to_end(name)
@@ -188,7 +223,7 @@ class ShardServer:
             self.connected += 1
             while True:
                 message = await read_message(reader)
-                if isinstance(message, LiveRows | PopularShares):
+                if isinstance(message, SegmentState):
                     self._note(message)
                 elif isinstance(message, ScanRequest | FileQuestion):
                     self._answer(message, writer)
@@ -214,7 +249,7 @@ class ShardServer:
             shown = await reader.readexactly(PROOF_BYTES)
         return hmac.compare_digest(shown, proof(self._token, nonce))
 
-    def _note(self, state: LiveRows | PopularShares) -> None:
+    def _note(self, state: SegmentState) -> None:
         found = self._segments.get((state.file, state.place))
         if found is not None:
             found.note(state)

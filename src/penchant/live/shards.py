@@ -306,10 +306,10 @@ async def _ask(replica: ShardReplica, scan: ShardScan, part: Part, request: Scan
     answer = await replica.ask(request.number, request)
     # Each is missing once at most, unless others are told so much meanwhile that it is forgotten again.
     for _ in range(STATES_TOLD):
-        state = scan.state(part, answer.outcome)
-        if state is None:
+        states = scan.states(part, answer)
+        if not states:
             break
-        answer = await replica.ask(request.number, state, request)
+        answer = await replica.ask(request.number, *states, request)
     return answer
 
 
