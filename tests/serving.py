@@ -107,26 +107,25 @@ class Applications:
     def service(self, settings: NodeSettings, clock: Callable[[], float] = time.time) -> Iterator[Service]:
         """Return a service that nobody has asked before."""
         with ExitStack() as running:
-            client, settings = self._start(running, settings, clock)
+            client, settings, storage = self._start(running, settings, clock)
             # Those who share an index may not mean the same by a source's name either.
-            yield self._asked(client, settings, **({} if self._index is None else {"account": _new_account()}))
+            account = "default" if self._index is None else _new_account()
+            yield self._asked(client, settings, account=account, storage=storage)
 
     def shared_service(self, settings: NodeSettings, clock: Callable[[], float]) -> Service:
         """Return an account of its own at the service of these settings, in the data folder of the first who asks."""
         wanted = msgspec.json.encode(msgspec.structs.replace(settings, data="")), clock
         if wanted not in self._shared:
-            running, settings = self._start(self._running, settings, clock)
-            storage = self._running.enter_context(closing(storage_of(settings)))
-            self._shared[wanted] = running, settings, storage
+            self._shared[wanted] = self._start(self._running, settings, clock)
         running, settings, storage = self._shared[wanted]
         # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
         client = TestClient(running.app, raise_server_exceptions=False)
         client.portal = running.portal
-        return self._asked(client, settings, account=_new_account())
+        return self._asked(client, settings, account=_new_account(), storage=storage)
 
     def _start(
         self, running: ExitStack, settings: NodeSettings, clock: Callable[[], float]
-    ) -> tuple[TestClient, NodeSettings]:
+    ) -> tuple[TestClient, NodeSettings, Storage]:
         if self._server is not None:
             settings = msgspec.structs.replace(settings, database=prepared_database(self._server))
         elif settings.database is None:
@@ -136,7 +135,7 @@ class Applications:
         application = web_application(settings, clock=clock)
         client = running.enter_context(TestClient(application, raise_server_exceptions=False))
         running.callback(self._count_scans, application)
-        return client, settings
+        return client, settings, running.enter_context(closing(storage_of(settings)))
 
     def _count_scans(self, application: Application) -> None:
         assert application.services is not None

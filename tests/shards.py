@@ -34,9 +34,8 @@ from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
     FileName,
-    FileQuestion,
-    ScanAnswer,
-    ScanOutcome,
+    StateAnswer,
+    StateRequest,
     encode_message,
     proof,
 )
@@ -187,16 +186,17 @@ class _ShardConnection:
         self._socket.sendall(proof(token, self._file.read(len(MAGIC) + NONCE_BYTES)[len(MAGIC) :]))
 
     def wait_until_mapped(self, file: FileName, place: int) -> None:
-        """Ask until the answer is another one than that the file is missing."""
+        """Ask until the segment is among those that it holds."""
         deadline = time.monotonic() + MAPPING_S
-        while self._ask(FileQuestion(0, file, place)) is ScanOutcome.MISSING_FILE:
+        while (file, place) not in self._held(StateRequest(0, file, place)):
             assert time.monotonic() < deadline
             time.sleep(0.001)
 
-    def _ask(self, asked: FileQuestion) -> ScanOutcome:
+    def _held(self, asked: StateRequest) -> list[tuple[FileName, int]]:
         self._socket.sendall(encode_message(asked))
         (length,) = LENGTH.unpack(self._file.read(LENGTH.size))
-        return msgspec.msgpack.decode(self._file.read(length), type=ScanAnswer).outcome
+        answer = msgspec.msgpack.decode(self._file.read(length), type=StateAnswer)
+        return [(each.file, each.place) for each in answer.held]
 
     def close(self) -> None:
         self._file.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from penchant.settings import NodeSettings
+from penchant.watched_file import WatchedFile, replace_file
 
 RELOADED = frozenset(
     {
@@ -62,10 +63,7 @@ def publish_settings(folder: Path, settings: NodeSettings) -> None:
     """
     fields = msgspec.structs.fields(NodeSettings)
     published = {field.encode_name: getattr(settings, field.name) for field in fields if field.name in RELOADED}
-    written = folder / f"{PUBLISHED_FILE}.new"
-    written.write_bytes(msgspec.json.encode(published))
-    # In one step: a process that reads meanwhile gets the old file or the new one, never a part.
-    written.replace(folder / PUBLISHED_FILE)
+    replace_file(folder / PUBLISHED_FILE, msgspec.json.encode(published))
 
 
 class PublishedSettings:
@@ -73,8 +71,7 @@ class PublishedSettings:
 
     def __init__(self, settings: NodeSettings, folder: Path | None) -> None:
         self._settings = settings
-        self._path = None if folder is None else folder / PUBLISHED_FILE
-        self._seen: tuple[int, int] | None = None
+        self._file = None if folder is None else WatchedFile(folder / PUBLISHED_FILE)
 
     def newer(self) -> NodeSettings | None:
         """Return what was published since the last look, if anything was; in some microseconds.
@@ -82,18 +79,9 @@ class PublishedSettings:
         Raises:
             OSError, ValueError: it cannot be read.
         """
-        if self._path is None:
+        content = None if self._file is None else self._file.newer()
+        if content is None:
             return None
-        try:
-            status = self._path.stat()
-            # Of two files one after the other the number may be the same, the time of the change is not.
-            seen = status.st_ino, status.st_mtime_ns
-            if seen == self._seen:
-                return None
-            published = msgspec.json.decode(self._path.read_bytes())
-        except FileNotFoundError:
-            return None
-        # Noted before the values are checked: those that are not accepted are reported once, not at every look.
-        self._seen = seen
+        published = msgspec.json.decode(content)
         settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, NodeSettings)
         return merge_settings(self._settings, settings)

@@ -22,7 +22,7 @@ class RayNodes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._nodes: list[subprocess.Popen[bytes]] = []
+        self._nodes: dict[int, subprocess.Popen[bytes]] = {}
         # The head's own, and behind it those of its node: drawn apart they might overlap.
         self.port = free_ports(1 + NODE_PORTS)
         self.environment = {
@@ -43,6 +43,15 @@ class RayNodes:
     def start(self, cpus: int) -> int:
         """Start one more node, the head first; return its number."""
         number = len(self._nodes)
+        self._start(number, cpus)
+        return number
+
+    def start_head(self) -> None:
+        """Start the head again, which has ended; it has no work."""
+        self._start(0, 0)
+
+    def _start(self, number: int, cpus: int) -> None:
+        """Start a node, and wait until it has joined."""
         spec = NodeSpec(
             first_port=free_ports(NODE_PORTS) if number else self.port + 1,
             host=f"127.0.0.{2 + number}",
@@ -54,17 +63,20 @@ class RayNodes:
         )
         log = (self._folder.parent / f"ray-{number}.log").open("wb")
         with log:
-            node = subprocess.Popen(
+            node = self._nodes[number] = subprocess.Popen(
                 spec.words(), env=os.environ | self.environment, stdout=log, stderr=subprocess.STDOUT
             )
-        self._nodes.append(node)
         deadline = time.monotonic() + PATIENCE_S
         # It says so once it has joined; two that join at once were seen to get into each other's way.
         while STARTED not in (said := Path(log.name).read_bytes()):
             assert node.poll() is None, said.decode()
             assert time.monotonic() < deadline, said.decode()
             time.sleep(0.1)
-        return number
+
+    def processes(self, number: int) -> list[int]:
+        """Return the processes of a node, itself the last; none where it has ended."""
+        node = self._nodes[number]
+        return [*descendants(node.pid), node.pid] if node.poll() is None else []
 
     def kill(self, number: int) -> None:
         """Kill all processes of a node at once."""
@@ -73,15 +85,14 @@ class RayNodes:
 
     def signal(self, number: int, name: signal.Signals) -> None:
         """Send a signal to all processes of a node."""
-        for process in [*descendants(self._nodes[number].pid), self._nodes[number].pid]:
+        for process in self.processes(number):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, name)
 
     def close(self) -> None:
         """End all nodes, the head last."""
-        for number in reversed(range(len(self._nodes))):
-            if self._nodes[number].poll() is None:
-                self.kill(number)
+        for number in reversed(self._nodes):
+            self.kill(number)
 
 
 def descendants(process: int) -> Iterator[int]:

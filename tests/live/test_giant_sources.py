@@ -1,11 +1,13 @@
 """A file is built from segments of some pieces each, which wait on the disk, and is the same as one built at once."""
 
+import resource
 from pathlib import Path
 
 import pytest
 
 from live.conftest import Sources
 from penchant.attributes import Attribute, AttributeType
+from penchant.errors import StorageUnavailable
 from penchant.index import Segment, Snapshot
 from penchant.live import following
 from penchant.live.array_files import stamp_of
@@ -97,3 +99,24 @@ def test_an_emptied_source_has_a_file_without_pieces(sources: Sources, tmp_path:
     found = None if published is None else files.snapshot(published)
     assert isinstance(found, Snapshot)
     assert found.piece_count == 0
+
+
+def test_a_build_without_room_says_so_and_leaves_the_last_file(sources: Sources, tmp_path: Path) -> None:
+    files = SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=2))
+    sources.submit(*range(30))
+    first = build(sources, files)
+    before = files.newest(sources.head())
+    sources.submit(*range(30, 60))
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
+    try:
+        with pytest.raises(StorageUnavailable, match="The index cannot be written"):
+            build(sources, files)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert files.newest(sources.head()) == before
+    assert before is not None
+    assert before.path.read_bytes() == first
+    assert [path for path in (tmp_path / "index").rglob("*") if path.is_file()] == [before.path]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from answers import all_answers, snapshot_of, stored
+from penchant.errors import StorageUnavailable
 from penchant.index import Segment, Snapshot, Tally
 from penchant.index.building import build_segment
 from penchant.live.array_files import (
@@ -183,7 +184,7 @@ def test_a_spooled_segment_is_the_same_and_leaves_no_file(files: SegmentFiles, p
 def test_a_segment_that_cannot_be_spooled_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "index").write_bytes(b"no folder")
 
-    with pytest.raises(OSError, match="exists"):
+    with pytest.raises(StorageUnavailable, match="index cannot be written"):
         SegmentFiles(tmp_path / "index").spooled_segment(segment_of(PIECES))
 
 

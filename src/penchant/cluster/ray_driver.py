@@ -27,8 +27,15 @@ MOST_RETRIES = 10
 """How often a task is given to another worker when its own is lost: more losses are not of workers alone."""
 AHEAD = 2
 """Tasks handed out for each CPU of the cluster: one under way, one waiting."""
+MOST_REPEATS = 3
+"""How often in a row all is begun once more before work is given up. Seen where seven drivers had been killed one after
+the other: nodes kept the files of those, and had no room left for others."""
 WAIT_S = 0.2
 REACHED_S = 5.0
+SILENT = (
+    "The cluster has CPUs, but does nothing with them. What is done is kept: the same command goes on from there, once"
+    " the nodes are started anew, or with processes of this machine."
+)
 _prepared: dict[str, Work] = {}
 """What a worker has made of the files of the plan that it works on."""
 
@@ -87,10 +94,11 @@ def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any, patience_
     """Begin the ranges that are asked for, and send what they have become.
 
     After so long with nothing done all that is under way is begun once more, by others; then after twice as long: Ray
-    waits for ever for a task of a node that is frozen, though it knows that the node is gone.
+    waits for ever for a task of a node that is frozen, though it knows that the node is gone. After `MOST_REPEATS` with
+    nothing done it gives up.
     """
     pending: dict[Any, int] = {}
-    moved_at = time.monotonic()
+    moved_at, repeats = time.monotonic(), 0
     while True:
         try:
             while not pending or connection.poll(0):
@@ -104,12 +112,15 @@ def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any, patience_
                     connection.send(PartDone(number, ray.get(each)))
                     # Others that were begun for the same range have nothing to add.
                     pending = {other: its for other, its in pending.items() if its != number}
-                moved_at = time.monotonic()
+                moved_at, repeats = time.monotonic(), 0
             if time.monotonic() - moved_at > patience_s:
                 if not _cpus(ray):
                     connection.send(RangeFailure("The cluster has no CPU left that could do the work."))
                     return
-                moved_at, patience_s = time.monotonic(), 2 * patience_s
+                if repeats == MOST_REPEATS:
+                    connection.send(RangeFailure(SILENT))
+                    return
+                moved_at, repeats, patience_s = time.monotonic(), repeats + 1, 2 * patience_s
                 pending |= {begin(number): number for number in sorted(set(pending.values()))}
         except (EOFError, BrokenPipeError):
             return

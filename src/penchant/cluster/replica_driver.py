@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,6 +31,8 @@ NAMESPACE = "penchant"
 STEP_S = 0.5
 PATIENCE_S = 8.0
 """How long a replica may be missing before that is a fault: longer than one takes to start."""
+ROOM_S = 4.0
+"""The same where no node has room: operators are to know it within ten seconds of the loss of a node."""
 START_S = 90.0
 """How long a node may take to start one, before another node is tried."""
 SILENCE_S = 15.0
@@ -46,12 +49,12 @@ class _Slot:
 
     shard: int
     number: int
+    missing_since: float
     node: str | None = None
     actor: Any = None
     asked: Any = None
     asked_at: float = 0.0
     address: str | None = None
-    missing_since: float = field(default_factory=time.monotonic)
     reason: str = "it is starting"
     avoided: dict[str, float] = field(default_factory=dict)
 
@@ -67,7 +70,7 @@ def drive_replicas(
     try:
         require_cluster(address)
         ray.init(address=address, namespace=NAMESPACE, logging_level="error", log_to_driver=False)
-        placer = _ReplicaPlacer(ray, plan)
+        placer = ReplicaPlacer(ray, plan)
         while True:
             connection.send(placer.step())
             time.sleep(STEP_S)
@@ -84,14 +87,19 @@ def _end_with(connection: "Connection[Any, Any]") -> None:
     os._exit(0)
 
 
-class _ReplicaPlacer:
-    """Knows where each replica is, and does what is next for it."""
+class ReplicaPlacer:
+    """Knows where each replica is, and does what is next for it; ``ray`` is the module, connected to a cluster."""
 
-    def __init__(self, ray: Any, plan: ReplicaPlan) -> None:
+    def __init__(self, ray: Any, plan: ReplicaPlan, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._ray = ray
+        self._monotonic = monotonic
         self._plan = plan
         self._actors = ray.remote(ReplicaActor)
-        self._slots = [_Slot(shard, number) for shard in range(plan.shards) for number in range(plan.replicas)]
+        self._slots = [
+            _Slot(shard, number, missing_since=monotonic())
+            for shard in range(plan.shards)
+            for number in range(plan.replicas)
+        ]
         self._nodes: dict[str, dict[str, Any]] = {}
         self._read_nodes()
         self._adopt()
@@ -104,11 +112,11 @@ class _ReplicaPlacer:
         for slot in self._slots:
             if slot.actor is None:
                 self._begin(slot)
-        now = time.monotonic()
+        now = self._monotonic()
         reports = [
             ReplicaReport(
                 slot.address,
-                slot.reason if slot.address is None and now - slot.missing_since > PATIENCE_S else None,
+                slot.reason if slot.address is None and now - slot.missing_since > _patience_s(slot) else None,
             )
             for slot in self._slots
         ]
@@ -169,7 +177,7 @@ class _ReplicaPlacer:
 
     def _choose_node(self, slot: _Slot) -> str | None:
         """Return the node with the most room that has no replica of the shard; notes why where there is none."""
-        now = time.monotonic()
+        now = self._monotonic()
         taken = Counter(each.node for each in self._slots if each.node is not None)
         beside = {each.node for each in self._slots if each.shard == slot.shard}
         room = {name: node["Resources"]["CPU"] - CPUS * taken[name] for name, node in self._nodes.items()}
@@ -188,13 +196,13 @@ class _ReplicaPlacer:
 
     def _ask(self, slot: _Slot) -> None:
         host = self._nodes[slot.node]["NodeManagerAddress"]  # type: ignore[index]  # only of one that has a node
-        slot.asked, slot.asked_at = slot.actor.serve.remote(__version__, self._plan, host), time.monotonic()
+        slot.asked, slot.asked_at = slot.actor.serve.remote(__version__, self._plan, host), self._monotonic()
 
     def _follow(self, slot: _Slot) -> None:
         """Note what has become of a replica since the last look."""
         if slot.actor is None:
             return
-        waited_s = time.monotonic() - slot.asked_at
+        waited_s = self._monotonic() - slot.asked_at
         if slot.node not in self._nodes:
             self._give_up(slot, "its node is gone")
         elif self._ray.wait([slot.asked], timeout=0)[0]:
@@ -216,11 +224,16 @@ class _ReplicaPlacer:
         with contextlib.suppress(Exception):
             self._ray.kill(slot.actor, no_restart=True)
         if slot.address is None and slot.node is not None:
-            slot.avoided[slot.node] = time.monotonic() + AVOIDED_S
+            slot.avoided[slot.node] = self._monotonic() + AVOIDED_S
         elif slot.address is not None:
-            slot.missing_since = time.monotonic()
+            slot.missing_since = self._monotonic()
         slot.actor = slot.asked = slot.address = slot.node = None
         slot.reason = reason
+
+
+def _patience_s(slot: _Slot) -> float:
+    """Return how long a replica may be missing before that is a fault."""
+    return ROOM_S if slot.actor is None else PATIENCE_S
 
 
 def _said(error: BaseException) -> str:

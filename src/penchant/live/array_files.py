@@ -26,6 +26,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.errors import StorageUnavailable
 from penchant.storage import SourceHead
 from penchant.telemetry import logger
 
@@ -184,18 +185,21 @@ class ArrayFiles(Generic[T]):
         Not synced: the machine takes the memory of its pages for something else as soon as they are on the disk.
 
         Raises:
-            OSError: it cannot be written.
+            StorageUnavailable: it cannot be written. Not an `OSError`, which within a feed is taken for the database's.
         """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         arrays = content.arrays()
-        with tempfile.TemporaryFile(dir=self._folder) as file:
-            offsets = {}
-            for name, array in arrays.items():
-                offsets[name] = file.seek(_aligned(file.tell()))
-                file.write(_bytes(array))
-            # An empty file could not be mapped, nor an array at the end of it.
-            file.truncate(_aligned(file.tell()) + ALIGNMENT)
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        offsets = {}
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                for name, array in arrays.items():
+                    offsets[name] = file.seek(_aligned(file.tell()))
+                    file.write(_bytes(array))
+                # An empty file could not be mapped, nor an array at the end of it.
+                file.truncate(_aligned(file.tell()) + ALIGNMENT)
+                mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except OSError as error:
+            raise StorageUnavailable(f"The index cannot be written ({error.strerror}).") from error
         return self.kind.of_arrays(
             {
                 name: np.frombuffer(mapping, array.dtype, array.size, offsets[name]).reshape(array.shape)

@@ -112,7 +112,7 @@ class FileBuilder(ABC, Generic[T]):
 
         Raises:
             UnknownSource: it was deleted meanwhile.
-            OSError: the file cannot be written.
+            OSError, StorageUnavailable: the file cannot be written.
         """
 
     def build_due(self) -> int:

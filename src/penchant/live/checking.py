@@ -28,12 +28,16 @@ def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
     """Yield a sentence for each file that is damaged, or with the changes since differs from the database.
 
     Files that are missing or replaced meanwhile are no problem: all that they save is time.
+
+    Raises:
+        StorageUnavailable: the folder cannot be written, where segments wait while they are compared.
     """
+    spooled = SegmentFiles(folder).spooled_segment
     builder = LikesBuilder(storage, LikesFiles(folder), Metrics())
 
     def segments_differ(head: SourceHead, published: PublishedFile, found: SegmentSet) -> list[str]:
         def made(base: Snapshot | None, feed: ContentFeed) -> Arrays:
-            return continued(base, feed).merged().arrays()
+            return spooled(continued(base, feed, spooled).merged()).arrays()
 
         base = Snapshot.of_file(found.segments, tuple(published.stamp))
         return _differing(storage.sources.follow_content, head, (base, cursor_of(published, base)), made)

@@ -9,8 +9,7 @@
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
     PopularShares, ScanRequest     -->                      or shares of popularity: whole,
     PopularChanges, ScanRequest    -->                      or what has changed of those that it has
-    FileQuestion                   -->                      before a node goes over to a new file
-    StateRequest                   -->
+    StateRequest                   -->                      also before a node goes over to a new file
                                       <-- StateAnswer         the segments that it holds
 
 A message is its length and its body in MessagePack. Nothing of it is kept: both ends are of one release, or the magic
@@ -152,14 +151,6 @@ class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
     gone: bytes
 
 
-class FileQuestion(msgspec.Struct, frozen=True, array_like=True, tag="file"):
-    """Whether a segment of a file is mapped; it is mapped from now on."""
-
-    number: int
-    file: FileName
-    place: int
-
-
 class PopularShares(msgspec.Struct, frozen=True, array_like=True, tag="popular"):
     """Shares of a segment's pieces, doubles, or floors of them, and the digest by which scans name them."""
 
@@ -195,9 +186,11 @@ class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
 
 
 class StateRequest(msgspec.Struct, frozen=True, array_like=True, tag="state"):
-    """The question which segments a shard process holds; its number is no scan's."""
+    """The question which segments a shard process holds; it maps one of the file ``wanted`` from now on."""
 
     number: int
+    wanted: FileName | None = None
+    place: int = 0
 
 
 class ScannedFile(msgspec.Struct, frozen=True, array_like=True):
@@ -218,7 +211,7 @@ class StateAnswer(msgspec.Struct, frozen=True, array_like=True, tag="holds"):
 SegmentState: TypeAlias = LiveRows | PopularShares | PopularChanges
 """What a shard process has to know of a segment besides its file."""
 ShardMessage: TypeAlias = (
-    ScanRequest | LiveRows | PopularShares | PopularChanges | FileQuestion | ScanAnswer | StateRequest | StateAnswer
+    ScanRequest | LiveRows | PopularShares | PopularChanges | ScanAnswer | StateRequest | StateAnswer
 )
 _DECODER = msgspec.msgpack.Decoder(ShardMessage)
 _ENCODER = msgspec.msgpack.Encoder()

@@ -6,8 +6,6 @@ The file outlives its writer and the cluster: the addresses that it has are aske
 """
 
 import asyncio
-import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import msgspec
 from penchant.live.shard_hosts import Hosts
 from penchant.live.shards import Shards
 from penchant.telemetry import logger
+from penchant.watched_file import WatchedFile, replace_file
 
 FILE = "shard-placement.json"
 INTERVAL_S = 0.5
@@ -60,25 +59,26 @@ class ShardPlacement(msgspec.Struct, frozen=True):
 
 def read_placement(folder: Path) -> ShardPlacement:
     """Return what the file of a data folder tells; nothing where there is none that can be read."""
-    try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=ShardPlacement)
-    except FileNotFoundError:
-        pass
-    except (OSError, msgspec.DecodeError) as error:
-        logger.warning("the placement of shards cannot be read: %s", error)
-    return ShardPlacement()
+    return _newer(WatchedFile(folder / FILE)) or ShardPlacement()
 
 
 def write_placement(folder: Path, placement: ShardPlacement) -> None:
-    """Write the file in one step: whoever reads meanwhile gets the old one or the new one.
+    """Write the file of a data folder.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    written = folder / f"{FILE}.new"
-    with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(placement))
-    written.replace(folder / FILE)
+    replace_file(folder / FILE, msgspec.json.encode(placement))
+
+
+def _newer(file: WatchedFile) -> ShardPlacement | None:
+    """Return what a file tells since the last look, nothing where it cannot be read; ``None``: nothing new."""
+    try:
+        content = file.newer()
+        return None if content is None else msgspec.json.decode(content, type=ShardPlacement)
+    except (OSError, msgspec.DecodeError) as error:
+        logger.warning("the placement of shards cannot be read: %s", error)
+        return ShardPlacement()
 
 
 class PlacementFollower:
@@ -90,10 +90,10 @@ class PlacementFollower:
     def __init__(self, shards: Shards, folder: Path, follows: Callable[[], bool] = lambda: True) -> None:
         """``follows`` tells whether replicas are placed at the moment: settings may change."""
         self._shards = shards
-        self._folder = folder
+        self._path = folder / FILE
+        self._file = WatchedFile(self._path)
         self._follows = follows
         self._is_followed = follows()
-        self._seen: tuple[int, int] | None = None
         self._placement = ShardPlacement()
 
     @property
@@ -111,15 +111,12 @@ class PlacementFollower:
 
     def _look(self) -> None:
         if not self._follows():
-            self._is_followed, self._seen, self._placement = False, None, ShardPlacement()
+            self._is_followed, self._file, self._placement = False, WatchedFile(self._path), ShardPlacement()
             return
-        with contextlib.suppress(OSError):
-            status = (self._folder / FILE).stat()
-            seen = status.st_ino, status.st_mtime_ns
-            if seen != self._seen:
-                self._seen = seen
-                self._placement = read_placement(self._folder)
-                self._ask(self._placement.hosts())
+        placement = _newer(self._file)
+        if placement is not None:
+            self._placement = placement
+            self._ask(placement.hosts())
 
     def _ask(self, hosts: Hosts) -> None:
         """Have workers ask replicas there: at once, or beside the hosts that settings have named before."""

@@ -111,13 +111,13 @@ class ShardReplica:
         """
         return cast("ScanAnswer", await self._exchange(number, messages))
 
-    async def ask_state(self, number: int) -> StateAnswer:
+    async def ask_state(self, request: StateRequest) -> StateAnswer:
         """Return the segments that it holds; the number is no scan's.
 
         Raises:
             ReplicaLost: as `ask`.
         """
-        return cast("StateAnswer", await self._exchange(number, [StateRequest(number)]))
+        return cast("StateAnswer", await self._exchange(request.number, [request]))
 
     async def _exchange(self, number: int, messages: Sequence[ShardMessage]) -> ScanAnswer | StateAnswer:
         """Return what the last of some messages is answered with."""

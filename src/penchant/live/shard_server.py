@@ -36,7 +36,6 @@ from penchant.live.shard_messages import (
     BlendMeasure,
     BrokenMessage,
     FileName,
-    FileQuestion,
     LiveRows,
     PopularChanges,
     PopularName,
@@ -225,11 +224,9 @@ class ShardServer:
                 message = await read_message(reader)
                 if isinstance(message, SegmentState):
                     self._note(message)
-                elif isinstance(message, ScanRequest | FileQuestion):
+                elif isinstance(message, ScanRequest | StateRequest):
                     self._answer(message, writer)
                     await writer.drain()
-                elif isinstance(message, StateRequest):
-                    writer.write(encode_message(StateAnswer(message.number, self._held())))
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, TimeoutError, OSError):
@@ -254,30 +251,28 @@ class ShardServer:
         if found is not None:
             found.note(state)
 
-    def _held(self) -> tuple[ScannedFile, ...]:
-        return tuple(ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
-
-    def _answer(self, asked: ScanRequest | FileQuestion, writer: asyncio.StreamWriter) -> None:
+    def _answer(self, asked: ScanRequest | StateRequest, writer: asyncio.StreamWriter) -> None:
         """Answer now, or begin what does."""
-        name = asked.file, asked.place
-        found = self._segments.get(name)
-        answer: ScanAnswer | Callable[[], ScanAnswer]
-        if found is None:
-            if name not in self._mapping:
-                self._mapping[name] = asyncio.create_task(self._map(*name))
-            answer = ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
-        else:
-            self._used[asked.file] = next(self._uses)
-            if isinstance(asked, FileQuestion):
-                answer = ScanAnswer(asked.number, ScanOutcome.FOUND)
-            else:
-                answer = found.scan(asked) if isinstance(asked.goal, BestRows) else found.ready(asked)
-        if isinstance(answer, ScanAnswer):
+        answer = self._scan_found(asked) if isinstance(asked, ScanRequest) else self._state(asked)
+        if isinstance(answer, ScanAnswer | StateAnswer):
             writer.write(encode_message(answer))
             return
         task = asyncio.create_task(self._scan_long(asked.number, answer, writer))
         self._long_scans.add(task)
         task.add_done_callback(self._long_scans.discard)
+
+    def _state(self, asked: StateRequest) -> StateAnswer:
+        if asked.wanted is not None:
+            self._found(asked.wanted, asked.place)
+        held = (ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
+        return StateAnswer(asked.number, tuple(held))
+
+    def _scan_found(self, asked: ScanRequest) -> ScanAnswer | Callable[[], ScanAnswer]:
+        """Return what a scan finds, or what finds it where that takes long."""
+        found = self._found(asked.file, asked.place)
+        if found is None:
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
+        return found.scan(asked) if isinstance(asked.goal, BestRows) else found.ready(asked)
 
     async def _scan_long(self, number: int, scan: Callable[[], ScanAnswer], writer: asyncio.StreamWriter) -> None:
         """Answer a scan by numpy from a thread, one after the other, and say meanwhile that it is under way."""
@@ -296,6 +291,15 @@ class ShardServer:
     async def _scan_in_turn(self, scan: Callable[[], ScanAnswer]) -> ScanAnswer:
         async with self.long_turn:
             return await asyncio.to_thread(scan)
+
+    def _found(self, file: FileName, place: int) -> ScannedSegment | None:
+        """Return a segment; one that is not mapped is from now on."""
+        found = self._segments.get((file, place))
+        if found is not None:
+            self._used[file] = next(self._uses)
+        elif (file, place) not in self._mapping:
+            self._mapping[file, place] = asyncio.create_task(self._map(file, place))
+        return found
 
     async def _map(self, file: FileName, place: int) -> None:
         """Map a segment, and let go those of older files; one that cannot be mapped is tried when it is asked for."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penchant.live.shard_messages import ScannedFile
+from penchant.live.shard_messages import ScannedFile, StateRequest
 from penchant.live.shard_replica import CONNECT_S, SILENCE_S, ReplicaContact, ReplicaLost, ShardReplica
 from penchant.live.shards import Shards
 
@@ -63,7 +63,7 @@ class ShardWatch:
         if replica.check():
             try:
                 async with asyncio.timeout(ANSWER_S):
-                    held = (await replica.ask_state(next(self._numbers))).held
+                    held = (await replica.ask_state(StateRequest(next(self._numbers)))).held
             except (ReplicaLost, TimeoutError):
                 # One that is silent is passed by; one that has much to scan answers others meanwhile.
                 pass

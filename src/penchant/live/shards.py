@@ -26,7 +26,7 @@ from penchant.index.part import Part
 from penchant.index.standing import count_ahead_in
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_hosts import Address, Hosts, HostSets, ShardHosts, file_of
-from penchant.live.shard_messages import BestRows, FileName, FileQuestion, ScanAnswer, ScanOutcome, ScanRequest
+from penchant.live.shard_messages import BestRows, FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
@@ -146,11 +146,13 @@ class Shards:
         return all(await asyncio.gather(*[self._has_mapped(file, place) for place in range(file[-1])]))
 
     async def _has_mapped(self, file: FileName, place: int) -> bool:
-        question = FileQuestion(next(self._numbers), file, place)
-        asked = [replica.ask(question.number, question) for replica in self._newest_replicas(question)]
+        request = StateRequest(next(self._numbers), file, place)
+        asked = [replica.ask_state(request) for replica in self._newest_replicas(request)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
-        outcomes = {answer.outcome for answer in answers if isinstance(answer, ScanAnswer)}
-        return ScanOutcome.FOUND in outcomes or not (outcomes or self.is_changing)
+        held = [answer.held for answer in answers if not isinstance(answer, BaseException)]
+        if not held:
+            return not self.is_changing
+        return any((each.file, each.place) == (file, place) for each in itertools.chain(*held))
 
     async def find(self, snapshot: Snapshot, scan: ShardScan, filters: Sequence[Filter], take: int) -> Find:
         """Return what gives the best pieces that each of these filters lets through, as `index.best_of` finds them.
@@ -265,7 +267,7 @@ class Shards:
         # Hosts that are to be replaced may have ended before the others have mapped anything.
         return asked or (self._newest_replicas(request) if self.is_changing else [])
 
-    def _newest_replicas(self, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
+    def _newest_replicas(self, request: ScanRequest | StateRequest) -> list[ShardReplica]:
         """Return those of the newest hosts that can be asked."""
         return _sound_of(self._hosts, self._hosts.newest, request)
 
@@ -284,7 +286,7 @@ class Shards:
         self._metrics.scans.labels(str(self._shard(request)), outcome).inc()
 
 
-def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | FileQuestion) -> list[ShardReplica]:
+def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateRequest) -> list[ShardReplica]:
     """Return those of the hosts of a segment that can be asked, each request beginning with another one."""
     shards = len(hosts.shards)
     replicas = sets.replicas(hosts, request.place % shards) if shards else []
