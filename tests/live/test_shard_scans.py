@@ -21,10 +21,10 @@ from penchant.index import (
     OverlapQuery,
     PartQuery,
     PersonVector,
+    PiecePosition,
     Popularity,
     Snapshot,
     SparseShares,
-    Standing,
     Strings,
     key_of,
 )
@@ -171,7 +171,11 @@ def require_same_standings(held: ScannedSegment, scan: ShardScan, part: Part, sh
         return
     found = answered(held, scan, part, scan.key_request(1, part, row)).keys
     assert np.frombuffer(found, dtype=np.int64).tolist() == ([] if key is None else [key])
-    for standing in (Standing(shown, key or 0, piece_id), Standing(shown, key or 0, ""), Standing(shown, 1, "p3")):
+    for standing in (
+        PiecePosition(shown, key or 0, piece_id),
+        PiecePosition(shown, key or 0, ""),
+        PiecePosition(shown, 1, "p3"),
+    ):
         counted = answered(held, scan, part, scan.ahead_request(1, part, standing)).count
         assert counted == count_ahead_in(part, standing, scan.query.scan)
 

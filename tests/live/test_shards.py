@@ -14,7 +14,7 @@ from live.conftest import Sources
 from live.conftest import numbered as alike
 from live.test_shard_scans import NOW, STAMP, blend_for, halves, ids_of, indexed
 from penchant.errors import IndexNotReady
-from penchant.index import PartQuery, Snapshot, Standing, best_of, key_of
+from penchant.index import PartQuery, PiecePosition, Snapshot, best_of, key_of
 from penchant.index.standing import count_ahead
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
@@ -110,7 +110,7 @@ async def same_standings(shards: Shards, snapshot: Snapshot, query: PartQuery) -
     for each in (*ids_of(snapshot), "no"):
         key = await shards.key_of(snapshot, scan, each)
         assert key == key_of(snapshot, each, query.scan)
-        standings = [Standing(NOW, key or 0, each), Standing(NOW, 1, "")]
+        standings = [PiecePosition(NOW, key or 0, each), PiecePosition(NOW, 1, "")]
         assert await shards.count_ahead(snapshot, scan, standings) == count_ahead(snapshot, standings, query.scan)
 
 
@@ -145,7 +145,7 @@ def test_what_no_process_counts_the_node_does_where_it_has_the_memory(sources: S
         with pytest.raises(IndexNotReady):
             await small.key_of(scene.base, scan, "p4")
         with pytest.raises(IndexNotReady):
-            await small.count_ahead(scene.base, scan, [Standing(NOW, 1, "p4")])
+            await small.count_ahead(scene.base, scan, [PiecePosition(NOW, 1, "p4")])
         assert scene.count("node") == 0
         small.close()
 
@@ -159,7 +159,7 @@ def test_a_process_that_counts_for_long_is_not_passed_by(sources: Sources) -> No
         before, counting = scene.count("node"), scene.listening[0][0].long_turn
         await counting.acquire()
         asked = scene.base.asked("p3", Algorithm.JACCARD, {})
-        scan, standings = ShardScan.of(asked, scene.base), [Standing(NOW, 1, "p4")]
+        scan, standings = ShardScan.of(asked, scene.base), [PiecePosition(NOW, 1, "p4")]
 
         owed = asyncio.create_task(shards.count_ahead(scene.base, scan, standings))
         await asyncio.sleep(3 * SILENCE_S)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from penchant.attributes import BOOST_SCALE, Boost, boost_classes
 from penchant.index.masks import Filter
 from penchant.index.snapshot import Scan, Snapshot
-from penchant.index.standing import Standing, count_ahead, matches
+from penchant.index.standing import PiecePosition, count_ahead, matches
 
 Find = Callable[[Filter], list[tuple[int, str]]]
 """Finds the best pieces that a filter lets through: keys, ascending, and ids; ties by id."""
@@ -66,17 +66,17 @@ class Booster:
         """Return how many of the shown pieces are better than this one, which has the key without boosts."""
         return count_ahead(snapshot, self.standings(snapshot, piece_id, key, shown), scan)
 
-    def standings(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter) -> list[Standing]:
+    def standings(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
         """Return where a piece stands among those of each class: what is before one of these is better than it."""
         if not self.boosts:
-            return [Standing(shown, key, piece_id)]
+            return [PiecePosition(shown, key, piece_id)]
         product = self._product(key, self._factor_of(snapshot, piece_id))
         standings = []
         for each in boost_classes(shown.matching, self.boosts):
             # The s with which a piece of this class is as good: what is above it is ahead, and what has it, by id.
             least, rest = divmod(product, each.factor if product > 0 else self._scale)
             inside, equal_id = replace(shown, matching=each.matching), "" if rest else piece_id
-            standings.append(Standing(inside, self.zero - least, equal_id))
+            standings.append(PiecePosition(inside, self.zero - least, equal_id))
         return standings
 
     @property

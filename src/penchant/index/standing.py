@@ -1,4 +1,4 @@
-"""Standing: the key of a piece by any measure, how many others are ahead of it, and where and when it may be shown.
+"""PiecePosition: the key of a piece by any measure, how many others are ahead of it, and where and when it may be shown.
 
 By full scans in numpy, for single questions: two passes where a list takes a fraction of one.
 """
@@ -28,7 +28,7 @@ class Availability:
     available_until: int | None
 
 
-class Standing(NamedTuple):
+class PiecePosition(NamedTuple):
     """Where a piece would stand among those that a filter shows: behind lesser keys, and by its id among equal ones.
 
     With an id of "" it is the first of its key.
@@ -82,12 +82,12 @@ def choice_of_one(row: int, count: int) -> Choice:
     return Choice(alone, _NONE, 1, NOWHERE)
 
 
-def count_ahead(snapshot: Snapshot, standings: Sequence[Standing], scan: Scan) -> int:
+def count_ahead(snapshot: Snapshot, standings: Sequence[PiecePosition], scan: Scan) -> int:
     """Return how many pieces come before these standings, all together."""
     return sum(count_ahead_in(part, each, scan) for each in standings for part in snapshot.parts)
 
 
-def count_ahead_in(part: Part, standing: Standing, scan: Scan) -> int:
+def count_ahead_in(part: Part, standing: PiecePosition, scan: Scan) -> int:
     """Return how many pieces of one part come before a standing."""
     # Of the same key those with a lesser id are ahead: they are found as well, and counted by row.
     shown = standing.shown

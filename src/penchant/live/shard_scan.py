@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from penchant.index import BlendQuery, Filter, IntArray, PartQuery, Snapshot, Standing
+from penchant.index import BlendQuery, Filter, IntArray, PartQuery, PiecePosition, Snapshot
 from penchant.index.part import Part
 from penchant.live.shard_measures import measure_of, packed_numbers, popular_shares
 from penchant.live.shard_messages import (
@@ -52,7 +52,7 @@ class ShardScan:
         """Return what a shard finds the key of one piece of a part by."""
         return self._request(number, part, Filter(moment=0), np.zeros(0, dtype=np.int64), RowKey(row))
 
-    def ahead_request(self, number: int, part: Part, standing: Standing) -> ScanRequest:
+    def ahead_request(self, number: int, part: Part, standing: PiecePosition) -> ScanRequest:
         """Return what a shard counts by which pieces of a part come before a standing."""
         goal = RowsAhead(standing.key, standing.row_in(part))
         return self._request(number, part, standing.shown, part.excluded(standing.shown), goal)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from penchant.errors import IndexNotReady
-from penchant.index import Filter, Find, IntArray, Snapshot, Standing, key_of
+from penchant.index import Filter, Find, IntArray, PiecePosition, Snapshot, key_of
 from penchant.index.best import BestPieces
 from penchant.index.part import Part
 from penchant.index.standing import count_ahead_in
@@ -201,7 +201,7 @@ class Shards:
         keys, _ = _arrays(answer)
         return int(keys[0]) if len(keys) else None
 
-    async def count_ahead(self, snapshot: Snapshot, scan: ShardScan, standings: Sequence[Standing]) -> int:
+    async def count_ahead(self, snapshot: Snapshot, scan: ShardScan, standings: Sequence[PiecePosition]) -> int:
         """Return how many pieces come before these standings, all together, as `index.standing.count_ahead`.
 
         Raises:
@@ -213,7 +213,7 @@ class Shards:
         counts = [self._ahead_in(scan, part, each, fits=fits) for each in standings for part in scan.measures]
         return ahead + sum(await asyncio.gather(*counts))
 
-    async def _ahead_in(self, scan: ShardScan, part: Part, standing: Standing, *, fits: bool) -> int:
+    async def _ahead_in(self, scan: ShardScan, part: Part, standing: PiecePosition, *, fits: bool) -> int:
         request = scan.ahead_request(next(self._numbers), part, standing)
         answer = await self._scan(scan, part, request, fits=fits)
         if answer is None:
