@@ -1,4 +1,4 @@
-"""PiecePosition: the key of a piece by any measure, how many others are ahead of it, and where and when it may be shown.
+"""Standing: the key of a piece by any measure, how many others are ahead of it, and where and when it may be shown.
 
 By full scans in numpy, for single questions: two passes where a list takes a fraction of one.
 """

@@ -60,11 +60,11 @@ _HISTORY = (
 )
 """What must not have changed for versions to lead on from what was copied."""
 
-PiecePosition = tuple[Any, ...]
+Standing = tuple[Any, ...]
 """All that tells where a source stands, but its epoch: equal on both sides once the source is copied."""
 
 
-def standings(database: AnyDatabase) -> dict[int, PiecePosition]:
+def standings(database: AnyDatabase) -> dict[int, Standing]:
     """Return where every source stands, ascending by number; deleted ones too."""
     with database.reading_engine.connect() as connection:
         rows = connection.execute(statements.HEADS_FROM, {"minimum": 0}).all()
@@ -220,7 +220,7 @@ class _SourceCopy:
                 self._writing.execute(delete(interactions).where(own))
 
 
-def _standing(row: Any) -> PiecePosition:
+def _standing(row: Any) -> Standing:
     return tuple(value for name, value in row._mapping.items() if name != "epoch")  # noqa: SLF001  # its public name
 
 
