@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 def wait_until(is_so: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> None:

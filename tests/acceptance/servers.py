@@ -17,7 +17,7 @@ from penchant.bootstrap import storage_of
 from penchant.cli.keys import make_key
 from penchant.settings import NodeSettings
 
-STARTING_S = 120
+STARTING_S = 300
 """Patience, not a promise: machines that run tests are busy."""
 RUNNING: set["Server"] = set()
 """What was started and has not been ended."""

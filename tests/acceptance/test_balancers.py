@@ -12,7 +12,7 @@ from acceptance.balancers import Balancer, program
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 RETRIED_BY = {"nginx": {"GET", "HEAD", "PUT", "DELETE"}, "haproxy": {"GET", "HEAD"}}
 
 

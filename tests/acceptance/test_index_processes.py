@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the builder is found through /proc"),
 ]
 
-PATIENCE_S = 240
+PATIENCE_S = 500
 ASKED = [f"p{number}" for number in range(0, SMALLEST_FILE, SMALLEST_FILE // 10)]
 
 

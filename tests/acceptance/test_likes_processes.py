@@ -13,7 +13,7 @@ from penchant.live.likes_builder import LEAST_INTERACTIONS, SMALLEST_LIKES
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 240
+PATIENCE_S = 500
 PIECES = 300
 PEOPLE = 3_000
 BATCH = 2_000

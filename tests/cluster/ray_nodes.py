@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penchant.cluster.ray_node import DEFAULTS, HEALTH, NODE_PORTS, STARTED, NodeSpec
 
-PATIENCE_S = 90.0
+PATIENCE_S = 240.0
 MEMORY_BYTES = 100_000_000
 TESTS = Path(__file__).parent.parent
 

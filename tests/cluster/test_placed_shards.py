@@ -32,7 +32,27 @@ class PlacedScene(Scene):
     def __init__(self, folder: Path, nodes: RayNodes) -> None:
         self.nodes = nodes
         self.folder = folder / "data"
+        self.settings = folder / "penchant.toml"
         self.serve(folder, {"cluster": nodes.address})
+
+    def reload(self, **options: int) -> None:
+        """Have the service go by these settings besides those that it began with."""
+        lines = [f"{name.replace('_', '-')} = {value}" for name, value in options.items()]
+        kept = [
+            line for line in self.settings.read_text().splitlines() if line.split()[0].replace("-", "_") not in options
+        ]
+        self.settings.write_text("\n".join(kept + lines))
+        self.server.process.send_signal(signal.SIGHUP)
+
+    def is_settled(self, shards: int) -> bool:
+        """Return whether so many shards are asked, and no others; asks for a list meanwhile."""
+        self.ask()
+        report = self.report()
+        return (
+            len(report["shards"]) == shards
+            and [each["segments"] for each in report["sources"]] == [shards]
+            and "penchant_shard_host_sets 1.0" in self.server.client.get("/-/metrics").text
+        )
 
     def end(self) -> None:
         self.server.kill()
@@ -149,6 +169,32 @@ def test_replicas_of_a_lost_node_come_back_on_another(scene: PlacedScene, number
     scene.nodes.signal(int(lost.rpartition(".")[2]) - 2, number)
 
     wait(lambda: scene.is_placed() and all(lost != host for hosts in scene.placement.hosts() for host, _ in hosts))
+    wait(scene.is_used())
+
+
+@THREE_NODES
+def test_other_numbers_are_placed_beside_those_that_run(scene: PlacedScene) -> None:
+    wait(scene.is_placed)
+    before = scene.placement
+    scene.reload(shards=3)
+    wait(lambda: scene.is_placed() and len(scene.placement.shards) == 3)
+    wait(lambda: scene.is_settled(3))
+    assert scene.placement.shards[:2] == before.shards
+    wait(scene.is_used())
+
+    third = scene.placement.hosts()[2]
+    scene.reload(shards=2, shard_replicas=1)
+    wait(lambda: scene.is_settled(2))
+    # They end by themselves, once no list can come from them any more.
+    wait(lambda: not any(map(listens, third)))
+    assert scene.placement.shards == tuple(places[:1] for places in before.shards)
+    wait(scene.is_used())
+
+    # Nodes search by themselves, and have others search again.
+    scene.reload(shard_replicas=0)
+    wait(lambda: not any(listens(address) for hosts in scene.placement.hosts() for address in hosts))
+    scene.reload(shard_replicas=2)
+    wait(lambda: scene.is_placed() and scene.is_settled(2))
     wait(scene.is_used())
 
 

@@ -106,10 +106,11 @@ def test_lists_of_many_are_those_of_each(  # noqa: PLR0917  # fixtures and strat
     finally:
         engine.use({})
 
+    segment = snapshot.parts[0].segment
     together = [
-        list(zip(units, ids or (), strict=False))
+        list(zip(units[:length].tolist(), segment.ids.take(rows[:length]), strict=True))
         for half in found
         if half
-        for ids, units in zip(half.ids, half.units.tolist(), strict=True)
+        for rows, units, length in zip(half.rows, half.units, half.lengths.tolist(), strict=True)
     ]
     assert together == one_by_one

@@ -65,6 +65,33 @@ def test_replicas_that_are_placed_elsewhere_are_asked_there(sources: Sources) ->
     play(sources, scene)
 
 
+def test_hosts_of_the_settings_are_kept_while_a_cluster_takes_their_place(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        named, placed_one = [await scene.start() for _ in range(2)]
+        shards = scene.asking([named], [named])
+        is_placed = False
+        follower = PlacementFollower(shards, sources.folder, lambda: is_placed)
+        write_placement(sources.folder, placed([placed_one], [placed_one]))
+        following = asyncio.create_task(follower.run())
+        await asyncio.sleep(0)
+        assert not shards.is_changing
+
+        is_placed = True
+        deadline = time.monotonic() + PATIENCE_S
+        while not shards.is_changing:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+        assert [[each.address for each in replicas] for replicas in shards.replicas] == [
+            [f"127.0.0.1:{placed_one[1]}"]
+        ] * 2
+
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        shards.close()
+
+    play(sources, scene)
+
+
 def test_a_placement_tells_what_is_missing_by_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert read_placement(tmp_path) == ShardPlacement()
     away = ReplicaPlace(address="127.0.0.1:1", fault="no room")

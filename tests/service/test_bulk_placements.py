@@ -82,17 +82,22 @@ def source(service: Service) -> Iterator[Service]:
 
 def bulk(service: Service, name: str, content: str | None = None, take: int = MAX_TAKE) -> dict[str, Any]:
     """Return the lists of a placement for everybody by person."""
+    lists = [json.loads(line) for line in bulk_lines(service, name, content, take)]
+    return {each["userId"]: each for each in lists}
+
+
+def bulk_lines(service: Service, name: str | None, content: str | None = None, take: int = MAX_TAKE) -> list[bytes]:
+    """Return the lists of a placement for everybody, or without a name of recommendations, as they are written."""
     now = int(DAY_CLOCK() * 1000)
     with tempfile.TemporaryDirectory() as folder, closing(storage_of(service.settings)) as storage:
         view = view_of(storage, service)
-        placement = read_placement(storage, view, name, content, now)
+        placement = None if name is None else read_placement(storage, view, name, content, now)
         request = BulkRequest(users=None, now=now, take=take, kernels=KERNELS, placement=placement)
         plan, _head = write_inputs(storage, view, request, Path(folder))
         work = plan.prepare(mapped_files(plan, Path(folder)))
         # In two ranges, the second of which does not begin with the first person.
         parts = [gzip.decompress(work(begin, end)) for begin, end in ((0, 4), (4, plan.count))]
-    lists = [json.loads(line) for part in parts for line in part.splitlines()]
-    return {each["userId"]: each for each in lists}
+    return [line for part in parts for line in part.splitlines()]
 
 
 def view_of(storage: Storage, service: Service) -> View:
@@ -234,3 +239,19 @@ def test_a_similar_list_that_cannot_be_made_is_filled(source: Service) -> None:
 
     assert {each["kind"] for each in found.values()} == {"popular"}
     assert found["u3"] == served(source, "row", "u3").json()
+
+
+@pytest.mark.parametrize("changed", ({}, {"maxPerValue": {"genre": 2}}, {"excludeSeen": False}))
+@pytest.mark.parametrize("whitelist", ([], ["p08", "p01"]))
+def test_recommendations_are_the_bytes_of_answers(source: Service, changed: Any, whitelist: list[str]) -> None:
+    attributes = {"year": {"pointer": "/year", "type": "integer"}}
+    assert source.put("/s/settings", json={"attributes": attributes, **changed}).status_code == 200
+    if whitelist:
+        assert source.put("/s/whitelist", json=whitelist).status_code in {200, 202}
+
+    found = bulk_lines(source, None, take=7)
+
+    asked = [json.loads(line)["id"] for line in found]
+    answers = [source.get(f"/s/users/{user}/recommendation?take=7") for user in asked]
+    assert found == [answer.content for answer in answers]
+    assert asked == ["said", *PEOPLE[1:]]

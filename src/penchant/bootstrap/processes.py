@@ -5,7 +5,7 @@
       |-- builder                  at low priority; decides what is to be built
       |     |-- compiling          once for a machine, then ends
       |     `-- building           one at a time, for one file, then ends
-      `-- placer (`placing`)       where a cluster runs replicas of shards
+      `-- placer (`placing`)       where a cluster is named; has it run replicas of shards
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import is_first, over_ranges, starts_of
-from penchant.index.layout import BoolArray, IntArray, Numbers
+from penchant.index.arrays import over_ranges, starts_of
+from penchant.index.key_columns import KeyColumn, ascending_keys, least_values, no_words, number_keys, words_of_keys
+from penchant.index.layout import IntArray, Numbers
 from penchant.index.likes import (
     PAIR_SHIFT,
     PERSON_SHIFT,
@@ -36,13 +37,6 @@ EVENTS_IN_CACHE = 65_536
 """Events, about, that are put in order at once: their numbers fit the cache, and 64 bits beside their places."""
 
 
-class _KeyColumn(NamedTuple):
-    """Keys as ``numbers`` (n,) of the distinct ones, which are ``words`` (u, 2), ascending."""
-
-    words: Words
-    numbers: Numbers
-
-
 class _EventPage(NamedTuple):
     """Events as columns in the order of people, whose people and pieces are numbered for this page alone.
 
@@ -52,7 +46,7 @@ class _EventPage(NamedTuple):
 
     people: Words
     starts: IntArray
-    pieces: _KeyColumn
+    pieces: KeyColumn
     piece_versions: IntArray
     codes: NDArray[np.uint8]
     moments: IntArray
@@ -89,15 +83,15 @@ class EventPages:
         if not counts.all():
             people, pieces, codes = people[counts], pieces[counts], codes[counts]
             moments, versions = moments[counts], versions[counts]
-        words = _words(people)
-        order, begins = _ascending(words)
-        met = _numbered(_words(pieces).take(order, axis=0))
+        words = words_of_keys(people)
+        order, begins = ascending_keys(words)
+        met = number_keys(words_of_keys(pieces).take(order, axis=0))
         versions = versions[order]
         page = _EventPage(
             people=words[order[begins]],
             starts=np.append(np.flatnonzero(begins), len(order)),
             pieces=met,
-            piece_versions=_least(met, versions),
+            piece_versions=least_values(met, versions),
             codes=codes[order].astype(np.uint8),
             moments=moments[order],
             versions=versions,
@@ -107,10 +101,12 @@ class EventPages:
     def likes(self, piece_ids: Callable[[Sequence[int]], Mapping[int, str]], *, threads: int = 1) -> Likes:
         """Return the likes of all events; ``piece_ids`` tells of which pieces interactions of some versions are."""
         pages, self._pages = self._pages, []
-        people = _numbered(np.concatenate([_no_words(), *(page.people for page in pages)]))
-        pieces = _numbered(np.concatenate([_no_words(), *(page.pieces.words for page in pages)]))
+        people = number_keys(np.concatenate([no_words(), *(page.people for page in pages)]))
+        pieces = number_keys(np.concatenate([no_words(), *(page.pieces.words for page in pages)]))
         # In the order in which they were recorded, since ids are found sooner side by side.
-        met = _least(pieces, np.concatenate([LatestEvents.none().versions, *(page.piece_versions for page in pages)]))
+        met = least_values(
+            pieces, np.concatenate([LatestEvents.none().versions, *(page.piece_versions for page in pages)])
+        )
         known = piece_ids(np.sort(met).tolist())
         ids = [known[version].encode() for version in met.tolist()]
         order = sorted(range(len(ids)), key=ids.__getitem__)
@@ -176,53 +172,3 @@ class _NumberedPages:
             numbers |= page.codes[cut]
             found.append(LatestEvents(numbers, page.moments[cut], page.versions[cut]))
         return latest_of(found)
-
-
-def _no_words() -> Words:
-    return np.zeros((0, 2), dtype=np.uint64)
-
-
-def _words(keys: NDArray[np.uint8]) -> Words:
-    """Return keys, given as bytes, as words; shape (n, 2)."""
-    return np.ascontiguousarray(keys).view(">u8").astype(np.uint64)
-
-
-def _numbered(words: Words) -> _KeyColumn:
-    """Return keys, given as words, as a column."""
-    order, begins = _ascending(words)
-    numbers = np.empty(len(words), dtype=np.uint32)
-    numbers[order] = np.cumsum(begins) - 1
-    return _KeyColumn(words[order[begins]], numbers)
-
-
-def _ascending(words: Words) -> tuple[IntArray, BoolArray]:
-    """Return the order in which keys ascend, and where in it another key begins than the one before."""
-    # Keys are as good as random: their first bits tell them apart, and a row's number takes the place of the others.
-    # To sort such numbers takes a fraction of the time in which `argsort` follows each key.
-    low = np.uint64((1 << len(words).bit_length()) - 1)
-    marked = (words[:, 0] & ~low) | np.arange(len(words), dtype=np.uint64)
-    marked.sort()
-    order = (marked & low).astype(np.int64)
-    marked &= ~low
-    # To take whole rows is five times as fast as to index them.
-    begins = _is_other(words.take(order, axis=0))
-    alike = begins & ~is_first(marked)
-    if alike.any():
-        # Some keys have the same first bits: these alone are sorted by all of them.
-        rows = np.flatnonzero(np.isin(marked, marked[alike]))
-        some = order[rows]
-        order[rows] = some[np.lexsort((words[some, 1], words[some, 0]))]
-        begins = _is_other(words.take(order, axis=0))
-    return order, begins
-
-
-def _is_other(words: Words) -> BoolArray:
-    """Return where keys are not the same as the one before."""
-    return is_first(words[:, 0]) | is_first(words[:, 1])
-
-
-def _least(column: _KeyColumn, values: IntArray) -> IntArray:
-    """Return the least value of each distinct key."""
-    found = np.full(len(column.words), np.iinfo(np.int64).max)
-    np.minimum.at(found, column.numbers, values)
-    return found

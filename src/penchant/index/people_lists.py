@@ -17,6 +17,7 @@ from penchant.index.layout import (
     NOWHERE,
     SHARE_SCALE,
     BlendFactors,
+    BoolArray,
     FloatArray,
     IntArray,
     ListFigures,
@@ -47,13 +48,16 @@ class ManyListsSpec:
 
 
 class FoundLists(NamedTuple):
-    """Lists of people: ids, best first, and scores in their unit, of which a short list has fewer than places.
+    """Lists of people: rows of the segment, best first, and scores in their unit, shapes (n, take).
 
-    An entry of ``None`` is a list that has to be made in another way.
+    Of ``lengths`` (n,) places of a list the others mean nothing. Lists that are ``inexact`` (n,) have to be made in
+    another way.
     """
 
-    ids: list[list[str] | None]
+    rows: IntArray
     units: IntArray
+    lengths: IntArray
+    inexact: BoolArray
 
 
 class PeopleLists:
@@ -68,7 +72,6 @@ class PeopleLists:
         mask[part.excluded(wanted.shown)] = 0
         roots, mean = root_norms(segment, settings.category_weights), snapshot.mean_norm(settings.category_weights)
         divisors = roots + mean / 2
-        self._segment = segment
         self._blending = wanted.blending
         self._arrays = ListArrays(
             pairs=_pairs(people),
@@ -102,11 +105,7 @@ class PeopleLists:
         if found is None:
             return None
         keys, rows, inexact = found
-        lengths = np.count_nonzero(rows != NOWHERE, axis=1).tolist()
-        take_ids = self._segment.ids.take
-        lists = zip(rows.tolist(), lengths, inexact.tolist(), strict=True)
-        ids = [None if is_inexact else take_ids(places[:length]) for places, length, is_inexact in lists]
-        return FoundLists(ids, -keys)
+        return FoundLists(rows, -keys, np.count_nonzero(rows != NOWHERE, axis=1), inexact)
 
 
 def _pairs(people: PeopleTable) -> PersonPairs:
@@ -148,16 +147,16 @@ def _stand_ins(weights: AudienceWeights) -> StandIns:
 
 
 def _room(pieces: int, terms: int) -> ListRoom:
-    by_term, by_lane = np.zeros((3, terms)), np.zeros((6, LANES))
+    by_term, by_lane = np.zeros((3, terms)), _vectors(6).reshape(6, LANES)
     return ListRoom(
         highs=by_term[0],
         lows=by_term[1],
         scores=by_term[2],
         numbers=np.zeros(terms, dtype=np.int64),
         bits=np.zeros(terms // 32 + 1, dtype=np.uint32),
-        taste=np.zeros(terms * LANES),
-        sums=np.zeros(pieces * LANES),
-        liked=np.zeros(pieces * LANES),
+        taste=_vectors(terms),
+        sums=_vectors(pieces),
+        liked=_vectors(pieces),
         dots=by_lane[0],
         lent=by_lane[1],
         alike=by_lane[2],
@@ -166,3 +165,10 @@ def _room(pieces: int, terms: int) -> ListRoom:
         least=by_lane[5],
         cursors=np.zeros(LANES, dtype=np.int64),
     )
+
+
+def _vectors(count: int) -> FloatArray:
+    """Return so many vectors of zeros, each within a line of the cache: across two of them takes two loads."""
+    room = np.zeros((count + 1) * LANES)
+    begin = -(room.ctypes.data // room.itemsize) % LANES
+    return room[begin : begin + count * LANES]

@@ -9,32 +9,28 @@ context    the rest, as JSON: settings, lists, the moment, and the versions that
 """
 
 import os
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from numpy.typing import NDArray
 
 from penchant.cluster import Files, WorkPlan
-from penchant.errors import IndexNotReady, UnknownSource
+from penchant.errors import IndexNotReady
 from penchant.index import (
     Audience,
     AudienceWeights,
     FloatArray,
-    IntArray,
     LatestEvents,
-    PeopleEvents,
     PeopleTable,
     Snapshot,
     Strings,
     Tally,
     people_table,
 )
-from penchant.index.likes import PAIR_SHIFT, PERSON_SHIFT, build_likes, latest_of, words_of
+from penchant.index.likes import PAIR_SHIFT, PERSON_SHIFT, build_likes, latest_of
 from penchant.index.popularity import PieceCounts
 from penchant.live.array_files import FileKind, Stamp, arrays_in, stamp_of, write_file
 from penchant.live.segment_files import SEGMENT
@@ -50,7 +46,8 @@ from penchant.service.bulk_placement_inputs import (
     half_lives,
 )
 from penchant.service.people import oldest_kept
-from penchant.storage import SourceHead, Storage, user_key
+from penchant.service.people_columns import PeopleColumns, events_of, read_columns
+from penchant.storage import SourceHead, Storage
 from penchant.wire import decode_preferences, decode_settings, encode_settings
 
 CONTEXT, COUNTS, SAID = "context", "counts", "said"
@@ -130,35 +127,6 @@ class BulkInputs:
         return decode_preferences(bytes(self.said.get(person, b"")))
 
 
-@dataclass(slots=True, eq=False)
-class PeopleColumns:
-    """The interactions of a source as columns, people and pieces numbered as they come; and what people have said."""
-
-    head: SourceHead
-    people: dict[str, int]
-    pieces: dict[str, int]
-    numbers: "array[int]"
-    said: dict[str, bytes]
-
-    @property
-    def count(self) -> int:
-        """How many interactions there are."""
-        return len(self.numbers) // 5
-
-    def ids(self, until: int | None = None) -> list[str]:
-        """Return the people who did something, up to a moment if one is given, or have preferences, ascending."""
-        if until is None:
-            return sorted(self.people.keys() | self.said)
-        numbers, _, _, moments, _ = self.table
-        early = set(np.unique(numbers[moments <= until]).tolist())
-        return sorted({name for name, number in self.people.items() if number in early} | self.said.keys())
-
-    @property
-    def table(self) -> IntArray:
-        """Person, piece, code of the type, moment and version of each; shape (5, n)."""
-        return np.ascontiguousarray(np.frombuffer(self.numbers, dtype=np.int64).reshape(-1, 5).T)
-
-
 def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Path) -> tuple[WorkPlan, SourceHead]:
     """Write the files of many people's lists; return the plan of the lists.
 
@@ -178,7 +146,7 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     ids = columns.ids() if users is None else list(users)
     events = events_of(columns, segment.ids, ids)
     table = people_table(Strings.of(ids), events, segment, view.settings, today)
-    tally = _tally(columns, head.source_id, today - view.settings.retention_days)
+    tally = _tally(columns, today - view.settings.retention_days)
     counts = tally.popularity(view.settings, today)
     oldest_day = today - view.settings.retention_days
     threads = os.cpu_count() or 1
@@ -249,56 +217,9 @@ def read_inputs(files: Files) -> BulkInputs:
     )
 
 
-def read_columns(
-    storage: Storage, view: View, oldest: int, check: Callable[[PeopleColumns], None] = lambda _columns: None
-) -> PeopleColumns:
-    """Return the interactions that count, from a moment on, and preferences.
-
-    ``check`` sees what is read by now, again and again, and raises what ends it.
-
-    Raises:
-        UnknownSource: the source was deleted meanwhile.
-    """
-    with storage.sources.open_export(view.head.account_id, view.head.name) as export:
-        if not view.is_of(export.head):
-            raise UnknownSource("The source was made again meanwhile.")
-        found = PeopleColumns(export.head, {}, {}, array("q"), {})
-        for batch in export.interactions(oldest):
-            for each in batch:
-                person = found.people.setdefault(each.user_id, len(found.people))
-                piece = found.pieces.setdefault(each.piece_id, len(found.pieces))
-                found.numbers.extend((person, piece, each.type.code, each.occurred_at, each.version))
-            check(found)
-        for stored in export.preferences:
-            found.said.update(stored)
-            check(found)
-    return found
-
-
-def events_of(columns: PeopleColumns, catalogue: Strings, ids: Sequence[str]) -> PeopleEvents:
-    """Return the interactions of these people, numbered in their order."""
-    table = columns.table
-    numbers = np.full(len(columns.people), -1, dtype=np.int64)
-    for number, user_id in enumerate(ids):
-        known = columns.people.get(user_id)
-        if known is not None:
-            numbers[known] = number
-    rows = catalogue.find_all(Strings.of(columns.pieces))
-    people = numbers[table[0]] if len(numbers) else table[0]
-    events = PeopleEvents(
-        people=people,
-        rows=rows[table[1]] if len(rows) else table[1],
-        codes=table[2],
-        moments=table[3],
-        versions=table[4],
-    )
-    return events.take(people >= 0)
-
-
-def _tally(columns: PeopleColumns, source: int, oldest_day: int) -> Tally:
+def _tally(columns: PeopleColumns, oldest_day: int) -> Tally:
     """Return the tally of all interactions: what the feed would give, one by one."""
     table = columns.table
     events = LatestEvents(table[0] << PERSON_SHIFT | table[1] << PAIR_SHIFT | table[2], table[3], table[4])
-    words = words_of([user_key(source, user_id) for user_id in columns.people])
     ids = [piece_id.encode() for piece_id in columns.pieces]
-    return Tally(build_likes(words, ids, latest_of([events]), kept_from=oldest_day))
+    return Tally(build_likes(columns.keys, ids, latest_of([events]), kept_from=oldest_day))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from penchant.cluster import Files, Work
 from penchant.index import engine
 from penchant.index.kernel_samples import FINDING, RIDGE, Kind
@@ -17,7 +15,7 @@ from penchant.service.bulk_inputs import BulkInputs, read_inputs
 from penchant.service.bulk_placement_lists import PlacementMaker
 from penchant.service.bulk_recommendations import RecommendationMaker
 from penchant.service.requests import PersonalRequest
-from penchant.wire import RecommendationResult, encode
+from penchant.wire import encode
 
 Lines = Callable[[int, int], Iterator[bytes]]
 """Yields the lists of people from one number up to another, each as a line."""
@@ -61,14 +59,8 @@ def use_kernels(folder: Path, *kinds: Kind) -> None:
 
 def _recommendation_lines(inputs: BulkInputs) -> Lines:
     """Return what makes the lines of people who are recommended something, as the source is."""
-    maker = RecommendationMaker(inputs, inputs.view, PersonalRequest(user_id="", take=inputs.context.take))
-
-    def lines(begin: int, end: int) -> Iterator[bytes]:
-        for person, found in enumerate(maker.find(np.arange(begin, end)), start=begin):
-            content = maker.search(person) if found is None else found
-            yield encode(RecommendationResult(id=inputs.people.ids[person], content=content)) + b"\n"
-
-    return lines
+    request = PersonalRequest(user_id="", take=inputs.context.take)
+    return RecommendationMaker(inputs, inputs.view, request).lines
 
 
 def _placement_lines(inputs: BulkInputs) -> Lines:

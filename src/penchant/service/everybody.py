@@ -21,8 +21,8 @@ from penchant.index import (
 )
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS
-from penchant.service.bulk_inputs import PeopleColumns, events_of, read_columns
 from penchant.service.people import oldest_kept
+from penchant.service.people_columns import events_of, read_columns
 from penchant.storage import InteractionQuery, Storage, user_key
 from penchant.wire import decode_preferences
 
@@ -173,11 +173,10 @@ class Everybody:
         return figures_of_person(events, self.tastes.catalogue, settings, self.today, said)
 
 
-def _check(columns: PeopleColumns) -> None:
-    people = max(len(columns.people), len(columns.said))
+def _check(people: int, interactions: int) -> None:
     if people > MAX_PEOPLE:
         raise TooManyPeople(f"The source has more than {MAX_PEOPLE} people; a list of people looks at all of them.")
-    if columns.count > MAX_INTERACTIONS:
+    if interactions > MAX_INTERACTIONS:
         raise TooManyPeople(f"People of the source did more than {MAX_INTERACTIONS} things, which are all looked at.")
 
 

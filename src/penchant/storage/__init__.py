@@ -7,6 +7,7 @@ from penchant.storage.backup import BackupContents, SourceContents, back_up, res
 from penchant.storage.comparing import TableComparison
 from penchant.storage.connections import ServerOptions
 from penchant.storage.hashing import list_person, source_id, user_key
+from penchant.storage.interaction_pages import InteractionPage
 from penchant.storage.moving import MoveSide, compare_sides, move
 from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import (
@@ -61,6 +62,7 @@ __all__ = [
     "Erasure",
     "FeedCursor",
     "InteractionChange",
+    "InteractionPage",
     "InteractionQuery",
     "InteractionsFeed",
     "KeyRecord",

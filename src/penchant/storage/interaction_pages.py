@@ -8,7 +8,7 @@ interactions of a thousand versions, as records one behind the other (D119 of do
 PostgreSQL gives the number as eight bytes; SQLite, which has no such function, as `DIGITS` digits, by adding `OFFSET`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,14 @@ class InteractionPage(NamedTuple):
     versions: npt.NDArray[np.int64]
 
 
+class InteractionColumns(NamedTuple):
+    """All interactions as pages, and what tells who and of which pieces those of some versions are."""
+
+    pages: Iterable[InteractionPage]
+    user_ids: Callable[[Sequence[int]], Mapping[int, str]]
+    piece_ids: Callable[[Sequence[int]], Mapping[int, str]]
+
+
 def interaction_pages(connection: Connection, source: int, after: int, until: int) -> Iterator[InteractionPage]:
     """Yield the interactions after a version, up to another one, without erasures.
 
@@ -94,12 +102,21 @@ def interaction_pages(connection: Connection, source: int, after: int, until: in
 
 def piece_ids(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
     """Return the piece of each interaction, given by their versions."""
+    return _ids("piece_id", connection, source, versions)
+
+
+def user_ids(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
+    """Return the person of each interaction, given by their versions."""
+    return _ids("user_id", connection, source, versions)
+
+
+def _ids(column: str, connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for first in range(0, len(versions), IDS_AT_ONCE):
         # Numbers need no quoting, and SQLAlchemy takes longer for a thousand parameters than the database for the rows.
         some = ", ".join(map(str, map(int, versions[first : first + IDS_AT_ONCE])))
         statement = (
-            f"SELECT version, piece_id FROM interactions WHERE source_id = {int(source)} AND version IN ({some})"
+            f"SELECT version, {column} FROM interactions WHERE source_id = {int(source)} AND version IN ({some})"
         )
         found |= {row[0]: row[1] for row in connection.exec_driver_sql(statement)}
     return found

@@ -15,7 +15,13 @@ from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.hashing import source_id
-from penchant.storage.interaction_pages import InteractionPage, interaction_pages, piece_ids
+from penchant.storage.interaction_pages import (
+    InteractionColumns,
+    InteractionPage,
+    interaction_pages,
+    piece_ids,
+    user_ids,
+)
 from penchant.storage.placement_rows import placements_in_force, read_placements
 from penchant.storage.records import (
     ChangeListing,
@@ -186,19 +192,19 @@ class SourceReader:
             for rows in self._stream(statements.FEED, source=self.head.source_id, after=after):
                 yield _interaction_changes(rows, secret)
 
-        def pages(first: int, last: int) -> Iterator[InteractionPage]:
-            # Its reader may be outside of what translates the errors of this transaction.
-            with driver_errors():
-                yield from interaction_pages(self._connection, self.head.source_id, first, last)
-
         return InteractionsFeed(
             head=self.head,
             complete=complete,
             batches=batches(),
             after=after,
-            pages=pages,
+            pages=self._pages,
             piece_ids=functools.partial(piece_ids, self._connection, self.head.source_id),
         )
+
+    def _pages(self, after: int, until: int) -> Iterator[InteractionPage]:
+        # Their reader may be outside of what translates the errors of this transaction.
+        with driver_errors():
+            yield from interaction_pages(self._connection, self.head.source_id, after, until)
 
     def export(self) -> SourceExport:
         """Return everything but what was erased or deleted."""
@@ -208,6 +214,11 @@ class SourceReader:
             curation=self.curation(),
             pieces=pieces,
             interactions=self._interactions,
+            columns=InteractionColumns(
+                self._pages(self._row.interactions_cleared_at, self.head.interactions_version),
+                functools.partial(user_ids, self._connection, self.head.source_id),
+                functools.partial(piece_ids, self._connection, self.head.source_id),
+            ),
             preferences=self._preferences(),
             placements=functools.partial(read_placements, self._connection, self.head.source_id),
         )

@@ -16,7 +16,7 @@ from penchant.model import (
     NewInteraction,
     StoredInteraction,
 )
-from penchant.storage.interaction_pages import InteractionPage
+from penchant.storage.interaction_pages import InteractionColumns, InteractionPage
 
 
 class SourceHead(NamedTuple):
@@ -175,14 +175,15 @@ class ChangeListing:
 class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
-    Of one moment those recorded earlier come first. ``preferences`` gives people's ids with what they have said, as
-    stored JSON, ascending by id, and ``placements`` those in force. The streams are read one after the other.
+    Of one moment those recorded earlier come first; ``columns`` has all. ``preferences`` gives people's ids with what
+    they have said, as stored JSON, ascending by id, and ``placements`` those in force. The streams are read in turn.
     """
 
     head: SourceHead
     curation: SourceCuration
     pieces: Iterable[Sequence[EncodedPiece]]
     interactions: Callable[[int], Iterable[Sequence[StoredInteraction]]]
+    columns: InteractionColumns
     preferences: Iterable[Sequence[tuple[str, bytes]]]
     placements: Callable[[], Sequence["PlacementRow"]]
 

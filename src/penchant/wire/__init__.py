@@ -77,6 +77,7 @@ from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
 from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
+from penchant.wire.list_lines import ListLines
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pages import MAX_LISTS, PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
@@ -159,6 +160,7 @@ __all__ = [
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "ListLines",
     "ListRules",
     "ListShare",
     "Move",
