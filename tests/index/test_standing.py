@@ -24,7 +24,7 @@ from penchant.index import (
     recommended,
 )
 from penchant.index.popularity import Popularity
-from penchant.index.standing import count_ahead
+from penchant.index.standing import PiecePosition, count_ahead
 from penchant.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
 
@@ -50,7 +50,7 @@ def test_as_many_are_ahead_as_come_before_in_the_list(
 
     for place, (key, piece_id) in enumerate(snapshot.nearest_to(asked, SHOWN, 30)):
         assert key == key_of(snapshot, piece_id, asked.scan)
-        assert count_ahead(snapshot, piece_id, key, others, asked.scan) == place
+        assert count_ahead(snapshot, [PiecePosition(others, key, piece_id)], asked.scan) == place
 
 
 @given(CATALOGUES, CATEGORY_WEIGHTS)
@@ -68,7 +68,7 @@ def test_as_many_suit_better_as_come_before_in_the_list(
 
     for place, (units, piece_id) in enumerate(recommended(snapshot, person, popular, alike, wanted)):
         assert key_of(snapshot, piece_id, scan) == -units
-        assert count_ahead(snapshot, piece_id, -units, SHOWN, scan) == place
+        assert count_ahead(snapshot, [PiecePosition(SHOWN, -units, piece_id)], scan) == place
         part, own = snapshot.find(piece_id) or (snapshot.parts[0], 0)
         share = alike[snapshot.parts.index(part)].of_row(own)
         parts = blended_parts(snapshot, person, popular, wanted, piece_id, liked=AudienceShares(value=share))

@@ -21,18 +21,26 @@ from penchant.index import (
     OverlapQuery,
     PartQuery,
     PersonVector,
+    PiecePosition,
     Popularity,
     Snapshot,
     SparseShares,
     Strings,
+    key_of,
 )
 from penchant.index.layout import FARTHEST, NOWHERE
+from penchant.index.part import Part
+from penchant.index.standing import count_ahead_in
 from penchant.live.array_files import Stamp
 from penchant.live.shard_messages import (
+    BestRows,
     BrokenMessage,
     LiveRows,
     PopularChanges,
     PopularShares,
+    RowKey,
+    RowsAhead,
+    ScanAnswer,
     ScanOutcome,
     ScanRequest,
 )
@@ -150,6 +158,26 @@ def require_same(
         if part.origin is not None:
             choice = take, query.limit
             assert scanned(held[part.origin], scan, part, shown, choice) == query.best_in(part, shown, *choice)
+            require_same_standings(held[part.origin], scan, part, shown)
+
+
+def require_same_standings(held: ScannedSegment, scan: ShardScan, part: Part, shown: Filter) -> None:
+    """Compare the key of a part's last live piece, and how many come before it and others, with what the node finds."""
+    row = int(np.flatnonzero(part.live)[-1])
+    piece_id = part.segment.ids[row]
+    key = key_of(Snapshot([part]), piece_id, scan.query.scan)
+    if part not in scan.measures:
+        assert key is None
+        return
+    found = answered(held, scan, part, scan.key_request(1, part, row)).keys
+    assert np.frombuffer(found, dtype=np.int64).tolist() == ([] if key is None else [key])
+    for standing in (
+        PiecePosition(shown, key or 0, piece_id),
+        PiecePosition(shown, key or 0, ""),
+        PiecePosition(shown, 1, "p3"),
+    ):
+        counted = answered(held, scan, part, scan.ahead_request(1, part, standing)).count
+        assert counted == count_ahead_in(part, standing, scan.query.scan)
 
 
 def ids_of(snapshot: Snapshot) -> list[str]:
@@ -160,19 +188,24 @@ def ids_of(snapshot: Snapshot) -> list[str]:
 def scanned(
     held: ScannedSegment, scan: ShardScan, part: Any, shown: Filter, choice: tuple[int, int]
 ) -> list[tuple[int, str]]:
-    """Return what a shard finds that may have to be told which pieces are gone, and what is popular."""
+    """Return what a shard finds."""
     if part not in scan.measures:
         return []
-    request = scan.request(1, part, shown, choice)
+    answer = answered(held, scan, part, scan.request(1, part, shown, choice))
+    keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
+    found: list[tuple[int, str]] = part.named(keys, rows)
+    return found
+
+
+def answered(held: ScannedSegment, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:
+    """Return the answer of a shard that may have to be told which pieces are gone, and what is popular."""
     answer = held.scan(request)
     while states := scan.states(part, answer):
         for state in states:
             held.note(state)
         answer = held.scan(request)
     assert answer.outcome is ScanOutcome.FOUND
-    keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
-    found: list[tuple[int, str]] = part.named(keys, rows)
-    return found
+    return answer
 
 
 def halves(version: int = 0) -> Snapshot:
@@ -280,16 +313,21 @@ WRONG_OF_ALL: list[dict[str, Any]] = [
     {"factors": ()},
     {"excluded": np.array([20], dtype=np.uint32).tobytes()},
     {"excluded": b"\1"},
-    {"take": 0},
-    {"take": 1 << 40},
-    {"limit": (1 << 62) + 1},
+    {"goal": BestRows(0, 1)},
+    {"goal": BestRows(1 << 40, 1)},
+    {"goal": BestRows(9, (1 << 62) + 1)},
+    {"goal": RowKey(-1)},
+    {"goal": RowKey(20)},
+    {"goal": RowsAhead(0, -1)},
+    {"goal": RowsAhead(0, 21)},
+    {"goal": RowsAhead(1 << 62, 0)},
 ]
 WRONG_NEAR: list[dict[str, Any]] = [
     {"terms": np.array([0, 99], dtype=np.uint32).tobytes(), "values": b"\1\1"},
     {"terms": np.array([1, 0], dtype=np.uint32).tobytes(), "values": b"\1\1"},
     {"values_type": "O"},
     {"mode": 3},
-    {"limit": FARTHEST + 1},
+    {"goal": BestRows(9, FARTHEST + 1)},
 ]
 WRONG_SUITED: list[dict[str, Any]] = [
     {"values": b"\1"},

@@ -14,7 +14,8 @@ from live.conftest import Sources
 from live.conftest import numbered as alike
 from live.test_shard_scans import NOW, STAMP, blend_for, halves, ids_of, indexed
 from penchant.errors import IndexNotReady
-from penchant.index import PartQuery, Snapshot, best_of
+from penchant.index import PartQuery, PiecePosition, Snapshot, best_of, key_of
+from penchant.index.standing import count_ahead
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
 from penchant.live.shard_messages import MAGIC, NONCE_BYTES, proof
@@ -101,6 +102,76 @@ async def same_lists(shards: Shards, snapshot: Snapshot, *, until: Callable[[], 
         if until():
             return
         assert time.monotonic() < deadline
+
+
+async def same_standings(shards: Shards, snapshot: Snapshot, query: PartQuery) -> None:
+    """Compare the key of each piece by shards, and how many come before it, with what the node finds."""
+    scan = ShardScan.of(query, snapshot)
+    for each in (*ids_of(snapshot), "no"):
+        key = await shards.key_of(snapshot, scan, each)
+        assert key == key_of(snapshot, each, query.scan)
+        standings = [PiecePosition(NOW, key or 0, each), PiecePosition(NOW, 1, "")]
+        assert await shards.count_ahead(snapshot, scan, standings) == count_ahead(snapshot, standings, query.scan)
+
+
+def test_replicas_find_and_count_what_comes_before_a_piece(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        shards = scene.asking([await scene.start()], [await scene.start()])
+        await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 100)
+        changed = scene.base.apply({"p1": None, "p2": indexed(alike(3) | {"id": "p2"})})
+        before = scene.count("answered"), scene.count("node")
+
+        for snapshot in (scene.base, changed):
+            await same_standings(shards, snapshot, snapshot.asked("p3", Algorithm.JACCARD, {}))
+            await same_standings(shards, snapshot, blend_for(snapshot, popular=0.5))
+
+        assert scene.count("answered") + scene.count("hedged") > before[0] + 100
+        assert scene.count("node") == before[1]
+        shards.close()
+
+    play(sources, scene)
+
+
+def test_what_no_process_counts_the_node_does_where_it_has_the_memory(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        shards = scene.asking([("127.0.0.1", free_port())])
+        await same_standings(shards, scene.base, scene.base.asked("p3", Algorithm.JACCARD, {}))
+        assert scene.count("node") > 0
+        shards.close()
+
+        small = scene.asking([("127.0.0.1", free_port())], memory_bytes=1)
+        asked = scene.base.asked("p3", Algorithm.JACCARD, {})
+        scan = ShardScan.of(asked, scene.base)
+        with pytest.raises(IndexNotReady):
+            await small.key_of(scene.base, scan, "p4")
+        with pytest.raises(IndexNotReady):
+            await small.count_ahead(scene.base, scan, [PiecePosition(NOW, 1, "p4")])
+        assert scene.count("node") == 0
+        small.close()
+
+    play(sources, scene)
+
+
+def test_a_process_that_counts_for_long_is_not_passed_by(sources: Sources) -> None:
+    async def scene(scene: Scene) -> None:
+        shards = scene.asking([await scene.start()])
+        await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 0)
+        before, counting = scene.count("node"), scene.listening[0][0].long_turn
+        await counting.acquire()
+        asked = scene.base.asked("p3", Algorithm.JACCARD, {})
+        scan, standings = ShardScan.of(asked, scene.base), [PiecePosition(NOW, 1, "p4")]
+
+        owed = asyncio.create_task(shards.count_ahead(scene.base, scan, standings))
+        await asyncio.sleep(3 * SILENCE_S)
+        assert not owed.done()
+        await same_lists(shards, scene.base)
+        counting.release()
+
+        assert await owed == count_ahead(scene.base, standings, asked.scan)
+        assert (scene.passed_by(), scene.count("node")) == (0, before)
+        shards.close()
+
+    play(sources, scene)
 
 
 def test_replicas_answer_for_a_file_and_what_changed_since(sources: Sources) -> None:

@@ -66,7 +66,7 @@ from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Neighbour, Scan, Snapshot
-from penchant.index.standing import Availability, key_of, matches, offer_of
+from penchant.index.standing import Availability, PiecePosition, key_of, matches, offer_of
 from penchant.index.strings import Strings, rows_in
 from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
@@ -123,6 +123,7 @@ __all__ = [
     "PieceAppeal",
     "PieceColumns",
     "PieceCounts",
+    "PiecePosition",
     "PlacedTaste",
     "Popularity",
     "Reach",

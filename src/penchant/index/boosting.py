@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penchant.attributes import BOOST_SCALE, Boost, boost_classes
-from penchant.index.layout import Choice
 from penchant.index.masks import Filter
 from penchant.index.snapshot import Scan, Snapshot
-from penchant.index.standing import count_ahead, matches
+from penchant.index.standing import PiecePosition, count_ahead, matches
 
 Find = Callable[[Filter], list[tuple[int, str]]]
 """Finds the best pieces that a filter lets through: keys, ascending, and ids; ties by id."""
@@ -65,19 +64,20 @@ class Booster:
 
     def count_ahead(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
         """Return how many of the shown pieces are better than this one, which has the key without boosts."""
+        return count_ahead(snapshot, self.standings(snapshot, piece_id, key, shown), scan)
+
+    def standings(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
+        """Return where a piece stands among those of each class: what is before one of these is better than it."""
         if not self.boosts:
-            return count_ahead(snapshot, piece_id, key, shown, scan)
+            return [PiecePosition(shown, key, piece_id)]
         product = self._product(key, self._factor_of(snapshot, piece_id))
-        ahead = 0
+        standings = []
         for each in boost_classes(shown.matching, self.boosts):
             # The s with which a piece of this class is as good: what is above it is ahead, and what has it, by id.
             least, rest = divmod(product, each.factor if product > 0 else self._scale)
-            inside, limit = replace(shown, matching=each.matching), self.zero - least
-            if rest:
-                ahead += _count_below(snapshot, limit, inside, scan)
-            else:
-                ahead += count_ahead(snapshot, piece_id, limit, inside, scan)
-        return ahead
+            inside, equal_id = replace(shown, matching=each.matching), "" if rest else piece_id
+            standings.append(PiecePosition(inside, self.zero - least, equal_id))
+        return standings
 
     @property
     def _scale(self) -> int:
@@ -97,11 +97,3 @@ class Booster:
         rounded = (2 * product + self._scale) // (2 * self._scale)
         # What speaks for a piece, however little, still does.
         return self.zero - (max(rounded, 1) if product > 0 else rounded)
-
-
-def _count_below(snapshot: Snapshot, limit: int, shown: Filter, scan: Scan) -> int:
-    """Return how many of the shown pieces have a key below a limit."""
-    return sum(
-        len(scan(part, Choice(part.allowed(shown), part.excluded(shown), len(part.segment), limit))[0])
-        for part in snapshot.parts
-    )

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from penchant.index.best import BestPieces
-from penchant.index.layout import IntArray
+from penchant.index.best import BestPieces, Hits
+from penchant.index.layout import Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 
@@ -22,6 +22,10 @@ class PartQuery(Protocol):
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces of one part, of those that are below a limit."""
+        ...
+
+    def scan(self, part: Part, choice: Choice) -> Hits:
+        """Return any number of one part's pieces by their keys, by numpy."""
         ...
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:

@@ -3,7 +3,9 @@
 By full scans in numpy, for single questions: two passes where a list takes a fraction of one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from penchant.attributes import AttributeFilter
 from penchant.index.best import count_better
 from penchant.index.layout import NOWHERE, Choice
 from penchant.index.masks import Filter
+from penchant.index.part import Part
 from penchant.index.snapshot import Scan, Snapshot
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -23,6 +26,21 @@ class Availability:
     catalogs: tuple[str, ...]
     available_from: int
     available_until: int | None
+
+
+class PiecePosition(NamedTuple):
+    """Where a piece would stand among those that a filter shows: behind lesser keys, and by its id among equal ones.
+
+    With an id of "" it is the first of its key.
+    """
+
+    shown: Filter
+    key: int
+    piece_id: str
+
+    def row_in(self, part: Part) -> int:
+        """Return the row that a piece of this id has in a part, or would have."""
+        return part.segment.ids.position(self.piece_id)
 
 
 def offer_of(snapshot: Snapshot, piece_id: str) -> Availability | None:
@@ -53,21 +71,28 @@ def key_of(snapshot: Snapshot, piece_id: str, scan: Scan) -> int | None:
     if found is None:
         return None
     part, row = found
-    # A choice of this piece alone: the measure need not know about single pieces.
-    alone = np.zeros(len(part.segment), dtype=np.uint8)
-    alone[row] = 1
-    keys, _ = scan(part, Choice(alone, _NONE, 1, NOWHERE))
+    keys, _ = scan(part, choice_of_one(row, len(part.segment)))
     return int(keys[0]) if len(keys) else None
 
 
-def count_ahead(snapshot: Snapshot, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
-    """Return how many of the shown pieces are better than this one."""
-    ahead = 0
-    for part in snapshot.parts:
-        # Of the same key those with a lesser id are ahead: they are found as well, and counted by row.
-        choice = Choice(part.allowed(shown), part.excluded(shown), len(part.segment), key + 1)
-        ahead += count_better(scan(part, choice), key, part.segment.ids.position(piece_id))
-    return ahead
+def choice_of_one(row: int, count: int) -> Choice:
+    """Return the choice of one of so many pieces alone: a measure need not know about single pieces."""
+    alone = np.zeros(count, dtype=np.uint8)
+    alone[row] = 1
+    return Choice(alone, _NONE, 1, NOWHERE)
+
+
+def count_ahead(snapshot: Snapshot, standings: Sequence[PiecePosition], scan: Scan) -> int:
+    """Return how many pieces come before these standings, all together."""
+    return sum(count_ahead_in(part, each, scan) for each in standings for part in snapshot.parts)
+
+
+def count_ahead_in(part: Part, standing: PiecePosition, scan: Scan) -> int:
+    """Return how many pieces of one part come before a standing."""
+    # Of the same key those with a lesser id are ahead: they are found as well, and counted by row.
+    shown = standing.shown
+    choice = Choice(part.allowed(shown), part.excluded(shown), len(part.segment), standing.key + 1)
+    return count_better(scan(part, choice), standing.key, standing.row_in(part))
 
 
 def _holds(rows: np.ndarray, row: int) -> bool:

@@ -102,8 +102,12 @@ def popular_shares(query: BlendQuery, part: Part) -> tuple[NamedShares, NamedSha
     )
 
 
-def hits(measure: Measure, segment: Segment, popular: FloatArray | None, choice: Choice) -> Hits:
+def hits(
+    measure: Measure, segment: Segment, popular: FloatArray | None, choice: Choice, *, fully: bool = False
+) -> Hits:
     """Return what a measure finds in a segment, as its query does on a node; ``popular`` is part p, if any.
+
+    ``fully``: by numpy, which finds any number, as the query's scan does.
 
     Raises:
         BrokenMessage: its numbers are none of this segment, on which compiled kernels would run away.
@@ -111,27 +115,35 @@ def hits(measure: Measure, segment: Segment, popular: FloatArray | None, choice:
     terms = rows_within(measure.terms, len(segment.terms))
     match measure:
         case ContentMeasure():
-            _require(choice.limit <= DISTANCE_SCALE + 1)
-            return _near(measure, segment, terms, choice)
+            _require(fully or choice.limit <= DISTANCE_SCALE + 1)
+            return _near(measure, segment, terms, choice, fully=fully)
         case BlendMeasure():
             _require(choice.limit <= NOWHERE)
-            return _suiting(measure, segment, terms, popular, choice)
+            return _suiting(measure, segment, terms, popular, choice, fully=fully)
         case OverlapMeasure():
             _require(choice.limit <= NOWHERE)
             return exact.overlapping(terms, measure.count, segment.starts, segment.postings, choice)
 
 
-def _near(measure: ContentMeasure, segment: Segment, terms: IntArray, choice: Choice) -> Hits:
+def _near(measure: ContentMeasure, segment: Segment, terms: IntArray, choice: Choice, *, fully: bool) -> Hits:
     _require(measure.values_type in VALUE_TYPES.get(measure.mode, ""))
     values = unpacked(measure.values, measure.values_type)
     _require(len(terms) == len(values) and len(measure.factors) == len(segment.category_names))
     query = KernelQuery(measure.mode, terms, values, measure.norm)
     norms = segment.norms(measure.factors).by(measure.mode)
+    if fully:
+        return exact.nearest(query, segment.postings, norms, choice)
     return engine.nearest(query, segment.postings, segment.frequent, norms, choice)
 
 
 def _suiting(
-    measure: BlendMeasure, segment: Segment, terms: IntArray, popular: FloatArray | None, choice: Choice
+    measure: BlendMeasure,
+    segment: Segment,
+    terms: IntArray,
+    popular: FloatArray | None,
+    choice: Choice,
+    *,
+    fully: bool,
 ) -> Hits:
     values, shares = unpacked(measure.values, "d"), unpacked(measure.liked, "d")
     rows = rows_within(measure.liked_rows, len(segment))
@@ -143,6 +155,8 @@ def _suiting(
         audience=SparseShares(rows, shares),
     )
     taste = taste_in(segment, (terms, values), measure.norms)
+    if fully:
+        return exact.best(taste, measure.blending, segment.postings, figures, choice)
     return engine.best(taste, measure.blending, segment.postings, figures, choice)
 
 

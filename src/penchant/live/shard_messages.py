@@ -5,6 +5,7 @@
     HMAC of the nonce by the token -->                      closes where it is another
     ScanRequest, ScanRequest ...   -->
                                       <-- ScanAnswer          each with the number of its request, in any order
+                                      <-- ScanAnswer          ... "under-way" now and then before that of a long scan
     LiveRows, ScanRequest          -->                      where the answer was that rows are missing
     PopularShares, ScanRequest     -->                      or shares of popularity: whole,
     PopularChanges, ScanRequest    -->                      or what has changed of those that it has
@@ -28,7 +29,7 @@ import msgspec
 from penchant.attributes import AttributeFilter, Clause, ClauseGroup, MarkCondition, MarkSpan
 from penchant.index import BlendFactors
 
-MAGIC = b"penchant shard 3"
+MAGIC = b"penchant shard 4"
 NONCE_BYTES = 32
 PROOF_BYTES = 32
 LENGTH = struct.Struct(">I")
@@ -44,6 +45,7 @@ class ScanOutcome(enum.StrEnum):
     """What became of a scan: why a shard could not do it tells the worker what helps."""
 
     FOUND = "found"
+    UNDER_WAY = "under-way"
     MISSING_FILE = "missing-file"
     MISSING_ROWS = "missing-rows"
     MISSING_SHARES = "missing-shares"
@@ -99,10 +101,33 @@ class OverlapMeasure(msgspec.Struct, frozen=True, array_like=True, tag="overlap"
 Measure: TypeAlias = ContentMeasure | BlendMeasure | OverlapMeasure
 
 
+class BestRows(msgspec.Struct, frozen=True, array_like=True, tag="best"):
+    """So many of the best pieces with keys below a limit."""
+
+    take: int
+    limit: int
+
+
+class RowKey(msgspec.Struct, frozen=True, array_like=True, tag="key"):
+    """The key of the piece at a row, whatever filter the scan has."""
+
+    row: int
+
+
+class RowsAhead(msgspec.Struct, frozen=True, array_like=True, tag="ahead"):
+    """How many pieces are better than one of this key whose id would be at this row."""
+
+    key: int
+    row: int
+
+
+Goal: TypeAlias = BestRows | RowKey | RowsAhead
+
+
 class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
     """A scan of one segment of a file, without the rows that ``live`` stands for, in the numbers of that segment.
 
-    ``excluded`` are rows, uint32, that are left out beside them.
+    ``excluded`` are rows, uint32, that are left out beside them; ``goal`` is what is to be found.
     """
 
     number: int
@@ -114,8 +139,7 @@ class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
     catalogs: tuple[str, ...] | None
     clause: PackedClause | None
     excluded: bytes
-    take: int
-    limit: int
+    goal: Goal
 
 
 class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):
@@ -148,13 +172,17 @@ class PopularChanges(msgspec.Struct, frozen=True, array_like=True, tag="changes"
 
 
 class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
-    """What a scan has found: keys and rows, int64, the best first; ``held`` names shares where some are missing."""
+    """What a scan has found: keys and rows, int64, the best first, or how many pieces.
+
+    ``held`` names shares where some are missing.
+    """
 
     number: int
     outcome: ScanOutcome
     keys: bytes = b""
     rows: bytes = b""
     held: tuple[bytes, ...] = ()
+    count: int = 0
 
 
 class StateRequest(msgspec.Struct, frozen=True, array_like=True, tag="state"):

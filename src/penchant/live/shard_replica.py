@@ -19,6 +19,7 @@ from penchant.live.shard_messages import (
     NONCE_BYTES,
     BrokenMessage,
     ScanAnswer,
+    ScanOutcome,
     ShardMessage,
     StateAnswer,
     StateRequest,
@@ -177,11 +178,12 @@ class ShardReplica:
                     if self.contact is not None:
                         logger.info("a shard process answers again", extra={"fields": {"address": self.address}})
                     self.contact = ReplicaContact(since=self.answered_at)
-                if isinstance(message, ScanAnswer | StateAnswer):
+                under_way = isinstance(message, ScanAnswer) and message.outcome is ScanOutcome.UNDER_WAY
+                if isinstance(message, ScanAnswer | StateAnswer) and not under_way:
                     answer = connection.waiting.pop(message.number, None)
                     if answer is not None and not answer.done():
                         answer.set_result(message)
-                # An answer is owed since the last one came, or since it was asked where nothing was owed before.
+                # An answer is owed since something came last, or since it was asked where nothing was owed before.
                 if connection.waiting:
                     connection.watch.begin()
                 else:

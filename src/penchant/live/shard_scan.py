@@ -7,15 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from penchant.index import BlendQuery, Filter, PartQuery, Snapshot
+import numpy as np
+
+from penchant.index import BlendQuery, Filter, IntArray, PartQuery, PiecePosition, Snapshot
 from penchant.index.part import Part
 from penchant.live.shard_measures import measure_of, packed_numbers, popular_shares
 from penchant.live.shard_messages import (
+    BestRows,
     FileName,
+    Goal,
     LiveRows,
     Measure,
     PopularChanges,
     PopularShares,
+    RowKey,
+    RowsAhead,
     ScanAnswer,
     ScanOutcome,
     ScanRequest,
@@ -40,8 +46,19 @@ class ShardScan:
 
     def request(self, number: int, part: Part, shown: Filter, choice: tuple[int, int]) -> ScanRequest:
         """Return what a shard scans a part by; ``choice`` is how many pieces, and the limit."""
+        return self._request(number, part, shown, self.query.excluded_in(part, shown), BestRows(*choice))
+
+    def key_request(self, number: int, part: Part, row: int) -> ScanRequest:
+        """Return what a shard finds the key of one piece of a part by."""
+        return self._request(number, part, Filter(moment=0), np.zeros(0, dtype=np.int64), RowKey(row))
+
+    def ahead_request(self, number: int, part: Part, standing: PiecePosition) -> ScanRequest:
+        """Return what a shard counts by which pieces of a part come before a standing."""
+        goal = RowsAhead(standing.key, standing.row_in(part))
+        return self._request(number, part, standing.shown, part.excluded(standing.shown), goal)
+
+    def _request(self, number: int, part: Part, shown: Filter, excluded: IntArray, goal: Goal) -> ScanRequest:
         file, place = _name_of(part)
-        take, limit = choice
         return ScanRequest(
             number=number,
             file=file,
@@ -51,9 +68,8 @@ class ShardScan:
             moment=shown.moment,
             catalogs=None if shown.catalogs is None else tuple(sorted(shown.catalogs)),
             clause=None if shown.matching is None else pack_clause(shown.matching.clause),
-            excluded=packed_numbers(self.query.excluded_in(part, shown)),
-            take=take,
-            limit=limit,
+            excluded=packed_numbers(excluded),
+            goal=goal,
         )
 
     def states(self, part: Part, answer: ScanAnswer) -> list[SegmentState]:

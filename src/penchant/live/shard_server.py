@@ -13,15 +13,18 @@ import hmac
 import itertools
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from penchant.index import Filter, FloatArray, Segment
-from penchant.index.layout import Choice
+from penchant.index.best import count_better
+from penchant.index.layout import NOWHERE, Choice
 from penchant.index.part import Part
 from penchant.index.popularity import lift
+from penchant.index.standing import choice_of_one
 from penchant.live.array_files import DamagedFile, Stamp
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.shard_measures import hits, rows_within, unpacked
@@ -29,12 +32,15 @@ from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
     PROOF_BYTES,
+    BestRows,
     BlendMeasure,
     BrokenMessage,
     FileName,
     LiveRows,
     PopularChanges,
     PopularName,
+    RowKey,
+    RowsAhead,
     ScanAnswer,
     ScannedFile,
     ScanOutcome,
@@ -62,6 +68,8 @@ KEPT_SHARES = 6
 """Arrays of shares and floors that are kept, eight bytes a piece each: workers count what people like by themselves."""
 KEPT_LIFTED = 2
 """States of part p that are kept as they are made from these, eight bytes a piece each."""
+BEAT_S = 0.1
+"""How often a worker hears that a long scan is under way: less than what it takes for silence."""
 MOST_TAKEN = 1 << 20
 """More pieces than any list is chosen from."""
 
@@ -121,6 +129,11 @@ class ScannedSegment:
         Raises:
             BrokenMessage: its numbers are none of this segment.
         """
+        ready = self.ready(asked)
+        return ready if isinstance(ready, ScanAnswer) else ready()
+
+    def ready(self, asked: ScanRequest) -> ScanAnswer | Callable[[], ScanAnswer]:
+        """Return what scans, in any thread, or what is missing for that; raises as `scan`, and so does what scans."""
         part = _used(self._parts, asked.live)
         if part is None:
             return ScanAnswer(asked.number, ScanOutcome.MISSING_ROWS)
@@ -128,15 +141,30 @@ class ScannedSegment:
         popular = None if name is None else self._popular(name)
         if name is not None and popular is None:
             return ScanAnswer(asked.number, ScanOutcome.MISSING_SHARES, held=tuple(self._shares))
-        if not 0 < asked.take <= MOST_TAKEN:
-            raise BrokenMessage("a scan takes no such number of pieces")
+        return lambda: self._scan(asked, part, popular)
+
+    def _scan(self, asked: ScanRequest, part: Part, popular: FloatArray | None) -> ScanAnswer:
+        goal, count = asked.goal, len(self._segment)
+        if isinstance(goal, RowKey):
+            if not 0 <= goal.row < count:
+                raise BrokenMessage("a segment has no such row")
+            keys, rows = hits(asked.measure, self._segment, popular, choice_of_one(goal.row, count), fully=True)
+            return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
         shown = Filter(
             moment=asked.moment,
             catalogs=None if asked.catalogs is None else frozenset(asked.catalogs),
             matching=unpack_filter(asked.clause),
         )
         excluded = rows_within(asked.excluded, len(self._segment))
-        choice = Choice(part.allowed(shown), excluded, asked.take, asked.limit)
+        if isinstance(goal, RowsAhead):
+            if not (0 <= goal.row <= count and abs(goal.key) < NOWHERE):
+                raise BrokenMessage("no piece stands there")
+            choice = Choice(part.allowed(shown), excluded, count, goal.key + 1)
+            found = hits(asked.measure, self._segment, popular, choice, fully=True)
+            return ScanAnswer(asked.number, ScanOutcome.FOUND, count=count_better(found, goal.key, goal.row))
+        if not 0 < goal.take <= MOST_TAKEN:
+            raise BrokenMessage("a scan takes no such number of pieces")
+        choice = Choice(part.allowed(shown), excluded, goal.take, goal.limit)
         keys, rows = hits(asked.measure, self._segment, popular, choice)
         return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
 
@@ -156,7 +184,10 @@ def _used(states: OrderedDict[Name, State], name: Name) -> State | None:
 
 
 class ShardServer:
-    """Answers scans of the segment files of a folder, one at a time: on more cores there are more such processes."""
+    """Answers scans of the segment files of a folder, one at a time: on more cores there are more such processes.
+
+    Those that count, or look for one piece, take as long as a hundred others: a thread does them, also one at a time.
+    """
 
     def __init__(self, folder: Path, token: bytes) -> None:
         self.connected = 0
@@ -165,6 +196,9 @@ class ShardServer:
         self._token = token
         self._segments: dict[tuple[FileName, int], ScannedSegment] = {}
         self._mapping: dict[tuple[FileName, int], asyncio.Task[None]] = {}
+        self._long_scans: set[asyncio.Task[None]] = set()
+        self.long_turn = asyncio.Semaphore(1)
+        """What a scan that counts, or looks for one piece, waits for."""
         self._used: dict[FileName, int] = {}
         """By file when it was asked for last, as a number that rises."""
         self._uses = itertools.count()
@@ -191,7 +225,7 @@ class ShardServer:
                 if isinstance(message, SegmentState):
                     self._note(message)
                 elif isinstance(message, ScanRequest | StateRequest):
-                    writer.write(encode_message(self._answer(message)))
+                    self._answer(message, writer)
                     await writer.drain()
                 # Or a connection that always has a message waiting would be the only one.
                 await asyncio.sleep(0)
@@ -217,14 +251,46 @@ class ShardServer:
         if found is not None:
             found.note(state)
 
-    def _answer(self, asked: ScanRequest | StateRequest) -> ScanAnswer | StateAnswer:
-        if isinstance(asked, ScanRequest):
-            found = self._found(asked.file, asked.place)
-            return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE) if found is None else found.scan(asked)
+    def _answer(self, asked: ScanRequest | StateRequest, writer: asyncio.StreamWriter) -> None:
+        """Answer now, or begin what does."""
+        answer = self._scan_found(asked) if isinstance(asked, ScanRequest) else self._state(asked)
+        if isinstance(answer, ScanAnswer | StateAnswer):
+            writer.write(encode_message(answer))
+            return
+        task = asyncio.create_task(self._scan_long(asked.number, answer, writer))
+        self._long_scans.add(task)
+        task.add_done_callback(self._long_scans.discard)
+
+    def _state(self, asked: StateRequest) -> StateAnswer:
         if asked.wanted is not None:
             self._found(asked.wanted, asked.place)
         held = (ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
         return StateAnswer(asked.number, tuple(held))
+
+    def _scan_found(self, asked: ScanRequest) -> ScanAnswer | Callable[[], ScanAnswer]:
+        """Return what a scan finds, or what finds it where that takes long."""
+        found = self._found(asked.file, asked.place)
+        if found is None:
+            return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
+        return found.scan(asked) if isinstance(asked.goal, BestRows) else found.ready(asked)
+
+    async def _scan_long(self, number: int, scan: Callable[[], ScanAnswer], writer: asyncio.StreamWriter) -> None:
+        """Answer a scan by numpy from a thread, one after the other, and say meanwhile that it is under way."""
+        scanning = asyncio.create_task(self._scan_in_turn(scan))
+        while not (await asyncio.wait([scanning], timeout=BEAT_S))[0] and not writer.is_closing():
+            writer.write(encode_message(ScanAnswer(number, ScanOutcome.UNDER_WAY)))
+        if writer.is_closing():
+            scanning.cancel()
+            return
+        try:
+            writer.write(encode_message(scanning.result()))
+        except BrokenMessage as error:
+            logger.warning("a connection to this shard is closed: %s", error)
+            writer.close()
+
+    async def _scan_in_turn(self, scan: Callable[[], ScanAnswer]) -> ScanAnswer:
+        async with self.long_turn:
+            return await asyncio.to_thread(scan)
 
     def _found(self, file: FileName, place: int) -> ScannedSegment | None:
         """Return a segment; one that is not mapped is from now on."""

@@ -20,12 +20,13 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from penchant.errors import IndexNotReady
-from penchant.index import Filter, Find, Snapshot
+from penchant.index import Filter, Find, IntArray, PiecePosition, Snapshot, key_of
 from penchant.index.best import BestPieces
 from penchant.index.part import Part
+from penchant.index.standing import count_ahead_in
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_hosts import Address, Hosts, HostSets, ShardHosts, file_of
-from penchant.live.shard_messages import FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
+from penchant.live.shard_messages import BestRows, FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
 from penchant.live.shard_metrics import ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
@@ -33,6 +34,8 @@ from penchant.telemetry import Metrics, logger
 
 SCAN_S = 2.0
 """How long a segment's scan may take on all replicas together, before the node does it itself."""
+LONG_SCAN_S = 10.0
+"""The same for one that counts, or looks for one piece: those that do it say every 0.1 s that they do."""
 LONGEST_HEDGE_S, SHORTEST_HEDGE_S = 0.3, 0.005
 HEDGE_QUANTILE = 0.99
 STATES_TOLD = 4
@@ -165,8 +168,7 @@ class Shards:
         for part in snapshot.parts:
             if part.origin is None:
                 best.add(scan.query.best_in(part, shown, take, best.limit))
-        fits = not self._memory_bytes() or snapshot.nbytes <= self._memory_bytes()
-        choice = take, best.limit
+        fits, choice = self._fits(snapshot), (take, best.limit)
         scans = [self._best_in(scan, part, shown, choice, fits=fits) for part in scan.measures]
         for found in await asyncio.gather(*scans):
             best.add(found)
@@ -176,30 +178,82 @@ class Shards:
         self, scan: ShardScan, part: Part, shown: Filter, choice: tuple[int, int], *, fits: bool
     ) -> list[tuple[int, str]]:
         """Return what a query finds in a part; ``choice`` is how many, and the limit."""
-        request = scan.request(next(self._numbers), part, shown, choice)
-        answer = await self._scan(scan, part, request)
-        if answer is not None:
-            keys, rows = (np.frombuffer(each, dtype=np.int64) for each in (answer.keys, answer.rows))
-            return part.named(keys, rows)
-        self._count(request, "node" if fits else "refused")
-        if not fits:
-            raise IndexNotReady("The processes that search this source do not answer at the moment.", retry_after_s=1)
-        return await self._database.in_thread(scan.query.best_in, part, shown, *choice)
+        answer = await self._scan(scan, part, scan.request(next(self._numbers), part, shown, choice), fits=fits)
+        if answer is None:
+            return await self._database.in_thread(scan.query.best_in, part, shown, *choice)
+        return part.named(*_arrays(answer))
 
-    async def _scan(self, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer | None:
+    async def key_of(self, snapshot: Snapshot, scan: ShardScan, piece_id: str) -> int | None:
+        """Return the key of a live piece, ``None`` where it is never found, as `index.key_of`.
+
+        Raises:
+            IndexNotReady: as `find`.
+        """
+        found = snapshot.find(piece_id)
+        if found is None or found[0] not in scan.measures:
+            # A part without a measure finds nothing, or is the node's own and small.
+            is_own = found is not None and found[0].origin is None
+            return key_of(snapshot, piece_id, scan.query.scan) if is_own else None
+        request = scan.key_request(next(self._numbers), *found)
+        answer = await self._scan(scan, found[0], request, fits=self._fits(snapshot))
+        if answer is None:
+            return await self._database.in_thread(key_of, snapshot, piece_id, scan.query.scan)
+        keys, _ = _arrays(answer)
+        return int(keys[0]) if len(keys) else None
+
+    async def count_ahead(self, snapshot: Snapshot, scan: ShardScan, standings: Sequence[PiecePosition]) -> int:
+        """Return how many pieces come before these standings, all together, as `index.standing.count_ahead`.
+
+        Raises:
+            IndexNotReady: as `find`.
+        """
+        own = [part for part in snapshot.parts if part.origin is None]
+        ahead = sum(count_ahead_in(part, each, scan.query.scan) for each in standings for part in own)
+        fits = self._fits(snapshot)
+        counts = [self._ahead_in(scan, part, each, fits=fits) for each in standings for part in scan.measures]
+        return ahead + sum(await asyncio.gather(*counts))
+
+    async def _ahead_in(self, scan: ShardScan, part: Part, standing: PiecePosition, *, fits: bool) -> int:
+        request = scan.ahead_request(next(self._numbers), part, standing)
+        answer = await self._scan(scan, part, request, fits=fits)
+        if answer is None:
+            return await self._database.in_thread(count_ahead_in, part, standing, scan.query.scan)
+        return answer.count
+
+    def _fits(self, snapshot: Snapshot) -> bool:
+        """Return whether this node has the memory to search a source by itself."""
+        return not self._memory_bytes() or snapshot.nbytes <= self._memory_bytes()
+
+    async def _scan(self, scan: ShardScan, part: Part, request: ScanRequest, *, fits: bool) -> ScanAnswer | None:
+        """Return the answer of a replica; ``None`` where none has one in time, and the node has to scan by itself.
+
+        Raises:
+            IndexNotReady: it does not fit the node.
+        """
+        answer = await self._replicas_answer(scan, part, request)
+        if answer is None:
+            self._count(request, "node" if fits else "refused")
+            if not fits:
+                detail = "The processes that search this source do not answer at the moment."
+                raise IndexNotReady(detail, retry_after_s=1)
+        return answer
+
+    async def _replicas_answer(self, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer | None:
         """Return the answer of a replica, ``None`` where none has one in time."""
-        replicas = self._sound_replicas(request)
+        replicas, is_long = self._sound_replicas(request), not isinstance(request.goal, BestRows)
+        hedge_s, limit_s = (LONGEST_HEDGE_S, LONG_SCAN_S) if is_long else (self._hedge_s(), SCAN_S)
         started = time.monotonic()
         under_way: set[asyncio.Task[ScanAnswer]] = set()
         try:
             for place, replica in enumerate(replicas):
                 under_way.add(asyncio.create_task(_ask(replica, scan, part, request)))
-                answer = await _first_found(under_way, self._hedge_s())
-                while answer is None and under_way and replica is replicas[-1] and time.monotonic() - started < SCAN_S:
+                answer = await _first_found(under_way, hedge_s)
+                while answer is None and under_way and replica is replicas[-1] and time.monotonic() - started < limit_s:
                     answer = await _first_found(under_way, LONGEST_HEDGE_S)
                 if answer is not None:
-                    self._recent_s.append(time.monotonic() - started)
-                    self._metrics.seconds.observe(self._recent_s[-1])
+                    if not is_long:
+                        self._recent_s.append(time.monotonic() - started)
+                    self._metrics.seconds.observe(time.monotonic() - started)
                     self._count(request, "hedged" if place else "answered")
                     return answer
             return None
@@ -238,6 +292,11 @@ def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateReq
     replicas = sets.replicas(hosts, request.place % shards) if shards else []
     first = request.number // max(1, shards) % max(1, len(replicas))
     return [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
+
+
+def _arrays(answer: ScanAnswer) -> tuple[IntArray, IntArray]:
+    """Return the keys and rows that a scan has found."""
+    return np.frombuffer(answer.keys, dtype=np.int64), np.frombuffer(answer.rows, dtype=np.int64)
 
 
 async def _ask(replica: ShardReplica, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:

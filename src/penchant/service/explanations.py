@@ -57,20 +57,20 @@ class Explanations:
         self._recommender = recommender
         self._shares = heavy_shares("explanations are being made")
 
-    async def _looked_at(self, listing: Listing, look: Callable[[], Result]) -> Result:
-        """Return ``look()``, which looks at a listing in a thread, in the turn of its account.
+    async def _looked_at(self, listing: Listing, look: Callable[[], Result], piece_id: str | None = None) -> Result:
+        """Return ``look()``, which looks at a listing, and at a piece in it, in a thread in the turn of its account.
 
         Raises:
             IndexNotReady: no shard process searches a part of the source, and this node has no memory for it.
         """
         async with self._shares.turn(listing.view.head.account_id):
-            return await self._look_at(listing, look)
+            return await self._look_at(listing, look, piece_id)
 
-    async def _look_at(self, listing: Listing, look: Callable[[], Result]) -> Result:
+    async def _look_at(self, listing: Listing, look: Callable[[], Result], piece_id: str | None = None) -> Result:
         """Return the same for who has the turn."""
         shards = self._recommender.shards_of(listing.view)
         if shards is not None and not (isinstance(listing, Neighbourhood) and listing.audience):
-            await search_by_shards(listing, shards, self._database)
+            await search_by_shards(listing, shards, self._database, piece_id)
         return await self._database.in_thread(look)
 
     async def _in_turn(
@@ -196,7 +196,7 @@ class Explanations:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if piece_id not in listing.view.snapshot:
             return _nowhere(whose, piece_id, await self._missing(access, listing.view, piece_id))
-        looked = await self._looked_at(listing, lambda: _look(listing, piece_id))
+        looked = await self._looked_at(listing, lambda: _look(listing, piece_id), piece_id)
         take = listing.query.take
         rank = looked.position if looked.position is not None and looked.position <= take else None
         reasons: list[Reason] = []
@@ -219,7 +219,7 @@ class Explanations:
             return [reason]
         # This makes a second list, in a turn of its own: a remedy is named only if it works.
         listing = await again(change.view, change.query)
-        then = await self._looked_at(listing, lambda: _look(listing, piece_id))
+        then = await self._looked_at(listing, lambda: _look(listing, piece_id), piece_id)
         if then.position is None:
             return [reason]
         if then.position > take:

@@ -88,7 +88,8 @@ class Neighbourhood:
         self._draft = draft
         # Scans are remembered: hurdles, score and rank of a piece are asked for one after the other.
         self._keys: dict[str, int | None] = {}
-        self._booster = Booster(query.boosts, DISTANCE_SCALE)
+        self._ahead: dict[str, int] = {}
+        self.booster = Booster(query.boosts, DISTANCE_SCALE)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -113,20 +114,28 @@ class Neighbourhood:
     def _scan(self) -> Scan:
         return scan_near(self.query, self.asked, self.audience)
 
+    def note(self, piece_id: str, key: int | None, ahead: int | None) -> None:
+        """Remember what is known of a piece from elsewhere: its key without boosts, and how many are nearer."""
+        self._keys[piece_id] = key
+        if ahead is not None:
+            self._ahead[piece_id] = ahead
+
     def score(self, piece_id: str) -> float:
         """Return the distance of any piece, as the list would show it; 1 where nothing is in common."""
         key = self._key(piece_id)
         if key is None:
             return 1.0
-        return max(0, self._booster.key(self.view.snapshot, piece_id, key)) / DISTANCE_SCALE
+        return max(0, self.booster.key(self.view.snapshot, piece_id, key)) / DISTANCE_SCALE
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are nearer than one that could be shown."""
+        if piece_id in self._ahead:
+            return self._ahead[piece_id]
         key = self._key(piece_id)
         # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
         if key is None:
             return 0
-        return self._booster.count_ahead(self.view.snapshot, piece_id, key, self.shown, self._scan)
+        return self.booster.count_ahead(self.view.snapshot, piece_id, key, self.shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -153,7 +162,7 @@ class Neighbourhood:
             audience=self._audience_share(piece_id),
             rules=[
                 *(raised_rules(self.view, piece_id) if shown else []),
-                *boost_rules(self.view, piece_id, self._booster),
+                *boost_rules(self.view, piece_id, self.booster),
             ],
         )
 
@@ -182,7 +191,8 @@ class Suggestions:
         self._recommender = recommender
         self.gathered = gathered
         self._keys: dict[str, int] = {}
-        self._booster = Booster(query.boosts, 0)
+        self._ahead: dict[str, int] = {}
+        self.booster = Booster(query.boosts, 0)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -201,14 +211,22 @@ class Suggestions:
             return OverlapQuery(self.gathered.liked, fill=True).scan
         return BlendQuery(self.view.snapshot, blended.person, blended.popular, blended.alike, blended.wanted).scan
 
+    def note(self, piece_id: str, key: int | None, ahead: int | None) -> None:
+        """Remember what is known of a piece from elsewhere: its key without boosts, and how many suit better."""
+        self._keys[piece_id] = key or 0
+        if ahead is not None:
+            self._ahead[piece_id] = ahead
+
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""
         return RankedPiece(piece_id, self._units(piece_id)).score
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces suit better than one that could be shown."""
+        if piece_id in self._ahead:
+            return self._ahead[piece_id]
         key, shown = self._key(piece_id), self.gathered.shown
-        return self._booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
+        return self.booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -273,7 +291,7 @@ class Suggestions:
             rules = raised_rules(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
             if piece_id in self._preferred:
                 rules.append(MovingRule(rule="diversity"))
-        rules += boost_rules(self.view, piece_id, self._booster)
+        rules += boost_rules(self.view, piece_id, self.booster)
         factor = self.query.sinking.get(piece_id, 1.0)
         if factor != 1:
             rules.append(MovingRule(rule="rotation", factor=factor))
@@ -324,7 +342,7 @@ class Suggestions:
         units = self._listed.get(piece_id)
         if units is not None:
             return units
-        return -self._booster.key(self.view.snapshot, piece_id, self._key(piece_id))
+        return -self.booster.key(self.view.snapshot, piece_id, self._key(piece_id))
 
     def _key(self, piece_id: str) -> int:
         """Return minus the s of a piece without boosts."""

@@ -12,8 +12,10 @@ from penchant.service.nearest import neighbours_by_shards
 from penchant.service.personal_lists import ListSearch, gathered_search, listed_by_shards
 
 
-async def search_by_shards(listing: Neighbourhood | Suggestions, shards: Shards, database: AsyncStorage) -> None:
-    """Find what a listing has in order, by shard processes.
+async def search_by_shards(
+    listing: Neighbourhood | Suggestions, shards: Shards, database: AsyncStorage, piece_id: str | None = None
+) -> None:
+    """Find what a listing has in order, and how a piece stands in it, by shard processes.
 
     Raises:
         UnknownPiece: the source has no piece whose list it would be.
@@ -30,6 +32,13 @@ async def search_by_shards(listing: Neighbourhood | Suggestions, shards: Shards,
         listing.entries = await neighbours_by_shards(view, listing.query, scan, search.shown, shards)
     else:
         listing.ranked = await listed_by_shards(view, listing.query, search, scan, shards)
+    if piece_id is None:
+        return
+    key, ahead = await shards.key_of(view.snapshot, scan, piece_id), None
+    if key is not None and piece_id not in dict(listing.entries):
+        standings = listing.booster.standings(view.snapshot, piece_id, key, search.shown)
+        ahead = await shards.count_ahead(view.snapshot, scan, standings)
+    listing.note(piece_id, key, ahead)
 
 
 def _search_of(listing: Neighbourhood | Suggestions) -> ListSearch:
