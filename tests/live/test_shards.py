@@ -62,6 +62,10 @@ class Scene:
         )
         return sum(value or 0 for value in values)
 
+    def told(self, state: str) -> float:
+        """Return how often a process was told a state of a segment."""
+        return self.metrics.registry.get_sample_value("penchant_shard_states_total", {"state": state}) or 0
+
     def passed_by(self) -> float:
         """Return how often a process was passed by."""
         found = (
@@ -187,6 +191,7 @@ def test_replicas_answer_for_a_file_and_what_changed_since(sources: Sources) -> 
         for number in range(4):
             await require_found(shards, changed, blend_for(changed, popular=number / 4))
 
+        assert all(scene.told(state) > 0 for state in ("rows", "shares", "changes"))
         assert scene.count("answered") + scene.count("hedged") > before[0]
         assert scene.count("node") == before[1]
         shards.close()

@@ -27,7 +27,7 @@ from penchant.index.standing import count_ahead_in
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_hosts import Address, Hosts, HostSets, ShardHosts, file_of
 from penchant.live.shard_messages import BestRows, FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
-from penchant.live.shard_metrics import ShardMetrics
+from penchant.live.shard_metrics import STATE_KINDS, ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
 from penchant.live.shard_shares import PopularNames
@@ -279,6 +279,8 @@ class Shards:
             states = scan.states(part, answer)
             if not states:
                 break
+            for state in states:
+                self._metrics.states.labels(STATE_KINDS[type(state)]).inc()
             answer = await replica.ask(request.number, *states, request)
         return answer
 
