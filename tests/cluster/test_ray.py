@@ -11,17 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from acceptance.servers import command
-from cluster.ray_nodes import RayNodes, descendants
-from cluster.working import PLAN, TEXT, folder_with
+from cluster.ray_nodes import MEMORY_BYTES, RayNodes, descendants
+from cluster.working import LARGE, LARGE_BYTES, PLAN, TEXT, folder_with
 from evaluation.by_crews import evaluate_by, tune_by
 from evaluation.conftest import drawn
 from kernel_cache import KERNELS
+from penchant.cli.crews import do_parts
 from penchant.cli.importing import load_ndjson
-from penchant.cluster import Crew, WorkPlan
+from penchant.cluster import Crew, WorkFolder, WorkPlan
 from penchant.cluster.ray_driver import ray_crew
+from penchant.cluster.work_folder import StoredPlan
 from penchant.errors import Refused
 from penchant.storage import open_storage
 
@@ -50,10 +53,10 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
         nodes.close()
 
 
-def done_while(nodes: RayNodes, folder: Path, kill: Callable[[], object]) -> bytes:
-    """Return what the plan gives when something is killed after three ranges."""
+def done_while(nodes: RayNodes, folder: Path, kill: Callable[[], object], plan: WorkPlan = PLAN) -> bytes:
+    """Return what a plan of so many ranges gives when something is killed after three of them."""
     parts: dict[int, bytes] = {}
-    for part in ray_crew(PLAN, folder, nodes.address).run(NUMBERS):
+    for part in ray_crew(plan, folder, nodes.address).run(NUMBERS):
         parts[part.number] = part.content
         if len(parts) == 3:
             kill()
@@ -123,15 +126,26 @@ def test_a_node_that_is_killed_or_frozen_costs_its_ranges(
 def test_killed_workers_and_a_killed_driver_cost_their_ranges(nodes: RayNodes, tmp_path: Path, time: int) -> None:
     folder = folder_with(tmp_path / f"files-{time}", deadly="20 50 90", takes_s=0.1)
 
-    def kill() -> None:
-        os.kill(next(each for each in descendants(os.getpid()) if is_driver(each)), signal.SIGKILL)
+    assert done_while(nodes, folder, kill_driver) == TEXT
 
-    assert done_while(nodes, folder, kill) == TEXT
+
+def kill_driver() -> None:
+    os.kill(next(each for each in descendants(os.getpid()) if is_driver(each)), signal.SIGKILL)
 
 
 def is_driver(process: int) -> bool:
     """Return whether a process is a child that was spawned to drive a cluster."""
     return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
+
+
+def test_files_of_killed_drivers_leave_room_for_those_of_others(nodes: RayNodes, tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "files", takes_s=0.2)
+    # A fifth of what a node has, which begins nothing where seven tenths are kept.
+    (folder / "large").write_bytes(bytes(MEMORY_BYTES // 5))
+    plan = msgspec.structs.replace(PLAN, files=(*PLAN.files, "large"))
+
+    for _ in range(5):
+        assert done_while(nodes, folder, kill_driver, plan) == TEXT
 
 
 @REPEATED
@@ -145,6 +159,29 @@ def test_without_the_head_what_is_under_way_is_done_and_nothing_begun(
         list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))
 
 
-def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="cannot be reached"):
+def test_a_command_that_loses_the_head_says_so_and_what_is_done_stays(nodes: RayNodes, tmp_path: Path) -> None:
+    plan, work = LARGE, WorkFolder(tmp_path / "out")
+    work.path.mkdir()
+    folder_with(work.path / "files")
+    work.begin(StoredPlan(request={}, about={}, plan=plan))
+
+    def kill_head(done: int, _count: int) -> None:
+        if done == 3 * plan.size:
+            nodes.kill(0)
+
+    with pytest.raises(Refused, match=r"The cluster is lost.*What is done is kept"):
+        do_parts(work, plan, ray_crew(plan, work.path / "files", nodes.address), kill_head)
+    kept = set(work.finished())
+    for number in (1, 2):
+        nodes.kill(number)
+    nodes.start_head()
+    nodes.start(1)
+    do_parts(work, plan, ray_crew(plan, work.path / "files", nodes.address), lambda *_: None)
+
+    assert len(kept) >= 3
+    assert b"".join(work.contents(plan)) == b"".join(bytes([each]) * LARGE_BYTES for each in TEXT)
+
+
+def test_a_cluster_that_is_not_there_is_told_at_once_and_of_no_work(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"cannot be reached \([^)]*\)\.$"):
         ray_crew(PLAN, folder_with(tmp_path / "files"), "127.0.0.2:9")

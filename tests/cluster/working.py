@@ -9,6 +9,9 @@ from penchant.cluster import Files, Work, WorkPlan
 
 PLAN = WorkPlan(work="cluster.working:prepare", files=("text", "deadly", "marks"), count=95, size=10)
 TEXT = bytes(range(95))
+LARGE = WorkPlan(work="cluster.working:prepare_large", files=("text",), count=95, size=5)
+LARGE_BYTES = 300_000
+"""What an item of it becomes: larger than what Ray sends without its shared memory."""
 NICENESS = WorkPlan(work="cluster.working:prepare_niceness", files=(), count=1, size=1)
 
 
@@ -35,6 +38,17 @@ def prepare(files: Files) -> Work:
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(float(takes_s))
         return text[begin:end]
+
+    return work
+
+
+def prepare_large(files: Files) -> Work:
+    """Return what makes as many bytes of each item, a range in half a second."""
+    text = bytes(files["text"])
+
+    def work(begin: int, end: int) -> bytes:
+        time.sleep(0.5)
+        return b"".join(bytes([each]) * LARGE_BYTES for each in text[begin:end])
 
     return work
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penchant import __version__
 from penchant.cluster.crew import Crew, PartDone, RangeFailure, Ready
@@ -27,14 +26,19 @@ MOST_RETRIES = 10
 """How often a task is given to another worker when its own is lost: more losses are not of workers alone."""
 AHEAD = 2
 """Tasks handed out for each CPU of the cluster: one under way, one waiting."""
+STALL_CPUS = 0.0001
+"""Ray's smallest share of a CPU: by so much less is asked for after each stall."""
 MOST_REPEATS = 3
-"""How often in a row all is begun once more before work is given up. Seen where seven drivers had been killed one after
-the other: nodes kept the files of those, and had no room left for others."""
+"""How often in a row all is begun once more before work is given up."""
 WAIT_S = 0.2
 REACHED_S = 5.0
 SILENT = (
     "The cluster has CPUs, but does nothing with them. What is done is kept: the same command goes on from there, once"
     " the nodes are started anew, or with processes of this machine."
+)
+LOST = (
+    "The cluster is lost, or this machine's node of it. What is done is kept: the same command goes on from there, once"
+    " the cluster is back, or with processes of this machine."
 )
 _prepared: dict[str, Work] = {}
 """What a worker has made of the files of the plan that it works on."""
@@ -58,7 +62,7 @@ def require_cluster(address: str) -> None:
         # Ray itself goes on trying for minutes.
         socket.create_connection((host, int(port)), timeout=REACHED_S).close()
     except OSError as error:
-        raise Refused(f"The cluster at {address} cannot be reached ({error}). What is done is kept.") from None
+        raise Refused(f"The cluster at {address} cannot be reached ({error}).") from None
 
 
 def _drive(
@@ -66,25 +70,29 @@ def _drive(
 ) -> None:
     """Have a cluster do ranges until nobody asks for more."""
     set_cluster_environment(token_file)
-    import ray  # noqa: PLC0415  # an extra
-
+    ray = _ray()
     try:
+        # That it was there this process knows by its start: where it is not there now, it has been lost since.
         require_cluster(address)
         ray.init(address=address, logging_level="error", log_to_driver=False)
         cpus = _cpus(ray)
         # Once for all tasks: what is put is in the shared memory of this node, and copied to others when asked for.
+        # Tasks get them in a list: what is an argument by itself a node keeps for ever if this process is killed while
+        # the task is under way, and with seven tenths of its shared memory kept so it begins nothing any more.
         contents = [ray.put(np.fromfile(folder / name, dtype=np.uint8)) for name in plan.files]
-    except Refused as error:
-        connection.send(RangeFailure(error.detail))
+    except Refused:
+        connection.send(RangeFailure(LOST))
         return
     except Exception as error:  # noqa: BLE001  # Ray has many, and the child has nobody else to tell
         connection.send(RangeFailure(f"The cluster at {address} cannot be used: {error}"))
         return
-    task = ray.remote(num_cpus=1, max_retries=MOST_RETRIES)(_do_range)
+    task = ray.remote(max_retries=MOST_RETRIES)(_do_range)
     name = uuid.uuid4().hex
 
-    def begin(number: int) -> Any:
-        return task.remote(name, __version__, plan, number, *contents)
+    def begin(number: int, stalls: int) -> Any:
+        # Ray asks for no worker while as many of its requests are open as tasks of the same kind wait, and a node that
+        # is frozen leaves those to it open for ever. Tasks that want another share of a CPU are of another kind.
+        return task.options(num_cpus=1 - STALL_CPUS * stalls).remote(name, __version__, plan, number, contents)
 
     connection.send(Ready(max(1, AHEAD * cpus)))
     _hand_on(connection, ray, begin, plan.patience_s)
@@ -93,17 +101,17 @@ def _drive(
 def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any, patience_s: float) -> None:
     """Begin the ranges that are asked for, and send what they have become.
 
-    After so long with nothing done all that is under way is begun once more, by others; then after twice as long: Ray
-    waits for ever for a task of a node that is frozen, though it knows that the node is gone. After `MOST_REPEATS` with
-    nothing done it gives up.
+    After so long with nothing done all that is under way is begun once more, by others, and where still nothing is done
+    after twice as long again: Ray waits for ever for a task of a node that is frozen, though it knows that the node is
+    gone. After `MOST_REPEATS` with nothing done it gives up.
     """
     pending: dict[Any, int] = {}
-    moved_at, repeats = time.monotonic(), 0
+    moved_at, repeats, stalls = time.monotonic(), 0, 0
     while True:
         try:
             while not pending or connection.poll(0):
                 number = connection.recv()
-                pending[begin(number)] = number
+                pending[begin(number, stalls)] = number
                 moved_at = time.monotonic()
             done, _ = ray.wait(list(pending), timeout=WAIT_S)
             for each in done:
@@ -113,20 +121,36 @@ def _hand_on(connection: "Connection[Any, Any]", ray: Any, begin: Any, patience_
                     # Others that were begun for the same range have nothing to add.
                     pending = {other: its for other, its in pending.items() if its != number}
                 moved_at, repeats = time.monotonic(), 0
-            if time.monotonic() - moved_at > patience_s:
+            if time.monotonic() - moved_at > patience_s * 2**repeats:
                 if not _cpus(ray):
                     connection.send(RangeFailure("The cluster has no CPU left that could do the work."))
                     return
                 if repeats == MOST_REPEATS:
                     connection.send(RangeFailure(SILENT))
                     return
-                moved_at, repeats, patience_s = time.monotonic(), repeats + 1, 2 * patience_s
-                pending |= {begin(number): number for number in sorted(set(pending.values()))}
+                moved_at, repeats, stalls = time.monotonic(), repeats + 1, stalls + 1
+                pending |= {begin(number, stalls): number for number in sorted(set(pending.values()))}
         except (EOFError, BrokenPipeError):
             return
         except Exception as error:  # noqa: BLE001  # what a task raises is raised again here
-            connection.send(RangeFailure(f"The cluster could not do a range: {error}"))
+            connection.send(
+                RangeFailure(LOST if _is_loss(ray, error) else f"The cluster could not do a range: {error}")
+            )
             return
+
+
+def _ray() -> Any:
+    """Return the module, which goes by the environment that it is first imported in."""
+    import ray  # noqa: PLC0415  # an extra
+
+    return ray
+
+
+def _is_loss(ray: Any, error: Exception) -> bool:
+    """Return whether an error is of the connection to the node of this machine, as Ray's bare "Broken pipe"."""
+    losses = (OSError, ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError)
+    # An error of a task is of the class that was raised there, too.
+    return isinstance(error, losses) and not isinstance(error, ray.exceptions.RayTaskError)
 
 
 def _cpus(ray: Any) -> int:
@@ -134,8 +158,10 @@ def _cpus(ray: Any) -> int:
     return int(resources.get("CPU", 0))
 
 
-def _do_range(name: str, release: str, plan: WorkPlan, number: int, *contents: NDArray[np.uint8]) -> bytes:
+def _do_range(name: str, release: str, plan: WorkPlan, number: int, contents: list[Any]) -> bytes:
     """Do a range, in a worker of the cluster; what was made of the files is kept for the next one.
+
+    ``contents`` are references to the files, each an array of bytes.
 
     Raises:
         Refused: the node has another release, which might give other bytes.
@@ -145,5 +171,5 @@ def _do_range(name: str, release: str, plan: WorkPlan, number: int, *contents: N
     work = _prepared.get(name)
     if work is None:
         _prepared.clear()
-        work = _prepared[name] = plan.prepare(dict(zip(plan.files, contents, strict=True)))
+        work = _prepared[name] = plan.prepare(dict(zip(plan.files, _ray().get(contents), strict=True)))
     return work(*plan.bounds(number))
