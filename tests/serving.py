@@ -153,5 +153,12 @@ class Applications:
         return ClientService(client, settings, is_async=self._through == "async-client", **options)
 
 
+@contextmanager
+def served_alone(data: Path, key: str) -> Iterator[TestClient]:
+    """Return a client of a service in this process, on a data folder that others serve; it asks no shard process."""
+    with TestClient(web_application(NodeSettings(data=str(data))), headers={"x-api-key": key}) as client:
+        yield client
+
+
 def _new_account() -> str:
     return f"test-{uuid.uuid4().hex}"

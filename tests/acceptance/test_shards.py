@@ -3,15 +3,18 @@
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
 from acceptance.processes import wait_until
 from acceptance.servers import Server, new_key
 from penchant.live.builder import SMALLEST_FILE
+from serving import served_alone
 from shards import ShardProcess
 
 pytestmark = pytest.mark.slow
@@ -41,6 +44,8 @@ class Scene:
         data = folder / "data"
         self.server = Server(data, "--settings", str(settings))
         self.admin = new_key(data, admin=True)
+        self.running = ExitStack()
+        self.alone = self.running.enter_context(served_alone(data, self.server.key))
         self.asked = 0
 
     def fill(self) -> None:
@@ -58,15 +63,22 @@ class Scene:
             path = f"/s/users/u{number % 4}/interactions/Play/content/p{number * 7}"
             assert self.server.client.post(path).status_code == 200
         assert self.server.client.put("/s/placements/home", json=PLACEMENT).status_code == 200
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until both services have weighed what people like."""
+        paths = [f"/s/users/u{number}/recommendation" for number in range(5)]
+        wait_until(lambda: all(_list(self.server.client, path, {}) == _list(self.alone, path, {}) for path in paths))
 
     def end(self) -> None:
+        self.running.close()
         self.server.stop()
         for each in self.shards:
             each.process.send_signal(signal.SIGCONT)
             each.end(signal.SIGKILL)
 
     def ask(self) -> None:
-        """Compare lists that no worker remembers with those of the node itself: for a piece and for a person."""
+        """Compare lists that no worker remembers, for a piece and people, with those of a service without shards."""
         self.asked += 1
         user = f"u{self.asked % 5}"
         wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"}
@@ -76,16 +88,7 @@ class Scene:
         self._compare("/s/placements/home/list", wanted | {"user": user})
 
     def _compare(self, path: str, wanted: dict[str, Any]) -> None:
-        # Reasons are found by the node: its own scan of all parts beside them.
-        here = self._list(path, wanted | {"explain": "true"})
-        found = self._list(path, wanted)
-        # What people like may have been weighed anew meanwhile.
-        assert found == here or found == self._list(path, wanted | {"explain": "true"}), path
-
-    def _list(self, path: str, wanted: dict[str, Any]) -> list[tuple[str, float]]:
-        answer = self.server.client.get(path, params=wanted)
-        assert answer.status_code == 200, answer.text
-        return [(each["id"], each["score"]) for each in answer.json()["content"]]
+        assert _list(self.server.client, path, wanted) == _list(self.alone, path, wanted), path
 
     def report(self) -> dict[str, Any]:
         """Return what the service tells operators."""
@@ -104,6 +107,12 @@ class Scene:
         """Return how many scans had an outcome until now: metrics are added up once a second."""
         time.sleep(1.1)
         return self.count(outcome)
+
+
+def _list(client: httpx.Client, path: str, wanted: dict[str, Any]) -> list[tuple[str, float]]:
+    answer = client.get(path, params=wanted)
+    assert answer.status_code == 200, answer.text
+    return [(each["id"], each["score"]) for each in answer.json()["content"]]
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +135,7 @@ def test_changes_after_the_file_count_at_once(scene: Scene) -> None:
     changed = [{"id": f"p{number}", "categories": {"genre": ["g1"], "tag": ["t1"]}} for number in range(5)]
     assert scene.server.client.post("/s/content", json=changed).status_code == 202
     assert scene.server.client.delete("/s/content/p9").status_code == 202
+    scene.settle()
 
     for _ in range(20):
         scene.ask()

@@ -1,4 +1,4 @@
-"""Load on a source while things fail: lists, reasons and previews, compared with what the node itself answers.
+"""Load on a source while things fail: lists, reasons and previews, compared with those of a service without shards.
 
 The source goes back and forth between two states, each change one submission. The version of an answer says in which
 of them the source was, and what is right there was asked before anything failed. What changes are catalogs: what people
@@ -14,6 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Protocol
+
+import httpx
 
 from faults.client import Answer, Client, Unanswered
 
@@ -30,21 +33,39 @@ SETTLING_S = 60.0
 EXAMPLES = 5
 
 
+class Asked(Protocol):
+    """What answers requests."""
+
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        """Answer one."""
+
+
+class AskedAlone:
+    """A service in this process, as `Client` asks others."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        """Answer a request."""
+        answer = self._client.request(method, path, json=body)
+        return Answer(answer.status_code, answer.headers, answer.content)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request; ``is_list``: the node answers it by itself where reasons are asked for, and perhaps by shards else."""
+    """A request; ``is_list``: its answer is a list, of which ids and scores have to be the same."""
 
     path: str
     is_list: bool = True
     body: str | None = None
 
-    def ask(self, client: Client, number: int, *, by_node: bool = False) -> Answer:
+    def ask(self, client: Asked, number: int) -> Answer:
         """Send it; no worker remembers an answer without this piece, which is none."""
         joint = "&" if "?" in self.path else "?"
         options = f"{joint}take=30&exclude=none-{number}" if self.is_list else ""
-        reasons = "&explain=true" if by_node and self.is_list else ""
         body = None if self.body is None else json.loads(self.body)
-        return client.ask("GET" if body is None else "POST", f"{self.path}{options}{reasons}", body)
+        return client.ask("GET" if body is None else "POST", f"{self.path}{options}", body)
 
     def content(self, answer: Answer) -> str:
         """Return what has to be the same in all answers to it."""
@@ -183,28 +204,39 @@ class SourceLoad:
         changed = [(number + NEIGHBOUR) % self._count for number in self._asked]
         self._submit([self._piece(number, state) for number in changed], state)
 
-    def learn(self) -> None:
-        """Ask the node for all that will be asked, in each state; nobody else asks meanwhile."""
+    def learn(self, alone: httpx.Client) -> None:
+        """Ask a service without shards for all that will be asked, in each state; nobody else asks meanwhile."""
         for state in range(STATES):
             self.change(state)
-            for question, answer in zip(self.questions, self._settled_answers(), strict=True):
+            for question, answer in zip(self.questions, self._settled_answers(alone), strict=True):
                 self.judge.learn(question, answer)
 
-    def _settled_answers(self) -> list[Answer]:
-        """Return the answers of the node once they stay the same: what people like is counted and weighed at first."""
+    def _settled_answers(self, alone: httpx.Client) -> list[Answer]:
+        """Return the answers of a service without shards once they stay the same, and those of this one are these.
+
+        What people like is counted and weighed at first.
+        """
         deadline = time.monotonic() + SETTLING_S
         answers: list[Answer] = []
         known: list[str] = []
         same = 0
         while same < LEARNING:
             assert time.monotonic() < deadline, "answers do not settle"
+            answers = self._answers(AskedAlone(alone))
             with closing(Client([self._port], self._key)) as client:
-                answers = [question.ask(client, next(self._numbers), by_node=True) for question in self.questions]
-            assert {answer.status for answer in answers} == {200}
-            found = [question.content(answer) for question, answer in zip(self.questions, answers, strict=True)]
-            same = same + 1 if found == known else 1
+                served = self._contents(self._answers(client))
+            found = self._contents(answers)
+            same = (same + 1 if found == known else 1) if served == found else 0
             known = found
         return answers
+
+    def _answers(self, client: Asked) -> list[Answer]:
+        answers = [question.ask(client, next(self._numbers)) for question in self.questions]
+        assert {answer.status for answer in answers} == {200}
+        return answers
+
+    def _contents(self, answers: Sequence[Answer]) -> list[str]:
+        return [question.content(answer) for question, answer in zip(self.questions, answers, strict=True)]
 
     def begin(self, askers: int) -> None:
         """Start the threads."""

@@ -28,6 +28,7 @@ from faults.proxy import Proxy
 from kernel_cache import KERNELS
 from penchant.live.builder import SMALLEST_FILE
 from penchant.live.shard_placement import ShardPlacement, read_placement, write_placement
+from serving import served_alone
 
 pytest.importorskip("ray", reason="Ray is not installed: sh scripts/ray")
 pytestmark = [
@@ -87,8 +88,10 @@ class PlacedService:
         self._proxies: list[Proxy] = []
         self.sharded = SourceLoad(self.server.port, self.server.key, "s", SMALLEST_FILE + 200)
         self.beside = SourceLoad(self.server.port, self.server.key, "beside", BESIDE_COUNT)
+        with served_alone(self.folder, self.server.key) as alone:
+            for load in (self.sharded, self.beside):
+                load.learn(alone)
         for load in (self.sharded, self.beside):
-            load.learn()
             load.begin(askers=2)
             running.callback(load.end)
 

@@ -55,6 +55,7 @@ class PlacedScene(Scene):
         )
 
     def end(self) -> None:
+        self.running.close()
         self.server.kill()
 
     @property

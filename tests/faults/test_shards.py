@@ -19,6 +19,7 @@ from acceptance.servers import Server, new_key
 from faults.campaign import is_full, say, times
 from faults.proxy import Proxy
 from penchant.live.builder import SMALLEST_FILE
+from serving import served_alone
 from shards import ShardProcess
 
 pytestmark = pytest.mark.slow
@@ -108,7 +109,7 @@ class ShardedNodes:
         return Server(self.data, "--settings", str(self._settings), port=port)
 
     def _fill(self, source: str, count: int) -> dict[str, list[Any]]:
-        """Return lists of some pieces of a new source, as a node makes them without any shard process."""
+        """Return lists of some pieces of a new source, as a service makes them without any shard process."""
         client = self.nodes[0].client
         pieces = [
             {"id": f"p{number}", "categories": {"genre": [f"g{number % 7}"], "tag": [f"t{number % 97}"]}}
@@ -116,15 +117,11 @@ class ShardedNodes:
         ]
         for first in range(0, count, 1_000):
             assert client.post(f"/{source}/content", json=pieces[first : first + 1_000]).status_code == 202
-        # Reasons are found by the node, and the list with them.
-        found = {
-            f"p{number}": client.get(f"/{source}/content/p{number}/similar?take=30&explain=true").json()["content"]
-            for number in range(20)
-        }
-        return {
-            piece_id: [{"id": each["id"], "score": each["score"]} for each in listed]
-            for piece_id, listed in found.items()
-        }
+        with served_alone(self.data, self.nodes[0].key) as alone:
+            return {
+                f"p{number}": alone.get(f"/{source}/content/p{number}/similar?take=30").json()["content"]
+                for number in range(20)
+            }
 
     def wait_for_shards(self, count: int) -> None:
         """Wait until both nodes have had so many shards answer."""
