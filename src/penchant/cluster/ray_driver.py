@@ -87,7 +87,8 @@ def _drive(
         connection.send(RangeFailure(f"The cluster at {address} cannot be used: {error}"))
         return
     task = ray.remote(max_retries=MOST_RETRIES)(_do_range)
-    name = uuid.uuid4().hex
+    # The one argument by itself, a few bytes: Ray asks the nodes that have it for workers, also when the head is lost.
+    name = ray.put(uuid.uuid4().hex)
 
     def begin(number: int, stalls: int) -> Any:
         # Ray asks for no worker while as many of its requests are open as tasks of the same kind wait, and a node that
