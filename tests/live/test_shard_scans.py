@@ -46,6 +46,7 @@ from penchant.live.shard_messages import (
 )
 from penchant.live.shard_scan import ShardScan
 from penchant.live.shard_server import KEPT_SHARES, KEPT_STATES, ScannedSegment
+from penchant.live.shard_shares import PopularNames
 from penchant.model import Algorithm, IndexedPiece, Term
 from penchant.wire import decode_filter, decode_stored_piece
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, KEYWORDS, PIECE_IDS, examples
@@ -55,6 +56,7 @@ NAMED = {key: Attribute(AttributeType(each["type"]), each["pointer"]) for key, e
 NUMBERED = numbered(NAMED.values())
 TABLE = Strings.of(map(str, NUMBERED))
 NOW = Filter(moment=1)
+NAMES = PopularNames()
 DETAILS = st.lists(
     st.fixed_dictionaries(
         {
@@ -153,7 +155,7 @@ def require_same(
     held: dict[Any, ScannedSegment], query: PartQuery, snapshot: Snapshot, shown: Filter, take: int
 ) -> None:
     """Compare what a shard finds in each part with what the node does."""
-    scan = ShardScan.of(query, snapshot)
+    scan = ShardScan.of(query, snapshot, NAMES)
     for part in snapshot.parts:
         if part.origin is not None:
             choice = take, query.limit
@@ -217,8 +219,8 @@ def halves(version: int = 0) -> Snapshot:
 def requests_for(snapshot: Snapshot) -> tuple[ScanRequest, ScanRequest]:
     """Return scans of the first segment, by what is like a piece, and by what suits a person."""
     part = snapshot.parts[0]
-    near = ShardScan.of(snapshot.asked("p1", Algorithm.JACCARD, {}), snapshot)
-    suited = ShardScan.of(blend_for(snapshot), snapshot)
+    near = ShardScan.of(snapshot.asked("p1", Algorithm.JACCARD, {}), snapshot, NAMES)
+    suited = ShardScan.of(blend_for(snapshot), snapshot, NAMES)
     return near.request(1, part, NOW, (9, FARTHEST)), suited.request(1, part, NOW, (9, NOWHERE))
 
 
@@ -261,7 +263,8 @@ def test_a_shard_remembers_what_is_popular_by_some_states() -> None:
     snapshot = halves()
     part, held = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment)
     # One of those that are kept are the floors.
-    scans = [ShardScan.of(blend_for(snapshot, popular=number / 16), snapshot) for number in range(1, KEPT_SHARES + 1)]
+    queries = [blend_for(snapshot, popular=number / 16) for number in range(1, KEPT_SHARES + 1)]
+    scans = [ShardScan.of(query, snapshot, NAMES) for query in queries]
     choice = 9, NOWHERE
 
     for scan in scans:
@@ -282,7 +285,7 @@ def test_a_shard_is_told_what_has_changed_of_what_it_holds() -> None:
     part, held, choice = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment), (30, NOWHERE)
 
     def told(popular: float, median: float, to: ScannedSegment) -> list[type]:
-        scan = ShardScan.of(blend_for(snapshot, popular, median), snapshot)
+        scan = ShardScan.of(blend_for(snapshot, popular, median), snapshot, NAMES)
         kinds = [type(each) for each in scan.states(part, to.scan(scan.request(1, part, NOW, choice)))]
         assert scanned(to, scan, part, NOW, choice) == scan.query.best_in(part, NOW, *choice)
         return kinds
@@ -301,7 +304,7 @@ def test_changes_of_what_a_shard_has_forgotten_are_none() -> None:
 
     held.note(PopularChanges((*STAMP, 2), 0, b"before", b"x", b"", b""))
 
-    scan = ShardScan.of(blend_for(snapshot, 0.5), snapshot)
+    scan = ShardScan.of(blend_for(snapshot, 0.5), snapshot, NAMES)
     assert held.scan(scan.request(1, part, NOW, (9, NOWHERE))).held == ()
 
 

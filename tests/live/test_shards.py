@@ -20,7 +20,6 @@ from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
 from penchant.live.shard_messages import MAGIC, NONCE_BYTES, proof
 from penchant.live.shard_replica import SILENCE_S
-from penchant.live.shard_scan import ShardScan
 from penchant.live.shard_server import ShardServer
 from penchant.live.shards import Shards
 from penchant.model import Algorithm
@@ -63,6 +62,10 @@ class Scene:
         )
         return sum(value or 0 for value in values)
 
+    def told(self, state: str) -> float:
+        """Return how often a process was told a state of a segment."""
+        return self.metrics.registry.get_sample_value("penchant_shard_states_total", {"state": state}) or 0
+
     def passed_by(self) -> float:
         """Return how often a process was passed by."""
         found = (
@@ -88,7 +91,7 @@ def play(sources: Sources, scene: Callable[[Scene], Awaitable[None]]) -> None:
 
 async def require_found(shards: Shards, snapshot: Snapshot, query: PartQuery) -> None:
     """Compare a list by shards with that of the node."""
-    find = await shards.find(snapshot, ShardScan.of(query, snapshot), [NOW], 9)
+    find = await shards.find(snapshot, shards.scan_of(query, snapshot), [NOW], 9)
     assert find(NOW) == best_of(snapshot.parts, query, NOW, 9)
 
 
@@ -106,7 +109,7 @@ async def same_lists(shards: Shards, snapshot: Snapshot, *, until: Callable[[], 
 
 async def same_standings(shards: Shards, snapshot: Snapshot, query: PartQuery) -> None:
     """Compare the key of each piece by shards, and how many come before it, with what the node finds."""
-    scan = ShardScan.of(query, snapshot)
+    scan = shards.scan_of(query, snapshot)
     for each in (*ids_of(snapshot), "no"):
         key = await shards.key_of(snapshot, scan, each)
         assert key == key_of(snapshot, each, query.scan)
@@ -141,7 +144,7 @@ def test_what_no_process_counts_the_node_does_where_it_has_the_memory(sources: S
 
         small = scene.asking([("127.0.0.1", free_port())], memory_bytes=1)
         asked = scene.base.asked("p3", Algorithm.JACCARD, {})
-        scan = ShardScan.of(asked, scene.base)
+        scan = small.scan_of(asked, scene.base)
         with pytest.raises(IndexNotReady):
             await small.key_of(scene.base, scan, "p4")
         with pytest.raises(IndexNotReady):
@@ -159,7 +162,7 @@ def test_a_process_that_counts_for_long_is_not_passed_by(sources: Sources) -> No
         before, counting = scene.count("node"), scene.listening[0][0].long_turn
         await counting.acquire()
         asked = scene.base.asked("p3", Algorithm.JACCARD, {})
-        scan, standings = ShardScan.of(asked, scene.base), [PiecePosition(NOW, 1, "p4")]
+        scan, standings = shards.scan_of(asked, scene.base), [PiecePosition(NOW, 1, "p4")]
 
         owed = asyncio.create_task(shards.count_ahead(scene.base, scan, standings))
         await asyncio.sleep(3 * SILENCE_S)
@@ -188,6 +191,7 @@ def test_replicas_answer_for_a_file_and_what_changed_since(sources: Sources) -> 
         for number in range(4):
             await require_found(shards, changed, blend_for(changed, popular=number / 4))
 
+        assert all(scene.told(state) > 0 for state in ("rows", "shares", "changes"))
         assert scene.count("answered") + scene.count("hedged") > before[0]
         assert scene.count("node") == before[1]
         shards.close()

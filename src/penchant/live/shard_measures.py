@@ -33,23 +33,23 @@ from penchant.live.shard_messages import (
     ContentMeasure,
     Measure,
     OverlapMeasure,
-    PopularName,
 )
-from penchant.live.shard_shares import NamedShares, ShareNames
+from penchant.live.shard_shares import NamedPopular
 
 VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
 """The types that sums of a mode are counted in."""
-# By process, as segments are. What they remember changes no answer.
-_shares, _floors = ShareNames(), ShareNames()
 
 
-def measure_of(query: PartQuery, part: Part) -> Measure | None:
-    """Return what a query ranks a part's pieces by; ``None`` where it finds none."""
+def measure_of(query: PartQuery, part: Part, popular: NamedPopular | None) -> Measure | None:
+    """Return what a query ranks a part's pieces by; ``None`` where it finds none.
+
+    ``popular`` is what part p is made from, ``None`` where it counts nothing.
+    """
     match query:
         case SimilarityQuery():
             return _content(query, part)
         case BlendQuery():
-            return _blend(query, part)
+            return _blend(query, part, popular)
         case OverlapQuery():
             return OverlapMeasure(packed_numbers(query.terms_in(part)), query.count)
     raise TypeError(type(query))
@@ -69,7 +69,7 @@ def _content(query: SimilarityQuery, part: Part) -> ContentMeasure | None:
     )
 
 
-def _blend(query: BlendQuery, part: Part) -> BlendMeasure:
+def _blend(query: BlendQuery, part: Part, popular: NamedPopular | None) -> BlendMeasure:
     terms, values = query.terms_in(part)
     liked = query.liked_in(part)
     return BlendMeasure(
@@ -81,24 +81,7 @@ def _blend(query: BlendQuery, part: Part) -> BlendMeasure:
         unit=factor_unit(query.category_weights),
         liked_rows=packed_numbers(liked.rows),
         liked=liked.values.tobytes(),
-        popular=_popular_name(query, part),
-    )
-
-
-def _popular_name(query: BlendQuery, part: Part) -> PopularName | None:
-    # What counts nothing need not be known.
-    if not query.blending.popularity:
-        return None
-    shares, floors = popular_shares(query, part)
-    return PopularName(shares.name, floors.name, query.popular.median)
-
-
-def popular_shares(query: BlendQuery, part: Part) -> tuple[NamedShares, NamedShares]:
-    """Return the shares that part p of a part is made from, and their floors, each with its name."""
-    popular, number = query.popular, query.number_of(part)
-    return (
-        _shares.named(part.segment, popular.shares[number]),
-        _floors.named(part.segment, popular.floors[number]),
+        popular=None if popular is None else popular.message(query.popular.median),
     )
 
 

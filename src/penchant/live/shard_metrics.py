@@ -1,8 +1,12 @@
-"""Shard metrics: what became of scans by shard processes, as a worker counts it, and replicas that are missing."""
+"""Shard metrics: what became of scans, what shard processes were told, as a worker counts it, and missing replicas."""
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from penchant.live.shard_messages import LiveRows, PopularChanges, PopularShares, SegmentState
 from penchant.telemetry import SECONDS_BUCKETS, Metrics
+
+STATE_KINDS: dict[type[SegmentState], str] = {LiveRows: "rows", PopularShares: "shares", PopularChanges: "changes"}
+"""By what name each message about the state of a segment is counted."""
 
 
 class ShardMetrics:
@@ -22,6 +26,12 @@ class ShardMetrics:
             "penchant_shard_failures",
             "How often a shard process was passed by, by shard and replica.",
             ["shard", "replica"],
+            registry=metrics.registry,
+        )
+        self.states = Counter(
+            "penchant_shard_states",
+            "What shard processes were told of segments because they did not know it.",
+            ["state"],
             registry=metrics.registry,
         )
         self.missing = Gauge(

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant.index import BlendQuery, Filter, IntArray, PartQuery, PiecePosition, Snapshot
 from penchant.index.part import Part
-from penchant.live.shard_measures import measure_of, packed_numbers, popular_shares
+from penchant.live.shard_measures import measure_of, packed_numbers
 from penchant.live.shard_messages import (
     BestRows,
     FileName,
@@ -28,21 +28,29 @@ from penchant.live.shard_messages import (
     SegmentState,
     pack_clause,
 )
-from penchant.live.shard_shares import NamedShares
+from penchant.live.shard_shares import NamedPopular, NamedShares, PopularNames
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardScan:
-    """A query with what travels of it, by the parts that shard processes are asked for."""
+    """A query with what travels of it, by the parts that shard processes are asked for.
+
+    ``popular`` is what part p is made from, which a shard is told only where it does not know it.
+    """
 
     query: PartQuery
     measures: Mapping[Part, Measure]
+    popular: Mapping[Part, NamedPopular]
 
     @classmethod
-    def of(cls, query: PartQuery, snapshot: Snapshot) -> "ShardScan":
+    def of(cls, query: PartQuery, snapshot: Snapshot, names: PopularNames) -> "ShardScan":
         """Return a query over the parts of a snapshot that come from a file, but for those where it finds nothing."""
-        packed = {part: measure_of(query, part) for part in snapshot.parts if part.origin is not None}
-        return cls(query, {part: measure for part, measure in packed.items() if measure is not None})
+        parts = [part for part in snapshot.parts if part.origin is not None]
+        # What counts nothing need not be known.
+        blend = query if isinstance(query, BlendQuery) and query.blending.popularity else None
+        popular = {} if blend is None else {part: names.named(blend, part) for part in parts}
+        packed = {part: measure_of(query, part, popular.get(part)) for part in parts}
+        return cls(query, {part: measure for part, measure in packed.items() if measure is not None}, popular)
 
     def request(self, number: int, part: Part, shown: Filter, choice: tuple[int, int]) -> ScanRequest:
         """Return what a shard scans a part by; ``choice`` is how many pieces, and the limit."""
@@ -77,8 +85,8 @@ class ShardScan:
         file, place = _name_of(part)
         if answer.outcome is ScanOutcome.MISSING_ROWS:
             return [LiveRows(file, place, part.live_digest, part.gone_rows.tobytes())]
-        if answer.outcome is ScanOutcome.MISSING_SHARES and isinstance(self.query, BlendQuery):
-            missing = [each for each in popular_shares(self.query, part) if each.name and each.name not in answer.held]
+        if answer.outcome is ScanOutcome.MISSING_SHARES:
+            missing = [each for each in self.popular.get(part, ()) if each.name and each.name not in answer.held]
             return [_told(each, answer.held, file, place) for each in missing]
         return []
 

@@ -12,11 +12,14 @@ import hashlib
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from penchant.index import FloatArray, IntArray, Segment
+from penchant.index import BlendQuery, FloatArray, IntArray, Segment
+from penchant.index.part import Part
+from penchant.live.shard_messages import PopularName
 
 CHUNK = 4096
 """Shares of a chunk: 32 kB take 30 us to digest."""
@@ -78,6 +81,32 @@ class ShareNames:
             named = NamedShares.first(shares) if last is None else last.followed_by(shares)
             self._last[segment] = named
             return named
+
+
+class NamedPopular(NamedTuple):
+    """What part p of a segment's pieces is made from: their shares, and the floors of these."""
+
+    shares: NamedShares
+    floors: NamedShares
+
+    def message(self, median: float) -> PopularName:
+        """Return the names as a scan has them, with the median that floors count in times of."""
+        return PopularName(self.shares.name, self.floors.name, median)
+
+
+class PopularNames:
+    """Names what part p of segments is made from. For any thread."""
+
+    def __init__(self) -> None:
+        self._shares, self._floors = ShareNames(), ShareNames()
+
+    def named(self, query: BlendQuery, part: Part) -> NamedPopular:
+        """Return what part p of a part is made from by a query."""
+        popular, number = query.popular, query.number_of(part)
+        return NamedPopular(
+            self._shares.named(part.segment, popular.shares[number]),
+            self._floors.named(part.segment, popular.floors[number]),
+        )
 
 
 def _digest(shares: FloatArray) -> bytes:

@@ -20,16 +20,17 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from penchant.errors import IndexNotReady
-from penchant.index import Filter, Find, IntArray, PiecePosition, Snapshot, key_of
+from penchant.index import Filter, Find, IntArray, PartQuery, PiecePosition, Snapshot, key_of
 from penchant.index.best import BestPieces
 from penchant.index.part import Part
 from penchant.index.standing import count_ahead_in
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_hosts import Address, Hosts, HostSets, ShardHosts, file_of
 from penchant.live.shard_messages import BestRows, FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
-from penchant.live.shard_metrics import ShardMetrics
+from penchant.live.shard_metrics import STATE_KINDS, ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
+from penchant.live.shard_shares import PopularNames
 from penchant.telemetry import Metrics, logger
 
 SCAN_S = 2.0
@@ -49,7 +50,7 @@ class Shards:
 
     The segment at place p of a file is that of shard p modulo the number of the shards that its file is asked of
     (`HostSets`). ``count`` is of how many segments new files are, by default as many as there are shards. For the event
-    loop only.
+    loop only, but for `scan_of`.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Shards:
         self._database = database
         self._memory_bytes = memory_bytes
         self._numbers = itertools.count()
+        self._popular_names = PopularNames()
         self._recent_s: deque[float] = deque(maxlen=RECENT_SCANS)
 
     def _connect(self, shard: int, place: int, address: Address) -> ShardReplica:
@@ -153,6 +155,10 @@ class Shards:
         if not held:
             return not self.is_changing
         return any((each.file, each.place) == (file, place) for each in itertools.chain(*held))
+
+    def scan_of(self, query: PartQuery, snapshot: Snapshot) -> ShardScan:
+        """Return a query of a snapshot, ready for shard processes. For any thread."""
+        return ShardScan.of(query, snapshot, self._popular_names)
 
     async def find(self, snapshot: Snapshot, scan: ShardScan, filters: Sequence[Filter], take: int) -> Find:
         """Return what gives the best pieces that each of these filters lets through, as `index.best_of` finds them.
@@ -246,7 +252,7 @@ class Shards:
         under_way: set[asyncio.Task[ScanAnswer]] = set()
         try:
             for place, replica in enumerate(replicas):
-                under_way.add(asyncio.create_task(_ask(replica, scan, part, request)))
+                under_way.add(asyncio.create_task(self._ask(replica, scan, part, request)))
                 answer = await _first_found(under_way, hedge_s)
                 while answer is None and under_way and replica is replicas[-1] and time.monotonic() - started < limit_s:
                     answer = await _first_found(under_way, LONGEST_HEDGE_S)
@@ -260,6 +266,23 @@ class Shards:
         finally:
             for task in under_way:
                 task.cancel()
+
+    async def _ask(self, replica: ShardReplica, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:
+        """Return what a replica finds, which is told what it does not know of what the request names.
+
+        Raises:
+            ReplicaLost: it does not answer.
+        """
+        answer = await replica.ask(request.number, request)
+        # Each is missing once at most, unless others are told so much meanwhile that it is forgotten again.
+        for _ in range(STATES_TOLD):
+            states = scan.states(part, answer)
+            if not states:
+                break
+            for state in states:
+                self._metrics.states.labels(STATE_KINDS[type(state)]).inc()
+            answer = await replica.ask(request.number, *states, request)
+        return answer
 
     def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
         """Return the replicas that can be asked, each request beginning with another one."""
@@ -297,22 +320,6 @@ def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateReq
 def _arrays(answer: ScanAnswer) -> tuple[IntArray, IntArray]:
     """Return the keys and rows that a scan has found."""
     return np.frombuffer(answer.keys, dtype=np.int64), np.frombuffer(answer.rows, dtype=np.int64)
-
-
-async def _ask(replica: ShardReplica, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer:
-    """Return what a replica finds, which is told what it does not know of what the request names.
-
-    Raises:
-        ReplicaLost: it does not answer.
-    """
-    answer = await replica.ask(request.number, request)
-    # Each is missing once at most, unless others are told so much meanwhile that it is forgotten again.
-    for _ in range(STATES_TOLD):
-        states = scan.states(part, answer)
-        if not states:
-            break
-        answer = await replica.ask(request.number, *states, request)
-    return answer
 
 
 async def _first_found(under_way: set[asyncio.Task[ScanAnswer]], wait_s: float) -> ScanAnswer | None:

@@ -64,7 +64,7 @@ async def similar_pieces_by_shards(view: View, query: SimilarRequest, now: int, 
     """
     require_neighbours(view, query.piece_id)
     asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
-    scan = ShardScan.of(asked, view.snapshot)
+    scan = shards.scan_of(asked, view.snapshot)
     return _result(query, await neighbours_by_shards(view, query, scan, shown_near(view, query, now), shards))
 
 

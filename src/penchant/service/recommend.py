@@ -166,7 +166,7 @@ class Recommender:
 
         def ready() -> tuple[ListSearch, ShardScan]:
             search = searched()
-            return search, ShardScan.of(search.query, view.snapshot)
+            return search, shards.scan_of(search.query, view.snapshot)
 
         search, scan = await self._database.in_thread(ready)
         return result_of(query, await listed_by_shards(view, query, search, scan, shards))

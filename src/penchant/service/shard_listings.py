@@ -25,7 +25,7 @@ async def search_by_shards(
 
     def ready() -> tuple[ListSearch, ShardScan]:
         search = _search_of(listing)
-        return search, ShardScan.of(search.query, view.snapshot)
+        return search, shards.scan_of(search.query, view.snapshot)
 
     search, scan = await database.in_thread(ready)
     if isinstance(listing, Neighbourhood):
