@@ -156,7 +156,8 @@ def test_no_two_rooms_are_called_utilities() -> None:
 
 
 def test_decisions_are_numbered_the_newest_first_and_what_code_cites_exists() -> None:
-    decisions = (ROOT.parents[1] / "docs" / "decisions.md").read_text()
+    pages = "decisions.md", "first-decisions.md"
+    decisions = "".join((ROOT.parents[1] / "docs" / page).read_text() for page in pages)
     bold = re.findall(r"^- \*\*(.*)", decisions, re.MULTILINE)
     numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", decisions, re.MULTILINE)]
     cited = {

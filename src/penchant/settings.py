@@ -159,10 +159,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @property
     def shard_addresses(self) -> list[list[tuple[str, int]]]:
         """By shard the hosts and ports of `shard_hosts`."""
-        return [
-            [(host, int(port)) for host, _, port in (each.rpartition(":") for each in replicas.split("+"))]
-            for replicas in self.shard_hosts
-        ]
+        return [[split_address(each) for each in replicas.split("+")] for replicas in self.shard_hosts]
 
     @property
     def piece_limits(self) -> PieceLimits:
@@ -235,6 +232,16 @@ def load_settings(
     except ValueError as error:
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
     return settings
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Return host and port of ``host:port``.
+
+    Raises:
+        ValueError: what is behind the last colon is no number.
+    """
+    host, _, port = address.rpartition(":")
+    return host, int(port)
 
 
 def _require_ports(shards: Sequence[Sequence[tuple[str, int]]]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from live.conftest import Sources
 from penchant.live.builder import Builder, builder_lock
 from penchant.live.database import AsyncStorage
+from penchant.live.election import Election
 from penchant.live.segment_files import SegmentFiles, ShardRule
 from penchant.live.segments import Segments
 from penchant.live.shard_readiness import LONGEST_WAIT_S, ShardReadiness
@@ -37,14 +38,20 @@ async def asked_of(folder: Path, database: AsyncStorage) -> tuple[Shards, asynci
     return Shards([[address]], lambda: TOKEN, database, Metrics(), lambda: 0, count=2), listening
 
 
+def views_of(database: AsyncStorage, files: SegmentFiles, lock: Election, shards: Shards) -> Views:
+    """Return views that go over to a file once shard processes have mapped it."""
+    segments = Segments(Metrics(), files, lock)
+    views = Views(database, Metrics(), segments, ViewLimits(min_version_timeout_s=1, stale_reads_s=0))
+    views.readiness = ShardReadiness(shards)
+    return views
+
+
 @pytest.mark.parametrize("has_changed", (False, True), ids=("of the same version", "of a newer version"))
 def test_a_file_is_gone_over_to_once_it_is_mapped(sources: Sources, *, has_changed: bool) -> None:
     async def scene() -> None:
         database = AsyncStorage(sources.storage, Metrics())
         shards, listening = await asked_of(sources.folder / "index", database)
-        segments = Segments(Metrics(), SegmentFiles(sources.folder / "index", ShardRule(pieces=1, count=3)), lock)
-        views = Views(database, Metrics(), segments, ViewLimits(min_version_timeout_s=1, stale_reads_s=0))
-        views.readiness = ShardReadiness(shards)
+        views = views_of(database, SegmentFiles(sources.folder / "index", ShardRule(pieces=1, count=3)), lock, shards)
         assert (await views.view(sources.account, "s")).cut == 2
         if has_changed:
             sources.submit(*range(20, 30))
@@ -56,10 +63,8 @@ def test_a_file_is_gone_over_to_once_it_is_mapped(sources: Sources, *, has_chang
         await views.adopt()
         assert (await views.view(sources.account, "s")).cut == 2
 
-        deadline = time.monotonic() + PATIENCE_S
-        while (view := await views.view(sources.account, "s")).cut != 3:
-            assert time.monotonic() < deadline
-            await views.adopt()
+        await until_cut(views, sources, 3)
+        view = await views.view(sources.account, "s")
         assert (len(view.snapshot.parts), view.snapshot.piece_count) == (3, sources.head().piece_count)
         await views.adopt()
         assert await views.view(sources.account, "s") is view
@@ -100,9 +105,7 @@ def test_a_view_built_from_sql_goes_over_to_its_first_split_file_once_it_is_mapp
     async def scene() -> None:
         database = AsyncStorage(sources.storage, Metrics())
         shards, listening = await asked_of(sources.folder / "index", database)
-        segments = Segments(Metrics(), SegmentFiles(sources.folder / "index", ShardRule(pieces=1, count=2)), lock)
-        views = Views(database, Metrics(), segments, ViewLimits(min_version_timeout_s=1, stale_reads_s=0))
-        views.readiness = ShardReadiness(shards)
+        views = views_of(database, SegmentFiles(sources.folder / "index", ShardRule(pieces=1, count=2)), lock, shards)
         assert (await views.view(sources.account, "s")).cut == 1
         cut(sources, 2)
         sources.submit(*range(20, 30))
@@ -145,13 +148,7 @@ def test_other_hosts_are_asked_once_they_have_mapped_a_file(sources: Sources, co
         folder = sources.folder / "index"
         shards, listening = await asked_of(folder, database)
         segment_files = SegmentFiles(folder, ShardRule(pieces=1, count=2))
-        views = Views(
-            database,
-            Metrics(),
-            Segments(Metrics(), segment_files, lock),
-            ViewLimits(min_version_timeout_s=1, stale_reads_s=0),
-        )
-        views.readiness = ShardReadiness(shards)
+        views = views_of(database, segment_files, lock, shards)
         assert (await views.view(sources.account, "s")).cut == 2
         await views.adopt()
         servers = [ShardServer(folder, TOKEN) for _ in range(count)]
@@ -160,7 +157,7 @@ def test_other_hosts_are_asked_once_they_have_mapped_a_file(sources: Sources, co
         segment_files.sharding = ShardRule(pieces=1, count=count)
         shards.change(count, [[each.sockets[0].getsockname()[:2]] for each in others])
         await views.adopt()
-        assert views.readiness.is_changing
+        assert shards.is_changing
         if count != 2:
             # No other file is there yet: nobody is asked to map the one in use.
             assert [server.connected for server in servers] == [0] * count

@@ -173,13 +173,13 @@ def require_same_standings(held: ScannedSegment, scan: ShardScan, part: Part, sh
         return
     found = answered(held, scan, part, scan.key_request(1, part, row)).keys
     assert np.frombuffer(found, dtype=np.int64).tolist() == ([] if key is None else [key])
-    for standing in (
+    for position in (
         PiecePosition(shown, key or 0, piece_id),
         PiecePosition(shown, key or 0, ""),
         PiecePosition(shown, 1, "p3"),
     ):
-        counted = answered(held, scan, part, scan.ahead_request(1, part, standing)).count
-        assert counted == count_ahead_in(part, standing, scan.query.scan)
+        counted = answered(held, scan, part, scan.ahead_request(1, part, position)).count
+        assert counted == count_ahead_in(part, position, scan.query.scan)
 
 
 def ids_of(snapshot: Snapshot) -> list[str]:

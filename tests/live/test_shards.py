@@ -113,8 +113,8 @@ async def same_standings(shards: Shards, snapshot: Snapshot, query: PartQuery) -
     for each in (*ids_of(snapshot), "no"):
         key = await shards.key_of(snapshot, scan, each)
         assert key == key_of(snapshot, each, query.scan)
-        standings = [PiecePosition(NOW, key or 0, each), PiecePosition(NOW, 1, "")]
-        assert await shards.count_ahead(snapshot, scan, standings) == count_ahead(snapshot, standings, query.scan)
+        positions = [PiecePosition(NOW, key or 0, each), PiecePosition(NOW, 1, "")]
+        assert await shards.count_ahead(snapshot, scan, positions) == count_ahead(snapshot, positions, query.scan)
 
 
 def test_replicas_find_and_count_what_comes_before_a_piece(sources: Sources) -> None:
@@ -162,15 +162,15 @@ def test_a_process_that_counts_for_long_is_not_passed_by(sources: Sources) -> No
         before, counting = scene.count("node"), scene.listening[0][0].long_turn
         await counting.acquire()
         asked = scene.base.asked("p3", Algorithm.JACCARD, {})
-        scan, standings = shards.scan_of(asked, scene.base), [PiecePosition(NOW, 1, "p4")]
+        scan, positions = shards.scan_of(asked, scene.base), [PiecePosition(NOW, 1, "p4")]
 
-        owed = asyncio.create_task(shards.count_ahead(scene.base, scan, standings))
+        owed = asyncio.create_task(shards.count_ahead(scene.base, scan, positions))
         await asyncio.sleep(3 * SILENCE_S)
         assert not owed.done()
         await same_lists(shards, scene.base)
         counting.release()
 
-        assert await owed == count_ahead(scene.base, standings, asked.scan)
+        assert await owed == count_ahead(scene.base, positions, asked.scan)
         assert (scene.passed_by(), scene.count("node")) == (0, before)
         shards.close()
 

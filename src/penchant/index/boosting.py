@@ -64,20 +64,20 @@ class Booster:
 
     def count_ahead(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
         """Return how many of the shown pieces are better than this one, which has the key without boosts."""
-        return count_ahead(snapshot, self.standings(snapshot, piece_id, key, shown), scan)
+        return count_ahead(snapshot, self.positions(snapshot, piece_id, key, shown), scan)
 
-    def standings(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
+    def positions(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
         """Return where a piece stands among those of each class: what is before one of these is better than it."""
         if not self.boosts:
             return [PiecePosition(shown, key, piece_id)]
         product = self._product(key, self._factor_of(snapshot, piece_id))
-        standings = []
+        positions = []
         for each in boost_classes(shown.matching, self.boosts):
             # The s with which a piece of this class is as good: what is above it is ahead, and what has it, by id.
             least, rest = divmod(product, each.factor if product > 0 else self._scale)
             inside, equal_id = replace(shown, matching=each.matching), "" if rest else piece_id
-            standings.append(PiecePosition(inside, self.zero - least, equal_id))
-        return standings
+            positions.append(PiecePosition(inside, self.zero - least, equal_id))
+        return positions
 
     @property
     def _scale(self) -> int:

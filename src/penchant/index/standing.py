@@ -82,17 +82,17 @@ def choice_of_one(row: int, count: int) -> Choice:
     return Choice(alone, _NONE, 1, NOWHERE)
 
 
-def count_ahead(snapshot: Snapshot, standings: Sequence[PiecePosition], scan: Scan) -> int:
-    """Return how many pieces come before these standings, all together."""
-    return sum(count_ahead_in(part, each, scan) for each in standings for part in snapshot.parts)
+def count_ahead(snapshot: Snapshot, positions: Sequence[PiecePosition], scan: Scan) -> int:
+    """Return how many pieces come before these positions, all together."""
+    return sum(count_ahead_in(part, each, scan) for each in positions for part in snapshot.parts)
 
 
-def count_ahead_in(part: Part, standing: PiecePosition, scan: Scan) -> int:
-    """Return how many pieces of one part come before a standing."""
+def count_ahead_in(part: Part, position: PiecePosition, scan: Scan) -> int:
+    """Return how many pieces of one part come before a position."""
     # Of the same key those with a lesser id are ahead: they are found as well, and counted by row.
-    shown = standing.shown
-    choice = Choice(part.allowed(shown), part.excluded(shown), len(part.segment), standing.key + 1)
-    return count_better(scan(part, choice), standing.key, standing.row_in(part))
+    shown = position.shown
+    choice = Choice(part.allowed(shown), part.excluded(shown), len(part.segment), position.key + 1)
+    return count_better(scan(part, choice), position.key, position.row_in(part))
 
 
 def _holds(rows: np.ndarray, row: int) -> bool:

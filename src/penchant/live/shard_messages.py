@@ -186,10 +186,10 @@ class ScanAnswer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
 
 
 class StateRequest(msgspec.Struct, frozen=True, array_like=True, tag="state"):
-    """The question which segments a shard process holds; it maps one of the file ``wanted`` from now on."""
+    """The question which segments a shard process holds; it maps one of ``file`` from now on."""
 
     number: int
-    wanted: FileName | None = None
+    file: FileName | None = None
     place: int = 0
 
 

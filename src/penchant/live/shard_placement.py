@@ -13,6 +13,7 @@ import msgspec
 
 from penchant.live.shard_hosts import Hosts
 from penchant.live.shards import Shards
+from penchant.settings import split_address
 from penchant.telemetry import logger
 from penchant.watched_file import WatchedFile, replace_file
 
@@ -34,10 +35,7 @@ class ShardPlacement(msgspec.Struct, frozen=True):
 
     def hosts(self) -> list[list[tuple[str, int]]]:
         """Return by shard the addresses at which it can be asked."""
-        return [
-            [(host, int(port)) for host, _, port in (each.address.rpartition(":") for each in places if each.address)]
-            for places in self.shards
-        ]
+        return [[split_address(each.address) for each in places if each.address] for places in self.shards]
 
     @property
     def missing(self) -> int:

@@ -60,10 +60,10 @@ class ShardScan:
         """Return what a shard finds the key of one piece of a part by."""
         return self._request(number, part, Filter(moment=0), np.zeros(0, dtype=np.int64), RowKey(row))
 
-    def ahead_request(self, number: int, part: Part, standing: PiecePosition) -> ScanRequest:
-        """Return what a shard counts by which pieces of a part come before a standing."""
-        goal = RowsAhead(standing.key, standing.row_in(part))
-        return self._request(number, part, standing.shown, part.excluded(standing.shown), goal)
+    def ahead_request(self, number: int, part: Part, position: PiecePosition) -> ScanRequest:
+        """Return what a shard counts by which pieces of a part come before a position."""
+        goal = RowsAhead(position.key, position.row_in(part))
+        return self._request(number, part, position.shown, part.excluded(position.shown), goal)
 
     def _request(self, number: int, part: Part, shown: Filter, excluded: IntArray, goal: Goal) -> ScanRequest:
         file, place = _name_of(part)

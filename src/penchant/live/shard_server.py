@@ -262,8 +262,8 @@ class ShardServer:
         task.add_done_callback(self._long_scans.discard)
 
     def _state(self, asked: StateRequest) -> StateAnswer:
-        if asked.wanted is not None:
-            self._found(asked.wanted, asked.place)
+        if asked.file is not None:
+            self._found(asked.file, asked.place)
         held = (ScannedFile(*name, len(segment)) for name, segment in sorted(self._segments.items()))
         return StateAnswer(asked.number, tuple(held))
 

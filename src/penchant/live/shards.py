@@ -207,23 +207,23 @@ class Shards:
         keys, _ = _arrays(answer)
         return int(keys[0]) if len(keys) else None
 
-    async def count_ahead(self, snapshot: Snapshot, scan: ShardScan, standings: Sequence[PiecePosition]) -> int:
-        """Return how many pieces come before these standings, all together, as `index.standing.count_ahead`.
+    async def count_ahead(self, snapshot: Snapshot, scan: ShardScan, positions: Sequence[PiecePosition]) -> int:
+        """Return how many pieces come before these positions, all together, as `index.standing.count_ahead`.
 
         Raises:
             IndexNotReady: as `find`.
         """
         own = [part for part in snapshot.parts if part.origin is None]
-        ahead = sum(count_ahead_in(part, each, scan.query.scan) for each in standings for part in own)
+        ahead = sum(count_ahead_in(part, each, scan.query.scan) for each in positions for part in own)
         fits = self._fits(snapshot)
-        counts = [self._ahead_in(scan, part, each, fits=fits) for each in standings for part in scan.measures]
+        counts = [self._ahead_in(scan, part, each, fits=fits) for each in positions for part in scan.measures]
         return ahead + sum(await asyncio.gather(*counts))
 
-    async def _ahead_in(self, scan: ShardScan, part: Part, standing: PiecePosition, *, fits: bool) -> int:
-        request = scan.ahead_request(next(self._numbers), part, standing)
+    async def _ahead_in(self, scan: ShardScan, part: Part, position: PiecePosition, *, fits: bool) -> int:
+        request = scan.ahead_request(next(self._numbers), part, position)
         answer = await self._scan(scan, part, request, fits=fits)
         if answer is None:
-            return await self._database.in_thread(count_ahead_in, part, standing, scan.query.scan)
+            return await self._database.in_thread(count_ahead_in, part, position, scan.query.scan)
         return answer.count
 
     def _fits(self, snapshot: Snapshot) -> bool:

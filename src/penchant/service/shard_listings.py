@@ -36,8 +36,8 @@ async def search_by_shards(
         return
     key, ahead = await shards.key_of(view.snapshot, scan, piece_id), None
     if key is not None and piece_id not in dict(listing.entries):
-        standings = listing.booster.standings(view.snapshot, piece_id, key, search.shown)
-        ahead = await shards.count_ahead(view.snapshot, scan, standings)
+        positions = listing.booster.positions(view.snapshot, piece_id, key, search.shown)
+        ahead = await shards.count_ahead(view.snapshot, scan, positions)
     listing.note(piece_id, key, ahead)
 
 
