@@ -66,9 +66,16 @@ class Scene:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until both services have weighed what people like."""
-        paths = [f"/s/users/u{number}/recommendation" for number in range(5)]
-        wait_until(lambda: all(_list(self.server.client, path, {}) == _list(self.alone, path, {}) for path in paths))
+        """Wait until both services have weighed what people like, of all pieces as they are now.
+
+        Until then both may have the same lists, and one of them goes over to others first.
+        """
+        recorded = self.server.client.post("/s/users/u4/interactions/Play/content/p7")
+        headers = {"x-penchant-min-audience-version": recorded.headers["x-penchant-interactions-version"]}
+        for client in (self.server.client, self.alone):
+            wait_until(
+                lambda client=client: client.get("/s/users/u4/recommendation", headers=headers).status_code == 200  # type: ignore[misc]  # mypy cannot infer it
+            )
 
     def end(self) -> None:
         self.running.close()
@@ -83,7 +90,8 @@ class Scene:
         user = f"u{self.asked % 5}"
         wanted: dict[str, Any] = {"take": 30, "exclude": f"p{self.asked + 1}"}
         chosen = {"catalogs": "site"} if self.asked % 2 else {}
-        self._compare(f"/s/content/p{self.asked % COUNT}/similar", wanted | chosen)
+        by = "both" if self.asked % 3 else "content"
+        self._compare(f"/s/content/p{self.asked % COUNT}/similar", wanted | chosen | {"by": by})
         self._compare(f"/s/users/{user}/recommendation", wanted | chosen)
         self._compare("/s/placements/home/list", wanted | {"user": user})
 

@@ -46,12 +46,12 @@ def test_the_best_are_those_of_greatest_s_by_factor(
         values |= {key: v * factor / 100 for key, v in values.items() if v > 0 and holds(each, pieces[key])}
     order = sorted(values, key=lambda key: (-values[key], key))
 
-    best = booster.best(lambda shown: best_by(snapshot, scan, shown, take), shown, take)
+    best = booster.best(lambda shown: best_by(snapshot.parts, scan, shown, take), shown, take)
     spared = replace(booster, snapshot=snapshot)
 
-    assert spared.best(lambda shown: best_by(snapshot, scan, shown, take), shown, take) == best
+    assert spared.best(lambda shown: best_by(snapshot.parts, scan, shown, take), shown, take) == best
     if clauses:
-        classes = [each for each in booster.filters(shown) if best_by(snapshot, scan, each, len(keys))]
+        classes = [each for each in booster.filters(shown) if best_by(snapshot.parts, scan, each, len(keys))]
         assert spared.filters(shown) == classes
     assert [piece_id for _, piece_id in best] == order[:take]
     assert best == [(booster.key(snapshot, each, key_of[each]), each) for each in order[:take]]
@@ -67,7 +67,7 @@ def test_a_boost_moves_what_speaks_for_a_piece_and_nothing_else() -> None:
     booster = Booster((Boost(filter_of({"key": "language", "any": ["en"]}), 150),), 0)
     scan, shown = scan_by(keys), Filter(moment=1)
 
-    assert booster.best(lambda shown: best_by(snapshot, scan, shown, 4), shown, 4) == [
+    assert booster.best(lambda shown: best_by(snapshot.parts, scan, shown, 4), shown, 4) == [
         (-2, "p1"),
         (-1, "p0"),
         (2, "p2"),

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from answers import EVERYTHING, snapshot_of, stored
-from penchant.index import Audience, AudienceWeights, Filter, Scan, SharedLikes, Snapshot, best_by
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    MeanQuery,
+    SharedLikes,
+    SharedQuery,
+    SimilarityQuery,
+    Snapshot,
+    best_of,
+)
 from penchant.index.strings import Strings
 
 UNIT = 1 << 20
@@ -14,8 +23,12 @@ IDS = ["a", "above", "gone", "less", "q"]
 PIECES = [{"id": piece_id, "categories": {"genre": ["x"] if piece_id in "aq" else []}} for piece_id in IDS]
 
 
-def nearest_by(snapshot: Snapshot, scan: Scan, shown: Filter, take: int) -> list[tuple[str, float]]:
-    return [(piece_id, max(0, key) / 10**12) for key, piece_id in best_by(snapshot, scan, shown, take)]
+def nearest_by(snapshot: Snapshot, query: SharedQuery, take: int = 30) -> list[tuple[str, float]]:
+    return [(piece_id, max(0, key) / 10**12) for key, piece_id in best_of(snapshot.parts, query, EVERYTHING, take)]
+
+
+def asked(snapshot: Snapshot, piece_id: str = "q") -> SimilarityQuery:
+    return snapshot.asked(piece_id, None, {})
 
 
 @pytest.fixture
@@ -33,26 +46,27 @@ def audience() -> Audience:
 
 
 def test_a_weight_above_all_is_first_and_nearer_than_nothing_is(audience: Audience) -> None:
-    found = nearest_by(snapshot_of(PIECES), audience.shared_with("q").scan, EVERYTHING, 30)
+    snapshot = snapshot_of(PIECES)
+    found = nearest_by(snapshot, SharedQuery(audience.shared_with("q"), asked(snapshot)))
 
     assert found == [("above", 0.0), ("a", 0.5), ("gone", 0.75)]
 
 
 def test_a_mean_counts_no_weight_below_nothing_or_above_all(audience: Audience) -> None:
     snapshot = snapshot_of(PIECES)
-    shown = replace(EVERYTHING, omitted=frozenset("q"))
-    scan = audience.shared_with("q").beside(snapshot.asked("q", None, {}).scan)
+    query = MeanQuery(audience.shared_with("q"), asked(snapshot))
 
-    assert nearest_by(snapshot, scan, shown, 30) == [("a", 0.25), ("above", 0.5), ("gone", 0.875)]
-    assert nearest_by(snapshot, scan, shown, 1) == [("a", 0.25)]
+    assert nearest_by(snapshot, query) == [("a", 0.25), ("above", 0.5), ("gone", 0.875)]
+    assert nearest_by(snapshot, query, 1) == [("a", 0.25)]
 
 
 def test_pieces_that_came_or_went_since_are_no_trouble(audience: Audience) -> None:
     later = {"gone": None, "new": stored({"id": "new", "categories": {"genre": ["x"]}})}
     snapshot = snapshot_of(PIECES).apply(later)
 
-    assert nearest_by(snapshot, audience.shared_with("q").scan, EVERYTHING, 30) == [("above", 0.0), ("a", 0.5)]
-    assert nearest_by(snapshot, audience.shared_with("new").scan, EVERYTHING, 30) == []
+    of_q, of_new = (SharedQuery(audience.shared_with(each), asked(snapshot, each)) for each in ("q", "new"))
+    assert nearest_by(snapshot, of_q) == [("above", 0.0), ("a", 0.5)]
+    assert nearest_by(snapshot, of_new) == []
 
 
 def test_a_row_says_nothing_of_what_it_does_not_speak_for(audience: Audience) -> None:

@@ -1,6 +1,7 @@
 """A scan finds in a segment what the node finds there, and lets no number of another segment near a kernel."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,16 +14,20 @@ from filters_reference import ATTRIBUTES, EXTRAS, FILTERS
 from live.conftest import numbered as alike
 from penchant.attributes import Attribute, AttributeType, numbered
 from penchant.index import (
+    Audience,
+    AudienceWeights,
     BlendFactors,
     BlendQuery,
     Filter,
     FloatArray,
     ListSpec,
+    MeanQuery,
     OverlapQuery,
     PartQuery,
     PersonVector,
     PiecePosition,
     Popularity,
+    SharedQuery,
     Snapshot,
     SparseShares,
     Strings,
@@ -79,6 +84,7 @@ CHOSEN = st.builds(
 TERMS = st.builds(Term, st.sampled_from(["genre", "tag", "deep/er"]), KEYWORDS)
 FACTORS = st.sampled_from([0.0, 0.2, 1.0])
 SHARES = st.dictionaries(PIECE_IDS, st.sampled_from([-0.4, 1e-9, 0.1, 0.7]), max_size=6)
+WEIGHTS_OF_ONE = st.dictionaries(PIECE_IDS, st.sampled_from([-9, 1, 3, 1 << 19, (1 << 20) + 5]), max_size=6)
 PEOPLE = st.fixed_dictionaries(
     {
         "taste": st.dictionaries(TERMS, st.sampled_from([-3.25, 0.1, 1.0, 7.5]), min_size=2, max_size=8),
@@ -136,6 +142,39 @@ def test_a_scan_for_a_person_finds_what_the_node_finds(
         alike = tuple(map(SparseShares.of, arrays_of(snapshot, liked)))
         query = BlendQuery(snapshot, vector, popular, alike, wanted)
         require_same(held, query, snapshot, shown, take)
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(
+    st.tuples(CATALOGUES, DETAILS, CATALOGUES), CHOSEN, CATEGORY_WEIGHTS, WEIGHTS_OF_ONE, st.sampled_from([1, 3, 30])
+)
+def test_a_scan_by_what_people_like_finds_what_the_node_finds(
+    versions: Any, shown: Filter, weights: dict[str, float], row: dict[str, int], take: int
+) -> None:
+    snapshot = cut_and_changed(*versions)
+    held = {part.origin: ScannedSegment(part.segment) for part in snapshot.parts}
+
+    for each in ids_of(snapshot)[:3]:
+        shared = audience_of(each, row).shared_with(each)
+        for algorithm in Algorithm:
+            content = snapshot.asked(each, algorithm, weights)
+            require_same(held, SharedQuery(shared, content), snapshot, shown, take)
+            require_same(held, MeanQuery(shared, content), snapshot, shown, take)
+
+
+def audience_of(liked: str, row: dict[str, int]) -> Audience:
+    """Return an audience of which likes of one piece say so much of others, in units of W, and nothing else does."""
+    ids = sorted({liked, *row})
+    targets = [number for number, each in enumerate(ids) if each in row]
+    weights = replace(
+        AudienceWeights.none(),
+        ids=Strings.of(ids),
+        starts=np.array([0 if number <= ids.index(liked) else len(targets) for number in range(len(ids) + 1)]),
+        targets=np.array(targets, dtype=np.uint32),
+        values=np.array([row[ids[each]] for each in targets], dtype=np.int32),
+        people=np.full(len(targets), 3, dtype=np.uint8),
+    )
+    return Audience(None, weights, 1)
 
 
 def arrays_of(snapshot: Snapshot, values: dict[str, float]) -> tuple[FloatArray, ...]:
@@ -337,6 +376,22 @@ WRONG_SUITED: list[dict[str, Any]] = [
     {"liked_rows": np.array([20], dtype=np.uint32).tobytes(), "liked": np.zeros(1).tobytes()},
     {"liked": np.zeros(1).tobytes()},
 ]
+
+
+@pytest.mark.parametrize("wrong", ({"shares": b"\1"}, {"rows": b""}, {"rows": b"\xff\0\0\0"}), ids=str)
+def test_shares_that_no_segment_has_are_refused(wrong: dict[str, Any]) -> None:
+    snapshot = halves()
+    part, held = snapshot.parts[0], ScannedSegment(snapshot.parts[0].segment)
+    shared = audience_of("p1", {part.segment.ids[0]: 5}).shared_with("p1")
+    for query in (SharedQuery, MeanQuery):
+        scan = ShardScan.of(query(shared, snapshot.asked("p1", None, {})), snapshot, NAMES)
+        request = scan.request(1, part, NOW, (9, NOWHERE))
+        assert held.scan(request).outcome is ScanOutcome.FOUND
+        measure: Any = request.measure
+        own = {"shared": msgspec.structs.replace(measure.shared, **wrong)} if query is MeanQuery else wrong
+
+        with pytest.raises(BrokenMessage):
+            held.scan(msgspec.structs.replace(request, measure=msgspec.structs.replace(measure, **own)))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from acceptance.servers import free_port
 from live.conftest import Sources
 from live.conftest import numbered as alike
-from live.test_shard_scans import NOW, STAMP, blend_for, halves, ids_of, indexed
+from live.test_shard_scans import NOW, STAMP, audience_of, blend_for, halves, ids_of, indexed
 from penchant.errors import IndexNotReady
-from penchant.index import PartQuery, PiecePosition, Snapshot, best_of, key_of
+from penchant.index import MeanQuery, PartQuery, PiecePosition, SharedQuery, Snapshot, best_of, key_of
 from penchant.index.standing import count_ahead
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
@@ -27,6 +27,7 @@ from penchant.telemetry import Metrics
 
 TOKEN = b"a token"
 PATIENCE_S = 60.0
+LIKED = {f"p{number}": number << 15 for number in range(4, 30, 3)}
 TURNS_TO_ASK = 5
 """Turns of the loop until a request is sent, and before it can be answered."""
 
@@ -127,6 +128,9 @@ def test_replicas_find_and_count_what_comes_before_a_piece(sources: Sources) -> 
         for snapshot in (scene.base, changed):
             await same_standings(shards, snapshot, snapshot.asked("p3", Algorithm.JACCARD, {}))
             await same_standings(shards, snapshot, blend_for(snapshot, popular=0.5))
+            shared, content = audience_of("p3", LIKED).shared_with("p3"), snapshot.asked("p3", None, {})
+            await same_standings(shards, snapshot, SharedQuery(shared, content))
+            await same_standings(shards, snapshot, MeanQuery(shared, content))
 
         assert scene.count("answered") + scene.count("hedged") > before[0] + 100
         assert scene.count("node") == before[1]
@@ -190,6 +194,9 @@ def test_replicas_answer_for_a_file_and_what_changed_since(sources: Sources) -> 
         await same_lists(shards, changed)
         for number in range(4):
             await require_found(shards, changed, blend_for(changed, popular=number / 4))
+        shared, content = audience_of("p3", LIKED).shared_with("p3"), changed.asked("p3", None, {})
+        await require_found(shards, changed, SharedQuery(shared, content))
+        await require_found(shards, changed, MeanQuery(shared, content))
 
         assert all(scene.told(state) > 0 for state in ("rows", "shares", "changes"))
         assert scene.count("answered") + scene.count("hedged") > before[0]

@@ -14,10 +14,7 @@ IDLE_S = 20.0
 def measure(report: BenchReport, server: Server, *, seconds: float) -> None:
     """Add the cost of a server that has answered something and is then left alone for some seconds and a half more."""
     time.sleep(seconds / 2)
-    began, used = time.perf_counter(), server.cpu_s()
-    time.sleep(seconds)
-    share = (server.cpu_s() - used) / (time.perf_counter() - began)
-    report.add("cost, CPU of an idle service", 100 * share, "%")
+    report.add("cost, CPU of an idle service", 100 * server.cpu_share(seconds), "%")
     report.add("cost, memory of an idle service, all processes", server.memory_bytes() / 2**20, "MiB")
     report.add("cost, installed packages", _installed_bytes() / 2**20, "MiB")
 

@@ -101,6 +101,12 @@ class Server:
                     used_ns += int(told.read_text().split()[0])
         return used_ns / 1e9
 
+    def cpu_share(self, seconds: float) -> float:
+        """Return how much of one core it uses over so many seconds, for which this waits."""
+        used, began = self.cpu_s(), time.perf_counter()
+        time.sleep(seconds)
+        return (self.cpu_s() - used) / (time.perf_counter() - began)
+
     def memory_bytes(self) -> int:
         """Return the memory of all its processes, what they share counted once."""
         total = 0

@@ -59,13 +59,21 @@ from penchant.index.plain_lists import newness_scan, popularity_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
 from penchant.index.prospects import PeopleTastes, PieceAppeal
-from penchant.index.queries import PartQuery, best_of
+from penchant.index.queries import PartQuery, Scan, best_by, best_of
 from penchant.index.reading import TermReader
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
-from penchant.index.shared_audience import SharedAudience, SharedLikes, best_by
+from penchant.index.shared_audience import (
+    MeanQuery,
+    SharedAudience,
+    SharedLikes,
+    SharedQuery,
+    choice_of_near,
+    mean_hits,
+    shared_hits,
+)
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.snapshot import Keep, Neighbour, Scan, Snapshot
+from penchant.index.snapshot import Keep, Neighbour, Snapshot
 from penchant.index.standing import Availability, PiecePosition, key_of, matches, offer_of
 from penchant.index.strings import Strings, rows_in
 from penchant.index.tally import Tally
@@ -109,6 +117,7 @@ __all__ = [
     "ManyListsSpec",
     "MapArea",
     "Mask",
+    "MeanQuery",
     "Merge",
     "Neighbour",
     "OverlapQuery",
@@ -132,6 +141,7 @@ __all__ = [
     "Segment",
     "SharedAudience",
     "SharedLikes",
+    "SharedQuery",
     "SimilarityQuery",
     "Snapshot",
     "SourceFigures",
@@ -150,6 +160,7 @@ __all__ = [
     "build_segment",
     "build_weights",
     "categories",
+    "choice_of_near",
     "figures_of_person",
     "has_attributes",
     "key_of",
@@ -158,6 +169,7 @@ __all__ = [
     "makes_weights",
     "mark",
     "matches",
+    "mean_hits",
     "merge_segments",
     "moments_of",
     "newness_scan",
@@ -171,6 +183,7 @@ __all__ = [
     "rows_in",
     "sampled_ids",
     "segment_of",
+    "shared_hits",
     "shares_of",
     "similarity_shares",
     "taste_length",

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from penchant.attributes import BOOST_SCALE, Boost, boost_classes
 from penchant.index.masks import Filter
-from penchant.index.snapshot import Scan, Snapshot
+from penchant.index.queries import Scan
+from penchant.index.snapshot import Snapshot
 from penchant.index.standing import PiecePosition, count_ahead, matches
 
 Find = Callable[[Filter], list[tuple[int, str]]]

@@ -8,7 +8,7 @@ from penchant.index.best import Hits, smallest
 from penchant.index.exact import allowed_rows
 from penchant.index.layout import DISTANCE_SCALE, Choice, FloatArray
 from penchant.index.part import Part
-from penchant.index.snapshot import Scan
+from penchant.index.queries import Scan
 from penchant.model import DAY_MS
 
 

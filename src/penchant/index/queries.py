@@ -1,12 +1,15 @@
 """Queries: what finds the best pieces of one part of a snapshot after the other, whatever they are ranked by."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from penchant.index.best import BestPieces, Hits
-from penchant.index.layout import Choice, IntArray
+from penchant.index.layout import NOWHERE, Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+
+Scan = Callable[[Part, Choice], Hits]
+"""A full scan of a part by some measure: finds as many pieces as the choice says."""
 
 
 class PartQuery(Protocol):
@@ -39,4 +42,13 @@ def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -
     best = BestPieces(take, query.limit)
     for part in parts:
         best.add(query.best_in(part, shown, take, best.limit))
+    return list(best.ranked())
+
+
+def best_by(parts: Iterable[Part], scan: Scan, shown: Filter, take: int) -> list[tuple[int, str]]:
+    """Return the keys and ids of the pieces that a scan finds best, ties by ascending id."""
+    best = BestPieces(take, NOWHERE)
+    for part in parts:
+        choice = Choice(part.allowed(shown), part.excluded(shown), take, best.limit)
+        best.add(part.named(*scan(part, choice)))
     return list(best.ranked())

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.errors import UnknownPiece
-from penchant.index.best import Hits
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.compaction import Merge, compacted
 from penchant.index.factors import factors_of, root_norms
-from penchant.index.layout import DISTANCE_SCALE, Choice, IntArray
+from penchant.index.layout import DISTANCE_SCALE, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part, SegmentOrigin
 from penchant.index.queries import best_of
@@ -25,8 +24,6 @@ from penchant.index.similarity import SimilarityQuery
 from penchant.index.strings import Strings, shard_numbers
 from penchant.model import Algorithm, IndexedPiece, Term
 
-Scan = Callable[[Part, Choice], Hits]
-"""A full scan of a part by some measure: finds as many pieces as the choice says."""
 Keep = Callable[[Segment], Segment]
 """Returns the same segment out of other memory, such as a mapped file's."""
 

@@ -14,7 +14,8 @@ from penchant.index.best import count_better
 from penchant.index.layout import NOWHERE, Choice
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.snapshot import Scan, Snapshot
+from penchant.index.queries import Scan
+from penchant.index.snapshot import Snapshot
 
 _NONE = np.zeros(0, dtype=np.int64)
 

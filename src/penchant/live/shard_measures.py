@@ -14,13 +14,18 @@ from penchant.index import (
     BlendQuery,
     FloatArray,
     IntArray,
+    MeanQuery,
     OverlapQuery,
     PartQuery,
     Segment,
+    SharedQuery,
     SimilarityQuery,
     SparseShares,
+    choice_of_near,
     engine,
     exact,
+    mean_hits,
+    shared_hits,
 )
 from penchant.index.best import Hits
 from penchant.index.factors import factor_unit, factors_of, scaled_roots
@@ -31,13 +36,16 @@ from penchant.live.shard_messages import (
     BlendMeasure,
     BrokenMessage,
     ContentMeasure,
+    MeanMeasure,
     Measure,
     OverlapMeasure,
+    SharedMeasure,
 )
 from penchant.live.shard_shares import NamedPopular
 
 VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
 """The types that sums of a mode are counted in."""
+_NO_HITS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
 def measure_of(query: PartQuery, part: Part, popular: NamedPopular | None) -> Measure | None:
@@ -52,6 +60,12 @@ def measure_of(query: PartQuery, part: Part, popular: NamedPopular | None) -> Me
             return _blend(query, part, popular)
         case OverlapQuery():
             return OverlapMeasure(packed_numbers(query.terms_in(part)), query.count)
+        case MeanQuery():
+            content, shared = _content(query.content, part), _shared(query, part)
+            return MeanMeasure(content, shared) if content is not None or shared.rows else None
+        case SharedQuery():
+            shared = _shared(query, part)
+            return shared if shared.rows else None
     raise TypeError(type(query))
 
 
@@ -67,6 +81,11 @@ def _content(query: SimilarityQuery, part: Part) -> ContentMeasure | None:
         norm=found.norm,
         factors=factors_of(part.segment, query.weights),
     )
+
+
+def _shared(query: SharedQuery, part: Part) -> SharedMeasure:
+    found = query.shares_in(part)
+    return SharedMeasure(packed_numbers(found.rows), found.values.tobytes())
 
 
 def _blend(query: BlendQuery, part: Part, popular: NamedPopular | None) -> BlendMeasure:
@@ -95,21 +114,34 @@ def hits(
     Raises:
         BrokenMessage: its numbers are none of this segment, on which compiled kernels would run away.
     """
-    terms = rows_within(measure.terms, len(segment.terms))
+    _require(choice.limit <= NOWHERE)
     match measure:
         case ContentMeasure():
             _require(fully or choice.limit <= DISTANCE_SCALE + 1)
-            return _near(measure, segment, terms, choice, fully=fully)
+            return _near(measure, segment, choice, fully=fully)
         case BlendMeasure():
-            _require(choice.limit <= NOWHERE)
-            return _suiting(measure, segment, terms, popular, choice, fully=fully)
+            return _suiting(measure, segment, popular, choice, fully=fully)
         case OverlapMeasure():
-            _require(choice.limit <= NOWHERE)
+            terms = rows_within(measure.terms, len(segment.terms))
             return exact.overlapping(terms, measure.count, segment.starts, segment.postings, choice)
+        case SharedMeasure():
+            return shared_hits(_shares(measure, segment), choice)
+        case MeanMeasure():
+            near = _NO_HITS
+            if measure.content is not None:
+                near = _near(measure.content, segment, choice_of_near(choice), fully=True)
+            return mean_hits(near, _shares(measure.shared, segment), choice)
 
 
-def _near(measure: ContentMeasure, segment: Segment, terms: IntArray, choice: Choice, *, fully: bool) -> Hits:
+def _shares(measure: SharedMeasure, segment: Segment) -> SparseShares:
+    rows, shares = rows_within(measure.rows, len(segment)), unpacked(measure.shares, "d")
+    _require(len(rows) == len(shares))
+    return SparseShares(rows, shares)
+
+
+def _near(measure: ContentMeasure, segment: Segment, choice: Choice, *, fully: bool) -> Hits:
     _require(measure.values_type in VALUE_TYPES.get(measure.mode, ""))
+    terms = rows_within(measure.terms, len(segment.terms))
     values = unpacked(measure.values, measure.values_type)
     _require(len(terms) == len(values) and len(measure.factors) == len(segment.category_names))
     query = KernelQuery(measure.mode, terms, values, measure.norm)
@@ -122,12 +154,12 @@ def _near(measure: ContentMeasure, segment: Segment, terms: IntArray, choice: Ch
 def _suiting(
     measure: BlendMeasure,
     segment: Segment,
-    terms: IntArray,
     popular: FloatArray | None,
     choice: Choice,
     *,
     fully: bool,
 ) -> Hits:
+    terms = rows_within(measure.terms, len(segment.terms))
     values, shares = unpacked(measure.values, "d"), unpacked(measure.liked, "d")
     rows = rows_within(measure.liked_rows, len(segment))
     _require(len(terms) == len(values) and len(rows) == len(shares))

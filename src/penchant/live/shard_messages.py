@@ -29,7 +29,7 @@ import msgspec
 from penchant.attributes import AttributeFilter, Clause, ClauseGroup, MarkCondition, MarkSpan
 from penchant.index import BlendFactors
 
-MAGIC = b"penchant shard 4"
+MAGIC = b"penchant shard 5"
 NONCE_BYTES = 32
 PROOF_BYTES = 32
 LENGTH = struct.Struct(">I")
@@ -98,7 +98,21 @@ class OverlapMeasure(msgspec.Struct, frozen=True, array_like=True, tag="overlap"
     count: int
 
 
-Measure: TypeAlias = ContentMeasure | BlendMeasure | OverlapMeasure
+class SharedMeasure(msgspec.Struct, frozen=True, array_like=True, tag="shared"):
+    """By what likes of one piece say of others: ``rows``, uint32, with the share of each, doubles."""
+
+    rows: bytes
+    shares: bytes
+
+
+class MeanMeasure(msgspec.Struct, frozen=True, array_like=True, tag="mean"):
+    """By the mean of two distances: ``content`` is ``None`` where no piece is near by it."""
+
+    content: ContentMeasure | None
+    shared: SharedMeasure
+
+
+Measure: TypeAlias = ContentMeasure | BlendMeasure | OverlapMeasure | SharedMeasure | MeanMeasure
 
 
 class BestRows(msgspec.Struct, frozen=True, array_like=True, tag="best"):
@@ -140,6 +154,11 @@ class ScanRequest(msgspec.Struct, frozen=True, array_like=True, tag="scan"):
     clause: PackedClause | None
     excluded: bytes
     goal: Goal
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes as long as tens of lists: numpy looks at all pieces."""
+        return isinstance(self.measure, MeanMeasure) or not isinstance(self.goal, BestRows)
 
 
 class LiveRows(msgspec.Struct, frozen=True, array_like=True, tag="rows"):

@@ -32,7 +32,6 @@ from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
     PROOF_BYTES,
-    BestRows,
     BlendMeasure,
     BrokenMessage,
     FileName,
@@ -186,7 +185,7 @@ def _used(states: OrderedDict[Name, State], name: Name) -> State | None:
 class ShardServer:
     """Answers scans of the segment files of a folder, one at a time: on more cores there are more such processes.
 
-    Those that count, or look for one piece, take as long as a hundred others: a thread does them, also one at a time.
+    Those that take as long as tens of others (`ScanRequest.is_long`) a thread does, also one at a time.
     """
 
     def __init__(self, folder: Path, token: bytes) -> None:
@@ -198,7 +197,7 @@ class ShardServer:
         self._mapping: dict[tuple[FileName, int], asyncio.Task[None]] = {}
         self._long_scans: set[asyncio.Task[None]] = set()
         self.long_turn = asyncio.Semaphore(1)
-        """What a scan that counts, or looks for one piece, waits for."""
+        """What a long scan waits for."""
         self._used: dict[FileName, int] = {}
         """By file when it was asked for last, as a number that rises."""
         self._uses = itertools.count()
@@ -272,7 +271,7 @@ class ShardServer:
         found = self._found(asked.file, asked.place)
         if found is None:
             return ScanAnswer(asked.number, ScanOutcome.MISSING_FILE)
-        return found.scan(asked) if isinstance(asked.goal, BestRows) else found.ready(asked)
+        return found.ready(asked) if asked.is_long else found.scan(asked)
 
     async def _scan_long(self, number: int, scan: Callable[[], ScanAnswer], writer: asyncio.StreamWriter) -> None:
         """Answer a scan by numpy from a thread, one after the other, and say meanwhile that it is under way."""

@@ -26,7 +26,7 @@ from penchant.index.part import Part
 from penchant.index.standing import count_ahead_in
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_hosts import Address, Hosts, HostSets, ShardHosts, file_of
-from penchant.live.shard_messages import BestRows, FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
+from penchant.live.shard_messages import FileName, ScanAnswer, ScanOutcome, ScanRequest, StateRequest
 from penchant.live.shard_metrics import STATE_KINDS, ShardMetrics
 from penchant.live.shard_replica import ShardReplica
 from penchant.live.shard_scan import ShardScan
@@ -36,7 +36,7 @@ from penchant.telemetry import Metrics, logger
 SCAN_S = 2.0
 """How long a segment's scan may take on all replicas together, before the node does it itself."""
 LONG_SCAN_S = 10.0
-"""The same for one that counts, or looks for one piece: those that do it say every 0.1 s that they do."""
+"""The same for a long scan: those that do it say every 0.1 s that they do."""
 LONGEST_HEDGE_S, SHORTEST_HEDGE_S = 0.3, 0.005
 HEDGE_QUANTILE = 0.99
 STATES_TOLD = 4
@@ -246,7 +246,7 @@ class Shards:
 
     async def _replicas_answer(self, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer | None:
         """Return the answer of a replica, ``None`` where none has one in time."""
-        replicas, is_long = self._sound_replicas(request), not isinstance(request.goal, BestRows)
+        replicas, is_long = self._sound_replicas(request), request.is_long
         hedge_s, limit_s = (LONGEST_HEDGE_S, LONG_SCAN_S) if is_long else (self._hedge_s(), SCAN_S)
         started = time.monotonic()
         under_way: set[asyncio.Task[ScanAnswer]] = set()

@@ -69,7 +69,7 @@ class Explanations:
     async def _look_at(self, listing: Listing, look: Callable[[], Result], piece_id: str | None = None) -> Result:
         """Return the same for who has the turn."""
         shards = self._recommender.shards_of(listing.view)
-        if shards is not None and not (isinstance(listing, Neighbourhood) and listing.audience):
+        if shards is not None:
             await search_by_shards(listing, shards, self._database, piece_id)
         return await self._database.in_thread(look)
 
@@ -102,8 +102,8 @@ class Explanations:
         Raises:
             TooFewPieces: the source has one piece only, and it is asked for.
         """
-        if audience is None and self._recommender.is_on_shards(view):
-            return await self._each_by_shards(view, queries, explain=explain)
+        if self._recommender.is_on_shards(view):
+            return await self._each_by_shards(view, queries, explain=explain, audience=audience)
 
         def each(query: SimilarRequest) -> Listed | UnknownPiece:
             try:
@@ -118,16 +118,16 @@ class Explanations:
         return await self._in_turn(view, lambda: [each(query) for query in queries])
 
     async def _each_by_shards(
-        self, view: View, queries: Sequence[SimilarRequest], *, explain: bool
+        self, view: View, queries: Sequence[SimilarRequest], *, explain: bool, audience: Audience | None
     ) -> list[Listed | UnknownPiece]:
         """Return the same from shard processes, some at once, so that their scans are sent together."""
 
         async def each(query: SimilarRequest) -> Listed | UnknownPiece:
             try:
                 if not explain:
-                    return await self._recommender.similar_by_shards(view, query)
+                    return await self._recommender.similar_by_shards(view, query, audience)
                 require_neighbours(view, query.piece_id)
-                listing = Neighbourhood(self._recommender, view, query)
+                listing = Neighbourhood(self._recommender, view, query, audience=audience)
                 return await self._look_at(listing, lambda: _explained(query.piece_id, listing))
             except UnknownPiece as error:
                 return error

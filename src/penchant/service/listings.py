@@ -28,6 +28,7 @@ from penchant.index import (
     Filter,
     LikeShare,
     OverlapQuery,
+    PartQuery,
     Scan,
     ScoreParts,
     SimilarityQuery,
@@ -45,7 +46,7 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
-from penchant.service.nearest import Entry, neighbours_at, scan_near, shown_near
+from penchant.service.nearest import Entry, neighbours_at, query_near, shown_near
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.wire import (
@@ -111,8 +112,9 @@ class Neighbourhood:
         return self.view.snapshot.asked(query.piece_id, query.algorithm, weights)
 
     @cached_property
-    def _scan(self) -> Scan:
-        return scan_near(self.query, self.asked, self.audience)
+    def searched(self) -> PartQuery:
+        """What the list is searched by."""
+        return query_near(self.query, self.asked, self.audience)
 
     def note(self, piece_id: str, key: int | None, ahead: int | None) -> None:
         """Remember what is known of a piece from elsewhere: its key without boosts, and how many are nearer."""
@@ -135,7 +137,7 @@ class Neighbourhood:
         # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
         if key is None:
             return 0
-        return self.booster.count_ahead(self.view.snapshot, piece_id, key, self.shown, self._scan)
+        return self.booster.count_ahead(self.view.snapshot, piece_id, key, self.shown, self.searched.scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -148,7 +150,7 @@ class Neighbourhood:
 
     def _key(self, piece_id: str) -> int | None:
         if piece_id not in self._keys:
-            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self._scan)
+            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self.searched.scan)
         return self._keys[piece_id]
 
     def why(self, piece_id: str, *, shown: bool) -> SimilarWhy:

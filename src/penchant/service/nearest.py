@@ -4,7 +4,18 @@ from collections.abc import Sequence
 
 from penchant import ranking
 from penchant.errors import TooFewPieces, UnknownPiece
-from penchant.index import DISTANCE_SCALE, Audience, Booster, Filter, Find, Scan, SimilarityQuery, best_by
+from penchant.index import (
+    DISTANCE_SCALE,
+    Audience,
+    Booster,
+    Filter,
+    Find,
+    MeanQuery,
+    PartQuery,
+    SharedQuery,
+    SimilarityQuery,
+    best_of,
+)
 from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
 from penchant.live.views import View
@@ -20,12 +31,12 @@ MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
 
 
-def scan_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> Scan:
-    """Return the measure of a request for similar content: content alone without an audience."""
+def query_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> PartQuery:
+    """Return what finds similar content by what a request goes by: content alone without an audience."""
     if audience is None:
-        return asked.scan
+        return asked
     shared = audience.shared_with(query.piece_id)
-    return shared.scan if query.by is Basis.AUDIENCE else shared.beside(asked.scan)
+    return (SharedQuery if query.by is Basis.AUDIENCE else MeanQuery)(shared, asked)
 
 
 def nearest_first(view: View, booster: Booster, shown: Filter, find: Find) -> list[Entry]:
@@ -55,16 +66,27 @@ def _result(query: SimilarRequest, nearest: Sequence[Entry]) -> RecommendationRe
     return RecommendationResult(id=query.piece_id, content=content)
 
 
-async def similar_pieces_by_shards(view: View, query: SimilarRequest, now: int, shards: Shards) -> RecommendationResult:
-    """Return the same list by content as `similar_pieces`, for which shard processes scan the segments of a source.
+def near_by_shards(view: View, query: SimilarRequest, audience: Audience | None, shards: Shards) -> ShardScan:
+    """Return what shard processes scan the segments of a source by, to find the same pieces as `similar_pieces`.
+
+    To be called in a thread where the list goes by an audience: its rows of all pieces are looked up at first.
 
     Raises:
         UnknownPiece, TooFewPieces: as `similar_pieces`.
-        IndexNotReady: no process scans a part of the source, and this node cannot.
     """
     require_neighbours(view, query.piece_id)
     asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
-    scan = shards.scan_of(asked, view.snapshot)
+    return shards.scan_of(query_near(query, asked, audience), view.snapshot)
+
+
+async def similar_pieces_by_shards(
+    view: View, query: SimilarRequest, now: int, scan: ShardScan, shards: Shards
+) -> RecommendationResult:
+    """Return the same list as `similar_pieces`; ``scan`` is that of `near_by_shards`.
+
+    Raises:
+        IndexNotReady: no process scans a part of the source, and this node cannot.
+    """
     return _result(query, await neighbours_by_shards(view, query, scan, shown_near(view, query, now), shards))
 
 
@@ -112,12 +134,9 @@ def neighbours_at(
             asked = snapshot.asked(query.piece_id, query.algorithm, weights)
         else:
             asked = SimilarityQuery.of_draft(draft, query.algorithm, weights)
-        if audience is None:
-            shown = shown_near(view, query, now, but=None if draft is None else draft.id)
-            return nearest_first(view, booster, shown, lambda shown: snapshot.nearest_to(asked, shown, MAX_TAKE))
-        scan = scan_near(query, asked, audience)
-        shown = shown_near(view, query, now, but=query.piece_id)
-        return nearest_first(view, booster, shown, lambda shown: best_by(snapshot, scan, shown, MAX_TAKE))
+        shown = shown_near(view, query, now, but=None if draft is None else draft.id)
+        searched = query_near(query, asked, audience)
+        return nearest_first(view, booster, shown, lambda shown: best_of(snapshot.parts, searched, shown, MAX_TAKE))
 
 
 def shown_near(view: View, query: SimilarRequest, now: int, *, but: str | None = None) -> Filter:

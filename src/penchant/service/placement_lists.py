@@ -210,12 +210,7 @@ class PlacementLists:
         version = None if audience is None else audience.version
         if explain:
             return PlacementList(placed((await self._explanations.similar(view, query, audience)).content), version)
-        if audience is None and self._recommender.is_on_shards(view):
-            return PlacementList((await self._recommender.similar_by_shards(view, query)).content)
-        if audience is None:
-            return PlacementList(self._recommender.similar(view, query).content)
-        near = await self._recommender.similar_by(view, query, audience)
-        return PlacementList(near.content, version)
+        return PlacementList((await self._recommender.similar_by(view, query, audience)).content, version)
 
 
 async def answer_by(

@@ -120,7 +120,7 @@ def _listed(view: View, query: PlainRequest, now: int, scan: Scan, kind: Placeme
     """Return what a scan finds, whitelisted pieces among the best first; to be called in a thread."""
     shown = shown_by(view, query, moment_of(query.at, now), query.exclude)
     booster = Booster(query.boosts, DISTANCE_SCALE, view.snapshot)
-    nearest = nearest_first(view, booster, shown, lambda shown: best_by(view.snapshot, scan, shown, MAX_TAKE))[
+    nearest = nearest_first(view, booster, shown, lambda shown: best_by(view.snapshot.parts, scan, shown, MAX_TAKE))[
         : query.take
     ]
 

@@ -27,7 +27,7 @@ from penchant.service.list_inputs import (
     history_of,
     moment_of,
 )
-from penchant.service.nearest import similar_pieces, similar_pieces_by_shards
+from penchant.service.nearest import near_by_shards, similar_pieces, similar_pieces_by_shards
 from penchant.service.people import oldest_kept
 from penchant.service.personal_lists import (
     ListSearch,
@@ -100,18 +100,31 @@ class Recommender:
         """Return the shard processes that scan segments of a source, if there are any."""
         return self._shards if self._shards is not None and self._shards.serves(view.snapshot) else None
 
-    async def similar_by_shards(self, view: View, query: SimilarRequest) -> RecommendationResult:
-        """Return the nearest pieces by content, as `similar`, without a scan of large segments in this process.
+    async def similar_by_shards(
+        self, view: View, query: SimilarRequest, audience: Audience | None = None
+    ) -> RecommendationResult:
+        """Return the nearest pieces, as `similar`, without a scan of large segments in this process.
 
         Raises:
             UnknownPiece, TooFewPieces: as `similar`.
             IndexNotReady: no shard process answers, and this node has no memory for the source.
         """
-        assert self._shards is not None  # noqa: S101  # `is_on_shards` says so
-        return await similar_pieces_by_shards(view, query, self.now(view), self._shards)
+        shards = self._shards
+        assert shards is not None  # noqa: S101  # `is_on_shards` says so
+        if audience is None:
+            scan = near_by_shards(view, query, None, shards)
+        else:
+            scan = await self._database.in_thread(near_by_shards, view, query, audience, shards)
+        return await similar_pieces_by_shards(view, query, self.now(view), scan, shards)
 
-    async def similar_by(self, view: View, query: SimilarRequest, audience: Audience) -> RecommendationResult:
-        """Return the same, found in a thread."""
+    async def similar_by(
+        self, view: View, query: SimilarRequest, audience: Audience | None = None
+    ) -> RecommendationResult:
+        """Return the nearest pieces, as `similar`: from shard processes, or, by what people like, from a thread."""
+        if self.is_on_shards(view):
+            return await self.similar_by_shards(view, query, audience)
+        if audience is None:
+            return self.similar(view, query)
         return await self._database.in_thread(self.similar, view, query, audience)
 
     async def audience_near(self, view: View, query: SimilarRequest) -> Audience | None:

@@ -44,5 +44,5 @@ async def search_by_shards(
 def _search_of(listing: Neighbourhood | Suggestions) -> ListSearch:
     """Return what a listing is searched by, and which pieces it may show."""
     if isinstance(listing, Neighbourhood):
-        return ListSearch(listing.asked, listing.shown)
+        return ListSearch(listing.searched, listing.shown)
     return gathered_search(listing.view, listing.query, listing.gathered)
