@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from filters_reference import FILTERS, holds
 from index.test_marking import NUMBERED, PHASES, filter_of, made
 from penchant.attributes import Boost
-from penchant.index import Booster, Filter, Scan, best_by
-from penchant.index.best import Hits, smallest
-from penchant.index.exact import allowed_rows
-from penchant.index.layout import Choice
+from penchant.index import Booster, Filter, IntArray, Scan, best_by
+from penchant.index.best import Keys
 from penchant.index.part import Part
 from strategies import examples
 
@@ -25,9 +23,8 @@ BOOSTS = st.lists(st.tuples(FILTERS, st.sampled_from([1, 33, 50, 100, 150, 200, 
 def scan_by(keys: dict[str, int]) -> Scan:
     """Return a scan by keys that are given."""
 
-    def scan(part: Part, choice: Choice) -> Hits:
-        rows = allowed_rows(choice)
-        return smallest(np.array([keys[each] for each in part.segment.ids], dtype=np.int64)[rows], rows, choice)
+    def scan(part: Part, rows: IntArray) -> Keys:
+        return np.array([keys[each] for each in part.segment.ids], dtype=np.int64)[rows], rows
 
     return scan
 

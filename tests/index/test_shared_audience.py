@@ -10,6 +10,7 @@ from penchant.index import (
     Audience,
     AudienceWeights,
     MeanQuery,
+    PartQuery,
     SharedLikes,
     SharedQuery,
     SimilarityQuery,
@@ -23,7 +24,7 @@ IDS = ["a", "above", "gone", "less", "q"]
 PIECES = [{"id": piece_id, "categories": {"genre": ["x"] if piece_id in "aq" else []}} for piece_id in IDS]
 
 
-def nearest_by(snapshot: Snapshot, query: SharedQuery, take: int = 30) -> list[tuple[str, float]]:
+def nearest_by(snapshot: Snapshot, query: PartQuery, take: int = 30) -> list[tuple[str, float]]:
     return [(piece_id, max(0, key) / 10**12) for key, piece_id in best_of(snapshot.parts, query, EVERYTHING, take)]
 
 

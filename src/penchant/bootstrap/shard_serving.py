@@ -1,6 +1,7 @@
 """Shard serving: a shard server as a process runs it: `penchant shard`, or a replica that a cluster has placed."""
 
 import asyncio
+import ctypes
 import errno
 import hashlib
 import os
@@ -23,6 +24,10 @@ LEASE_CHECK_S = 1.0
 KEEPALIVE = {socket.TCP_KEEPIDLE: 5, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 2}
 """Seconds and tries until the connection of a machine that is gone has ended."""
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Numbers that the C library gives to what it keeps of free memory, and from which size on it keeps nothing."""
+KEPT_BYTES, LARGEST_KEPT_BYTES = 1 << 26, 1 << 25
+
 
 def places_shards(settings: NodeSettings) -> bool:
     """Return whether a cluster is to run replicas of shards."""
@@ -40,8 +45,20 @@ async def listen(settings: NodeSettings, host: str, port: int) -> tuple[ShardSer
     Raises:
         OSError: the address is taken, or none of this machine.
     """
+    _keep_memory()
     server = ShardServer(index_folder(settings), shard_token(settings))
     return server, await server.listen(host, port)
+
+
+def _keep_memory() -> None:
+    """Have this process keep what a scan has freed: memory that is fetched anew is filled with zeros first.
+
+    That takes as long as a scan by numpy. A worker has freed larger arrays, by which the C library has learned it.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT_BYTES)
+        mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 class PlacedShard:

@@ -68,9 +68,9 @@ from penchant.index.shared_audience import (
     SharedAudience,
     SharedLikes,
     SharedQuery,
-    choice_of_near,
-    mean_hits,
+    mean_keys,
     shared_hits,
+    shared_keys,
 )
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Neighbour, Snapshot
@@ -160,7 +160,6 @@ __all__ = [
     "build_segment",
     "build_weights",
     "categories",
-    "choice_of_near",
     "figures_of_person",
     "has_attributes",
     "key_of",
@@ -169,7 +168,7 @@ __all__ = [
     "makes_weights",
     "mark",
     "matches",
-    "mean_hits",
+    "mean_keys",
     "merge_segments",
     "moments_of",
     "newness_scan",
@@ -184,6 +183,7 @@ __all__ = [
     "sampled_ids",
     "segment_of",
     "shared_hits",
+    "shared_keys",
     "shares_of",
     "similarity_shares",
     "taste_length",

@@ -11,8 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from penchant.index.layout import Choice, IntArray
+from penchant.index.layout import Choice, IntArray, Mask
 
+Keys: TypeAlias = tuple[IntArray, IntArray]
+"""Keys of pieces of a segment, and their rows, which ascend."""
 Hits: TypeAlias = tuple[IntArray, IntArray]
 """Keys of found pieces of a segment, ascending, and their rows; of equal keys the lesser row first."""
 
@@ -42,8 +44,16 @@ class BestPieces:
         return self._pieces
 
 
-def smallest(keys: IntArray, rows: IntArray, choice: Choice) -> Hits:
-    """Return the best pieces below the limit; ``rows`` ascends."""
+def allowed_rows(mask: Mask, excluded: IntArray) -> IntArray:
+    """Return the rows, ascending, of the pieces that a mask lets through but for those that are excluded."""
+    allowed = mask > 0
+    allowed[excluded] = False
+    return np.flatnonzero(allowed)
+
+
+def smallest(found: Keys, choice: Choice) -> Hits:
+    """Return the best of some pieces, as many as a choice takes below its limit."""
+    keys, rows = found
     # First without sorting all: below the limit, and no worse than the key of rank ``take``, ties included.
     near = keys < choice.limit
     if len(keys) > choice.take:
@@ -63,7 +73,7 @@ def in_order(keys: IntArray, rows: IntArray, limit: int) -> Hits:
     return keys, rows
 
 
-def count_better(hits: Hits, key: int, row: int) -> int:
+def count_better(found: Keys, key: int, row: int) -> int:
     """Return how many pieces of a segment are better than one of this key whose id would be at this row."""
-    keys, rows = hits
+    keys, rows = found
     return int(np.count_nonzero((keys < key) | ((keys == key) & (rows < row))))

@@ -144,6 +144,11 @@ class SparseShares(NamedTuple):
         at = int(np.searchsorted(self.rows, row))
         return float(self.values[at]) if at < len(self.rows) and self.rows[at] == row else 0.0
 
+    def among(self, rows: IntArray) -> "SparseShares":
+        """Return the shares of some pieces, whose rows ascend."""
+        known = np.append(rows, -1)[np.searchsorted(rows, self.rows)] == self.rows
+        return SparseShares(self.rows[known], self.values[known])
+
     def by_row(self, count: int) -> FloatArray:
         """Return the shares of so many pieces, 0 for those without."""
         shares = np.zeros(count)

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from penchant.index import exact
-from penchant.index.best import Hits
+from penchant.index.best import Keys
 from penchant.index.building import term_table
 from penchant.index.layout import NOWHERE, Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.queries import scanned
 from penchant.model import Term
 
 
@@ -25,7 +26,7 @@ class OverlapQuery:
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the pieces of one part that overlap most."""
         choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
-        return part.named(*self.scan(part, choice))
+        return scanned(part, self.scan, choice)
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:
         """Return the rows, ascending, of what a filter excludes from one part."""
@@ -36,7 +37,7 @@ class OverlapQuery:
         known = part.segment.terms.find_all(self._keys)
         return known[known >= 0]
 
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one part's pieces."""
+    def scan(self, part: Part, rows: IntArray) -> Keys:
+        """Return the keys of one part's pieces at some rows."""
         segment = part.segment
-        return exact.overlapping(self.terms_in(part), self.count, segment.starts, segment.postings, choice)
+        return exact.overlaps(self.terms_in(part), self.count, segment.starts, segment.postings, rows)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from penchant.index import engine, exact
-from penchant.index.best import Hits
+from penchant.index.best import Keys
 from penchant.index.building import term_table
 from penchant.index.factors import root_norms
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, SparseShares, Taste
@@ -114,10 +114,10 @@ class BlendQuery:
         taste, figures = self._taste_and_figures(part)
         return part.named(*engine.best(taste, self.blending, part.segment.postings, figures, choice))
 
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one part's pieces by how well they suit the person, by numpy."""
+    def scan(self, part: Part, rows: IntArray) -> Keys:
+        """Return how well one part's pieces at some rows suit the person, by numpy."""
         taste, figures = self._taste_and_figures(part)
-        return exact.best(taste, self.blending, part.segment.postings, figures, choice)
+        return exact.scores(taste, self.blending, part.segment.postings, figures, rows)
 
     def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFigures]:
         segment, lifted = part.segment, self.popular.lifted[self._numbers[part]]

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penchant.index.best import Hits, smallest
-from penchant.index.exact import allowed_rows
-from penchant.index.layout import DISTANCE_SCALE, Choice, FloatArray
+from penchant.index.best import Keys
+from penchant.index.layout import DISTANCE_SCALE, FloatArray, IntArray
 from penchant.index.part import Part
 from penchant.index.queries import Scan
 from penchant.model import DAY_MS
@@ -16,10 +15,9 @@ def popularity_scan(parts: Sequence[Part], shares: Sequence[FloatArray]) -> Scan
     """Return the scan of what somebody likes, by 1 - p; ``shares`` are p of all pieces, an array for each part."""
     share_of = dict(zip(parts, shares, strict=True))
 
-    def scan(part: Part, choice: Choice) -> Hits:
-        share = share_of[part]
-        rows = allowed_rows(choice, share > 0)
-        return smallest(np.rint((1.0 - share[rows]) * DISTANCE_SCALE).astype(np.int64), rows, choice)
+    def scan(part: Part, rows: IntArray) -> Keys:
+        rows = rows[share_of[part][rows] > 0]
+        return np.rint((1.0 - share_of[part][rows]) * DISTANCE_SCALE).astype(np.int64), rows
 
     return scan
 
@@ -31,9 +29,8 @@ def newness_scan(moment: int, half_life_days: float) -> Scan:
     """
     half_life = half_life_days * DAY_MS
 
-    def scan(part: Part, choice: Choice) -> Hits:
-        rows = allowed_rows(choice)
+    def scan(part: Part, rows: IntArray) -> Keys:
         ages = np.maximum(0, moment - part.segment.available_from[rows]).astype(np.float64)
-        return smallest(np.rint(ages / (ages + half_life) * DISTANCE_SCALE).astype(np.int64), rows, choice)
+        return np.rint(ages / (ages + half_life) * DISTANCE_SCALE).astype(np.int64), rows
 
     return scan

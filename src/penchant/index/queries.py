@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from penchant.index.best import BestPieces, Hits
+from penchant.index.best import BestPieces, Keys, allowed_rows, smallest
 from penchant.index.layout import NOWHERE, Choice, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 
-Scan = Callable[[Part, Choice], Hits]
-"""A full scan of a part by some measure: finds as many pieces as the choice says."""
+Scan = Callable[[Part, IntArray], Keys]
+"""A scan by some measure, by numpy: finds those of a part's pieces at some rows, ascending, that have a key."""
 
 
 class PartQuery(Protocol):
@@ -27,8 +27,8 @@ class PartQuery(Protocol):
         """Return keys and ids of the best pieces of one part, of those that are below a limit."""
         ...
 
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one part's pieces by their keys, by numpy."""
+    def scan(self, part: Part, rows: IntArray) -> Keys:
+        """Return those of one part's pieces at some rows that it finds, by numpy, whatever ``limit`` is."""
         ...
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:
@@ -50,5 +50,10 @@ def best_by(parts: Iterable[Part], scan: Scan, shown: Filter, take: int) -> list
     best = BestPieces(take, NOWHERE)
     for part in parts:
         choice = Choice(part.allowed(shown), part.excluded(shown), take, best.limit)
-        best.add(part.named(*scan(part, choice)))
+        best.add(scanned(part, scan, choice))
     return list(best.ranked())
+
+
+def scanned(part: Part, scan: Scan, choice: Choice) -> list[tuple[int, str]]:
+    """Return the keys and ids of the pieces of a part that a scan finds best."""
+    return part.named(*smallest(scan(part, allowed_rows(choice.mask, choice.excluded)), choice))

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant.index.best import Hits, smallest
-from penchant.index.exact import allowed_rows
+from penchant.index.best import Hits, Keys, smallest
 from penchant.index.layout import DISTANCE_SCALE, NOWHERE, WEIGHT_SCALE, Choice, FloatArray, IntArray, SparseShares
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.queries import scanned
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.weights import AudienceWeights
 
@@ -53,11 +53,8 @@ class SharedAudience:
         return self._weights.shares_in(part.segment, shares)
 
 
-class SharedQuery:
-    """The pieces with a weight above 0, by 1 - W / 2^20: negative where W is above 2^20.
-
-    ``content`` is the queried piece, which its lists leave out.
-    """
+class _LikesQuery:
+    """A query by likes of one piece; ``content`` is that piece, which lists leave out."""
 
     limit = NOWHERE
 
@@ -66,56 +63,69 @@ class SharedQuery:
         self.content = content
 
     def shares_in(self, part: Part) -> SparseShares:
-        """Return what it finds in a part, and the share of each."""
+        """Return W / 2^20 of those pieces of a part for which it is above 0."""
         return self._shared.shares_in(part)
-
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the best pieces of one part."""
-        return part.named(*self.scan(part, Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)))
-
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one part's pieces by their keys; the queried one may be among them."""
-        return shared_hits(self.shares_in(part), choice)
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:
         """Return the rows, ascending, of what a filter excludes from one part, and of the queried piece."""
         return self.content.excluded_in(part, shown)
 
 
-class MeanQuery(SharedQuery):
+class SharedQuery(_LikesQuery):
+    """The pieces with a weight above 0, by 1 - W / 2^20: negative where W is above 2^20."""
+
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the best pieces of one part."""
+        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
+        return part.named(*shared_hits(self.shares_in(part), choice))
+
+    def scan(self, part: Part, rows: IntArray) -> Keys:
+        """Return the keys of those of one part's pieces at some rows that it finds."""
+        return shared_keys(self.shares_in(part), rows)
+
+
+class MeanQuery(_LikesQuery):
     """The pieces that either measure finds, by the mean of both distances, W cut off at 2^20.
 
     It costs a full scan by content.
     """
 
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one part's pieces by their keys; the queried one may be among them."""
-        near = self.content.scan(part, choice_of_near(choice))
-        return mean_hits(near, self.shares_in(part), choice)
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the best pieces of one part."""
+        return scanned(part, self.scan, Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit))
+
+    def scan(self, part: Part, rows: IntArray) -> Keys:
+        """Return the keys of those of one part's pieces at some rows that it finds."""
+        return mean_keys(self.content.scan(part, rows), self.shares_in(part), rows)
 
 
 def shared_hits(shares: SparseShares, choice: Choice) -> Hits:
-    """Return the best of the pieces that have a share, by 1 less it."""
+    """Return the best of the pieces that have a share, by `shared_keys`."""
+    # Mostly they are few, and nobody has to look at all others.
     allowed = (choice.mask[shares.rows] > 0) & ~np.isin(shares.rows, choice.excluded)
-    distances = (1.0 - shares.values[allowed]) * DISTANCE_SCALE
-    return smallest(_rounded(distances), shares.rows[allowed], choice)
+    return smallest(shared_keys(shares, shares.rows[allowed]), choice)
 
 
-def choice_of_near(choice: Choice) -> Choice:
-    """Return the choice of all pieces near by content, of which `mean_hits` chooses."""
-    return choice._replace(take=len(choice.mask), limit=NOWHERE)
+def shared_keys(shares: SparseShares, rows: IntArray) -> Keys:
+    """Return the keys of those of some pieces that have a share: 1 less it."""
+    shares = shares.among(rows)
+    return _rounded((1.0 - shares.values) * DISTANCE_SCALE), shares.rows
 
 
-def mean_hits(near: Hits, shares: SparseShares, choice: Choice) -> Hits:
-    """Return the best of the pieces that are near by content, or have a share, by the mean of both distances."""
-    keys, near_rows = near
-    distances = np.full(len(choice.mask), DISTANCE_SCALE, dtype=np.int64)
-    distances[near_rows] = keys
-    values = SparseShares(shares.rows, np.minimum(shares.values, 1.0)).by_row(len(distances))
-    found = values > 0
-    found[near_rows] = True
-    rows = allowed_rows(choice, found)
-    return smallest(_rounded((distances[rows] + (1.0 - values[rows]) * DISTANCE_SCALE) / 2), rows, choice)
+def mean_keys(near: Keys, shares: SparseShares, rows: IntArray) -> Keys:
+    """Return the keys of those of some pieces that are near by content or have a share: the means of both distances.
+
+    ``near`` are those that are near, with their distances.
+    """
+    distances, near_rows = near
+    shares = shares.among(rows)
+    places = np.searchsorted(near_rows, shares.rows)
+    alone = np.append(near_rows, -1)[places] != shares.rows
+    found = np.insert(near_rows, places[alone], shares.rows[alone])
+    distances = np.insert(distances, places[alone], DISTANCE_SCALE)
+    liked = np.zeros(len(found))
+    liked[np.searchsorted(found, shares.rows)] = np.minimum(shares.values, 1.0)
+    return _rounded((distances + (1.0 - liked) * DISTANCE_SCALE) / 2), found
 
 
 def _rounded(distances: FloatArray) -> IntArray:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index import engine, exact
-from penchant.index.best import Hits
+from penchant.index.best import Keys
 from penchant.index.building import build_segment
 from penchant.index.factors import factors_of
 from penchant.index.layout import COUNT, DOT, FARTHEST, SIZE, Choice, IntArray, KernelQuery, Norms, Values
@@ -72,12 +72,12 @@ class SimilarityQuery:
         choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
         return part.named(*engine.nearest(query, segment.postings, segment.frequent, self.norms_in(segment), choice))
 
-    def scan(self, part: Part, choice: Choice) -> Hits:
-        """Return any number of one segment's pieces with distances, by numpy; the queried one may be among them."""
+    def scan(self, part: Part, rows: IntArray) -> Keys:
+        """Return the distances of those of one part's pieces at some rows that have any, by numpy."""
         query = self.query_in(part)
         if query is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return exact.nearest(query, part.segment.postings, self.norms_in(part.segment), choice)
+        return exact.distances(query, part.segment.postings, self.norms_in(part.segment), rows)
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:
         """Return the rows, ascending, of what a filter excludes from one segment, and of the queried piece."""

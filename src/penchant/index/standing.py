@@ -10,14 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.attributes import AttributeFilter
-from penchant.index.best import count_better
-from penchant.index.layout import NOWHERE, Choice
+from penchant.index.best import allowed_rows, count_better
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.queries import Scan
 from penchant.index.snapshot import Snapshot
-
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +69,8 @@ def key_of(snapshot: Snapshot, piece_id: str, scan: Scan) -> int | None:
     if found is None:
         return None
     part, row = found
-    keys, _ = scan(part, choice_of_one(row, len(part.segment)))
+    keys, _ = scan(part, np.array([row]))
     return int(keys[0]) if len(keys) else None
-
-
-def choice_of_one(row: int, count: int) -> Choice:
-    """Return the choice of one of so many pieces alone: a measure need not know about single pieces."""
-    alone = np.zeros(count, dtype=np.uint8)
-    alone[row] = 1
-    return Choice(alone, _NONE, 1, NOWHERE)
 
 
 def count_ahead(snapshot: Snapshot, positions: Sequence[PiecePosition], scan: Scan) -> int:
@@ -90,10 +80,9 @@ def count_ahead(snapshot: Snapshot, positions: Sequence[PiecePosition], scan: Sc
 
 def count_ahead_in(part: Part, position: PiecePosition, scan: Scan) -> int:
     """Return how many pieces of one part come before a position."""
-    # Of the same key those with a lesser id are ahead: they are found as well, and counted by row.
-    shown = position.shown
-    choice = Choice(part.allowed(shown), part.excluded(shown), len(part.segment), position.key + 1)
-    return count_better(scan(part, choice), position.key, position.row_in(part))
+    rows = allowed_rows(part.allowed(position.shown), part.excluded(position.shown))
+    # Of the same key those with a lesser id are ahead, which is told by their rows.
+    return count_better(scan(part, rows), position.key, position.row_in(part))
 
 
 def _holds(rows: np.ndarray, row: int) -> bool:

@@ -21,15 +21,26 @@ from penchant.index import (
     SharedQuery,
     SimilarityQuery,
     SparseShares,
-    choice_of_near,
     engine,
     exact,
-    mean_hits,
+    mean_keys,
     shared_hits,
+    shared_keys,
 )
-from penchant.index.best import Hits
+from penchant.index.best import Hits, Keys, allowed_rows, smallest
 from penchant.index.factors import factor_unit, factors_of, scaled_roots
-from penchant.index.layout import COUNT, DISTANCE_SCALE, DOT, NOWHERE, SIZE, Choice, KernelQuery, PieceFigures
+from penchant.index.layout import (
+    COUNT,
+    DISTANCE_SCALE,
+    DOT,
+    NOWHERE,
+    SIZE,
+    Choice,
+    KernelQuery,
+    Norms,
+    PieceFigures,
+    Taste,
+)
 from penchant.index.part import Part
 from penchant.index.personal import taste_in
 from penchant.live.shard_messages import (
@@ -45,7 +56,7 @@ from penchant.live.shard_shares import NamedPopular
 
 VALUE_TYPES = {COUNT: "B", DOT: "hid", SIZE: "hid"}
 """The types that sums of a mode are counted in."""
-_NO_HITS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+_NOTHING = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
 def measure_of(query: PartQuery, part: Part, popular: NamedPopular | None) -> Measure | None:
@@ -83,7 +94,7 @@ def _content(query: SimilarityQuery, part: Part) -> ContentMeasure | None:
     )
 
 
-def _shared(query: SharedQuery, part: Part) -> SharedMeasure:
+def _shared(query: SharedQuery | MeanQuery, part: Part) -> SharedMeasure:
     found = query.shares_in(part)
     return SharedMeasure(packed_numbers(found.rows), found.values.tobytes())
 
@@ -104,12 +115,8 @@ def _blend(query: BlendQuery, part: Part, popular: NamedPopular | None) -> Blend
     )
 
 
-def hits(
-    measure: Measure, segment: Segment, popular: FloatArray | None, choice: Choice, *, fully: bool = False
-) -> Hits:
-    """Return what a measure finds in a segment, as its query does on a node; ``popular`` is part p, if any.
-
-    ``fully``: by numpy, which finds any number, as the query's scan does.
+def hits(measure: Measure, segment: Segment, popular: FloatArray | None, choice: Choice) -> Hits:
+    """Return what a measure finds best in a segment, as its query does on a node; ``popular`` is part p, if any.
 
     Raises:
         BrokenMessage: its numbers are none of this segment, on which compiled kernels would run away.
@@ -117,62 +124,67 @@ def hits(
     _require(choice.limit <= NOWHERE)
     match measure:
         case ContentMeasure():
-            _require(fully or choice.limit <= DISTANCE_SCALE + 1)
-            return _near(measure, segment, choice, fully=fully)
+            _require(choice.limit <= DISTANCE_SCALE + 1)
+            query, norms = _content_in(measure, segment)
+            return engine.nearest(query, segment.postings, segment.frequent, norms, choice)
         case BlendMeasure():
-            return _suiting(measure, segment, popular, choice, fully=fully)
+            taste, figures = _blend_in(measure, segment, popular)
+            return engine.best(taste, measure.blending, segment.postings, figures, choice)
+        case SharedMeasure():
+            return shared_hits(_shares_in(measure, segment), choice)
+        case _:
+            return smallest(keys(measure, segment, popular, allowed_rows(choice.mask, choice.excluded)), choice)
+
+
+def keys(measure: Measure, segment: Segment, popular: FloatArray | None, rows: IntArray) -> Keys:
+    """Return the keys of those of a segment's pieces at some rows that a measure finds, as its query's scan does.
+
+    Raises:
+        BrokenMessage: its numbers are none of this segment.
+    """
+    match measure:
+        case ContentMeasure():
+            query, norms = _content_in(measure, segment)
+            return exact.distances(query, segment.postings, norms, rows)
+        case BlendMeasure():
+            taste, figures = _blend_in(measure, segment, popular)
+            return exact.scores(taste, measure.blending, segment.postings, figures, rows)
         case OverlapMeasure():
             terms = rows_within(measure.terms, len(segment.terms))
-            return exact.overlapping(terms, measure.count, segment.starts, segment.postings, choice)
+            return exact.overlaps(terms, measure.count, segment.starts, segment.postings, rows)
         case SharedMeasure():
-            return shared_hits(_shares(measure, segment), choice)
+            return shared_keys(_shares_in(measure, segment), rows)
         case MeanMeasure():
-            near = _NO_HITS
-            if measure.content is not None:
-                near = _near(measure.content, segment, choice_of_near(choice), fully=True)
-            return mean_hits(near, _shares(measure.shared, segment), choice)
+            near = _NOTHING if measure.content is None else keys(measure.content, segment, None, rows)
+            return mean_keys(near, _shares_in(measure.shared, segment), rows)
 
 
-def _shares(measure: SharedMeasure, segment: Segment) -> SparseShares:
-    rows, shares = rows_within(measure.rows, len(segment)), unpacked(measure.shares, "d")
-    _require(len(rows) == len(shares))
-    return SparseShares(rows, shares)
-
-
-def _near(measure: ContentMeasure, segment: Segment, choice: Choice, *, fully: bool) -> Hits:
+def _content_in(measure: ContentMeasure, segment: Segment) -> tuple[KernelQuery, Norms]:
     _require(measure.values_type in VALUE_TYPES.get(measure.mode, ""))
-    terms = rows_within(measure.terms, len(segment.terms))
-    values = unpacked(measure.values, measure.values_type)
+    terms, values = rows_within(measure.terms, len(segment.terms)), unpacked(measure.values, measure.values_type)
     _require(len(terms) == len(values) and len(measure.factors) == len(segment.category_names))
-    query = KernelQuery(measure.mode, terms, values, measure.norm)
-    norms = segment.norms(measure.factors).by(measure.mode)
-    if fully:
-        return exact.nearest(query, segment.postings, norms, choice)
-    return engine.nearest(query, segment.postings, segment.frequent, norms, choice)
+    return KernelQuery(measure.mode, terms, values, measure.norm), segment.norms(measure.factors).by(measure.mode)
 
 
-def _suiting(
-    measure: BlendMeasure,
-    segment: Segment,
-    popular: FloatArray | None,
-    choice: Choice,
-    *,
-    fully: bool,
-) -> Hits:
-    terms = rows_within(measure.terms, len(segment.terms))
-    values, shares = unpacked(measure.values, "d"), unpacked(measure.liked, "d")
-    rows = rows_within(measure.liked_rows, len(segment))
-    _require(len(terms) == len(values) and len(rows) == len(shares))
-    _require(len(measure.factors) == len(segment.category_names))
+def _blend_in(measure: BlendMeasure, segment: Segment, popular: FloatArray | None) -> tuple[Taste, PieceFigures]:
+    terms, values = rows_within(measure.terms, len(segment.terms)), unpacked(measure.values, "d")
+    _require(len(terms) == len(values) and len(measure.factors) == len(segment.category_names))
     figures = PieceFigures(
         roots=scaled_roots(segment, measure.factors, measure.unit),
         popular=np.zeros(len(segment)) if popular is None else popular,
-        audience=SparseShares(rows, shares),
+        audience=_shares_of(measure.liked_rows, measure.liked, segment),
     )
-    taste = taste_in(segment, (terms, values), measure.norms)
-    if fully:
-        return exact.best(taste, measure.blending, segment.postings, figures, choice)
-    return engine.best(taste, measure.blending, segment.postings, figures, choice)
+    return taste_in(segment, (terms, values), measure.norms), figures
+
+
+def _shares_in(measure: SharedMeasure, segment: Segment) -> SparseShares:
+    return _shares_of(measure.rows, measure.shares, segment)
+
+
+def _shares_of(packed_rows: bytes, packed_shares: bytes, segment: Segment) -> SparseShares:
+    rows, shares = rows_within(packed_rows, len(segment)), unpacked(packed_shares, "d")
+    _require(len(rows) == len(shares))
+    return SparseShares(rows, shares)
 
 
 def packed_numbers(numbers: IntArray) -> bytes:

@@ -20,14 +20,13 @@ from typing import TypeVar
 import numpy as np
 
 from penchant.index import Filter, FloatArray, Segment
-from penchant.index.best import count_better
+from penchant.index.best import allowed_rows, count_better
 from penchant.index.layout import NOWHERE, Choice
 from penchant.index.part import Part
 from penchant.index.popularity import lift
-from penchant.index.standing import choice_of_one
 from penchant.live.array_files import DamagedFile, Stamp
 from penchant.live.segment_files import SegmentFiles
-from penchant.live.shard_measures import hits, rows_within, unpacked
+from penchant.live.shard_measures import hits, keys, rows_within, unpacked
 from penchant.live.shard_messages import (
     MAGIC,
     NONCE_BYTES,
@@ -147,8 +146,8 @@ class ScannedSegment:
         if isinstance(goal, RowKey):
             if not 0 <= goal.row < count:
                 raise BrokenMessage("a segment has no such row")
-            keys, rows = hits(asked.measure, self._segment, popular, choice_of_one(goal.row, count), fully=True)
-            return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
+            found, rows = keys(asked.measure, self._segment, popular, np.array([goal.row]))
+            return ScanAnswer(asked.number, ScanOutcome.FOUND, found.tobytes(), rows.tobytes())
         shown = Filter(
             moment=asked.moment,
             catalogs=None if asked.catalogs is None else frozenset(asked.catalogs),
@@ -158,14 +157,13 @@ class ScannedSegment:
         if isinstance(goal, RowsAhead):
             if not (0 <= goal.row <= count and abs(goal.key) < NOWHERE):
                 raise BrokenMessage("no piece stands there")
-            choice = Choice(part.allowed(shown), excluded, count, goal.key + 1)
-            found = hits(asked.measure, self._segment, popular, choice, fully=True)
-            return ScanAnswer(asked.number, ScanOutcome.FOUND, count=count_better(found, goal.key, goal.row))
+            among = keys(asked.measure, self._segment, popular, allowed_rows(part.allowed(shown), excluded))
+            return ScanAnswer(asked.number, ScanOutcome.FOUND, count=count_better(among, goal.key, goal.row))
         if not 0 < goal.take <= MOST_TAKEN:
             raise BrokenMessage("a scan takes no such number of pieces")
         choice = Choice(part.allowed(shown), excluded, goal.take, goal.limit)
-        keys, rows = hits(asked.measure, self._segment, popular, choice)
-        return ScanAnswer(asked.number, ScanOutcome.FOUND, keys.tobytes(), rows.tobytes())
+        found, rows = hits(asked.measure, self._segment, popular, choice)
+        return ScanAnswer(asked.number, ScanOutcome.FOUND, found.tobytes(), rows.tobytes())
 
 
 def _keep(states: OrderedDict[Name, State], name: Name, state: State, count: int) -> None:
