@@ -16,6 +16,7 @@ from live.test_shard_scans import NOW, STAMP, audience_of, blend_for, halves, id
 from penchant.errors import IndexNotReady
 from penchant.index import MeanQuery, PartQuery, PiecePosition, SharedQuery, Snapshot, best_of, key_of
 from penchant.index.standing import count_ahead
+from penchant.live import shard_replica
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import SegmentFiles, SegmentSet
 from penchant.live.shard_messages import MAGIC, NONCE_BYTES, proof
@@ -309,6 +310,32 @@ def test_a_process_that_is_silent_is_passed_by(sources: Sources, greeting: bytes
         await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 100)
 
         assert scene.passed_by() > 0
+        shards.close()
+        silent.close()
+
+    play(sources, scene)
+
+
+def test_what_was_lost_is_asked_last_until_it_is_back(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_replica, "PASSED_S", 0.0)
+
+    async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            await reader.read()
+        writer.close()
+
+    async def scene(scene: Scene) -> None:
+        silent = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
+        address = silent.sockets[0].getsockname()
+        shards = scene.asking([address, await scene.start()])
+        await same_lists(shards, scene.base, until=lambda: scene.count("answered") > 0 and scene.passed_by() > 0)
+        before = scene.count("hedged"), scene.count("node")
+
+        # Others find out whether it is back, as often as may be, and lists do not wait for it.
+        passed_by = scene.passed_by()
+        await same_lists(shards, scene.base, until=lambda: scene.passed_by() > passed_by + 2)
+
+        assert (scene.count("hedged"), scene.count("node")) == before
         shards.close()
         silent.close()
 

@@ -87,6 +87,11 @@ class ShardReplica:
         self.answered_at: float | None = None
         """When it answered last, in seconds since 1970."""
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether it can be asked without waiting for a connection."""
+        return self._connection is not None
+
     def check(self) -> bool:
         """Return whether it may be asked."""
         return time.monotonic() >= self._passed_until
@@ -96,6 +101,11 @@ class ShardReplica:
         self._end("the connection is closed")
         for task in (*self._reading, *([] if self._connecting is None else [self._connecting])):
             task.cancel()
+
+    def begin_connecting(self) -> None:
+        """Begin to connect, where it is not connected and may be asked."""
+        if self._connection is None and self.check():
+            self._under_way()
 
     async def hold(self) -> None:
         """Be connected, where it may be asked."""
@@ -133,12 +143,16 @@ class ShardReplica:
 
     async def _connected(self) -> _ReplicaConnection:
         """Return a new connection, the same for all who wait for it; whoever gives up ends it for nobody."""
-        if self._connecting is None or self._connecting.done():
-            self._connecting = asyncio.create_task(self._connect())
-        connection = await asyncio.shield(self._connecting)
+        connection = await asyncio.shield(self._under_way())
         if connection is None:
             raise ReplicaLost(self.address)
         return connection
+
+    def _under_way(self) -> "asyncio.Task[_ReplicaConnection | None]":
+        """Return what connects, begun now where nothing does."""
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.create_task(self._connect())
+        return self._connecting
 
     async def _connect(self) -> _ReplicaConnection | None:
         """Return a new connection; ``None`` where there can be none, which is noted."""

@@ -310,11 +310,17 @@ class Shards:
 
 
 def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateRequest) -> list[ShardReplica]:
-    """Return those of the hosts of a segment that can be asked, each request beginning with another one."""
+    """Return those of the hosts of a segment that can be asked, each request beginning with another one.
+
+    What was lost and may be asked again comes last: that it is back is found out beside those that are there.
+    """
     shards = len(hosts.shards)
     replicas = sets.replicas(hosts, request.place % shards) if shards else []
     first = request.number // max(1, shards) % max(1, len(replicas))
-    return [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
+    sound = [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
+    for each in sound:
+        each.begin_connecting()
+    return sorted(sound, key=lambda each: not each.is_connected)
 
 
 def _arrays(answer: ScanAnswer) -> tuple[IntArray, IntArray]:

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
 from penchant.index import Audience, offer_of
 from penchant.live.database import AsyncStorage
+from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, IndexedPiece
 from penchant.service.access import Access
@@ -25,13 +26,18 @@ from penchant.service.nearest import require_neighbours
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shard_listings import search_by_shards
-from penchant.service.shares import heavy_shares
+from penchant.service.shares import HEAVY_WAIT_S, AccountShares, heavy_shares
 from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult, StatedLikings
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+SEARCHES_AT_ONCE = 4
+"""Explanations that shard processes search for at once in a worker, half of them of one account.
+
+They take no thread of the worker; but what none of the processes finds in time, it searches by itself.
+"""
 LISTS_AT_ONCE = 16
 """How many of the lists of one request shard processes are asked for at once: beyond it no more lists come a second."""
 
@@ -56,6 +62,12 @@ class Explanations:
         self._database = database
         self._recommender = recommender
         self._shares = heavy_shares("explanations are being made")
+        self._searches = AccountShares(
+            "explanations are being searched for",
+            turns=SEARCHES_AT_ONCE,
+            of_account=SEARCHES_AT_ONCE // 2,
+            wait_s=HEAVY_WAIT_S,
+        )
 
     async def _looked_at(self, listing: Listing, look: Callable[[], Result], piece_id: str | None = None) -> Result:
         """Return ``look()``, which looks at a listing, and at a piece in it, in a thread in the turn of its account.
@@ -63,15 +75,12 @@ class Explanations:
         Raises:
             IndexNotReady: no shard process searches a part of the source, and this node has no memory for it.
         """
-        async with self._shares.turn(listing.view.head.account_id):
-            return await self._look_at(listing, look, piece_id)
-
-    async def _look_at(self, listing: Listing, look: Callable[[], Result], piece_id: str | None = None) -> Result:
-        """Return the same for who has the turn."""
         shards = self._recommender.shards_of(listing.view)
         if shards is not None:
-            await search_by_shards(listing, shards, self._database, piece_id)
-        return await self._database.in_thread(look)
+            # Before the turn: who waits for shard processes takes nothing that other sources need.
+            async with self._searches.turn(listing.view.head.account_id):
+                await search_by_shards(listing, shards, self._database, piece_id)
+        return await self._in_turn(listing.view, look)
 
     async def _in_turn(
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -102,8 +111,9 @@ class Explanations:
         Raises:
             TooFewPieces: the source has one piece only, and it is asked for.
         """
-        if self._recommender.is_on_shards(view):
-            return await self._each_by_shards(view, queries, explain=explain, audience=audience)
+        shards = self._recommender.shards_of(view)
+        if shards is not None:
+            return await self._each_by_shards(shards, view, queries, explain=explain, audience=audience)
 
         def each(query: SimilarRequest) -> Listed | UnknownPiece:
             try:
@@ -118,25 +128,30 @@ class Explanations:
         return await self._in_turn(view, lambda: [each(query) for query in queries])
 
     async def _each_by_shards(
-        self, view: View, queries: Sequence[SimilarRequest], *, explain: bool, audience: Audience | None
+        self, shards: Shards, view: View, queries: Sequence[SimilarRequest], *, explain: bool, audience: Audience | None
     ) -> list[Listed | UnknownPiece]:
         """Return the same from shard processes, some at once, so that their scans are sent together."""
 
-        async def each(query: SimilarRequest) -> Listed | UnknownPiece:
+        async def each(query: SimilarRequest) -> Listed | Neighbourhood | UnknownPiece:
             try:
                 if not explain:
                     return await self._recommender.similar_by_shards(view, query, audience)
                 require_neighbours(view, query.piece_id)
                 listing = Neighbourhood(self._recommender, view, query, audience=audience)
-                return await self._look_at(listing, lambda: _explained(query.piece_id, listing))
+                await search_by_shards(listing, shards, self._database)
             except UnknownPiece as error:
                 return error
+            return listing
 
-        found: list[Listed | UnknownPiece] = []
-        async with self._shares.turn(view.head.account_id):
+        found: list[Listed | Neighbourhood | UnknownPiece] = []
+        async with self._searches.turn(view.head.account_id):
             for first in range(0, len(queries), LISTS_AT_ONCE):
                 found += await asyncio.gather(*map(each, queries[first : first + LISTS_AT_ONCE]))
-        return found
+
+        def explained(one: Listed | Neighbourhood | UnknownPiece) -> Listed | UnknownPiece:
+            return _explained(one.query.piece_id, one) if isinstance(one, Neighbourhood) else one
+
+        return await self._in_turn(view, lambda: list(map(explained, found)))
 
     async def recommend(
         self, view: View, query: PersonalRequest, likings: StatedLikings | None = None

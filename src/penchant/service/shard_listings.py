@@ -4,6 +4,8 @@ To explain looks at the rows of a few pieces. To find them, or to count what com
 file, for which a node may have no memory.
 """
 
+import asyncio
+
 from penchant.live.database import AsyncStorage
 from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
@@ -27,14 +29,19 @@ async def search_by_shards(
         search = _search_of(listing)
         return search, shards.scan_of(search.query, view.snapshot)
 
+    async def listed() -> None:
+        if isinstance(listing, Neighbourhood):
+            listing.entries = await neighbours_by_shards(view, listing.query, scan, search.shown, shards)
+        else:
+            listing.ranked = await listed_by_shards(view, listing.query, search, scan, shards)
+
     search, scan = await database.in_thread(ready)
-    if isinstance(listing, Neighbourhood):
-        listing.entries = await neighbours_by_shards(view, listing.query, scan, search.shown, shards)
-    else:
-        listing.ranked = await listed_by_shards(view, listing.query, search, scan, shards)
     if piece_id is None:
+        await listed()
         return
-    key, ahead = await shards.key_of(view.snapshot, scan, piece_id), None
+    # At once: what waits for a lost process waits once.
+    _, key = await asyncio.gather(listed(), shards.key_of(view.snapshot, scan, piece_id))
+    ahead = None
     if key is not None and piece_id not in dict(listing.entries):
         positions = listing.booster.positions(view.snapshot, piece_id, key, search.shown)
         ahead = await shards.count_ahead(view.snapshot, scan, positions)
