@@ -320,9 +320,11 @@ def test_what_was_lost_is_asked_last_until_it_is_back(sources: Sources, monkeypa
     monkeypatch.setattr(shard_replica, "PASSED_S", 0.0)
 
     async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            await reader.read()
-        writer.close()
+        try:
+            with contextlib.suppress(OSError):
+                await reader.read()
+        finally:
+            writer.close()
 
     async def scene(scene: Scene) -> None:
         silent = await asyncio.start_server(keep_silent, "127.0.0.1", 0)

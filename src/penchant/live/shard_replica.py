@@ -88,9 +88,9 @@ class ShardReplica:
         """When it answered last, in seconds since 1970."""
 
     @property
-    def is_connected(self) -> bool:
-        """Whether it can be asked without waiting for a connection."""
-        return self._connection is not None
+    def is_away(self) -> bool:
+        """Whether it was lost, and is not connected again."""
+        return self._connection is None and self.contact is not None and self.contact.is_lost
 
     def check(self) -> bool:
         """Return whether it may be asked."""
@@ -163,6 +163,10 @@ class ShardReplica:
                 greeting = await reader.readexactly(len(MAGIC) + NONCE_BYTES)
         except (TimeoutError, OSError, asyncio.IncompleteReadError):
             pass
+        except asyncio.CancelledError:
+            if writer is not None:
+                writer.close()
+            raise
         if writer is None or not greeting.startswith(MAGIC):
             if writer is not None:
                 writer.close()

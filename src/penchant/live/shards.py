@@ -149,7 +149,7 @@ class Shards:
 
     async def _has_mapped(self, file: FileName, place: int) -> bool:
         request = StateRequest(next(self._numbers), file, place)
-        asked = [replica.ask_state(request) for replica in self._newest_replicas(request)]
+        asked = [replica.ask_state(request) for replica in self._newest_replicas(request, waits=True)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         held = [answer.held for answer in answers if not isinstance(answer, BaseException)]
         if not held:
@@ -236,7 +236,7 @@ class Shards:
         Raises:
             IndexNotReady: it does not fit the node.
         """
-        answer = await self._replicas_answer(scan, part, request)
+        answer = await self._replicas_answer(scan, part, request, self._sound_replicas(request, waits=not fits))
         if answer is None:
             self._count(request, "node" if fits else "refused")
             if not fits:
@@ -244,9 +244,11 @@ class Shards:
                 raise IndexNotReady(detail, retry_after_s=1)
         return answer
 
-    async def _replicas_answer(self, scan: ShardScan, part: Part, request: ScanRequest) -> ScanAnswer | None:
+    async def _replicas_answer(
+        self, scan: ShardScan, part: Part, request: ScanRequest, replicas: Sequence[ShardReplica]
+    ) -> ScanAnswer | None:
         """Return the answer of a replica, ``None`` where none has one in time."""
-        replicas, is_long = self._sound_replicas(request), request.is_long
+        is_long = request.is_long
         hedge_s, limit_s = (LONGEST_HEDGE_S, LONG_SCAN_S) if is_long else (self._hedge_s(), SCAN_S)
         started = time.monotonic()
         under_way: set[asyncio.Task[ScanAnswer]] = set()
@@ -284,15 +286,15 @@ class Shards:
             answer = await replica.ask(request.number, *states, request)
         return answer
 
-    def _sound_replicas(self, request: ScanRequest) -> list[ShardReplica]:
-        """Return the replicas that can be asked, each request beginning with another one."""
-        asked = _sound_of(self._hosts, self._hosts.of(request.file), request)
+    def _sound_replicas(self, request: ScanRequest, *, waits: bool) -> list[ShardReplica]:
+        """Return the replicas that can be asked, each request beginning with another one; see `_sound_of`."""
+        asked = _sound_of(self._hosts, self._hosts.of(request.file), request, waits=waits)
         # Hosts that are to be replaced may have ended before the others have mapped anything.
-        return asked or (self._newest_replicas(request) if self.is_changing else [])
+        return asked or (self._newest_replicas(request, waits=waits) if self.is_changing else [])
 
-    def _newest_replicas(self, request: ScanRequest | StateRequest) -> list[ShardReplica]:
+    def _newest_replicas(self, request: ScanRequest | StateRequest, *, waits: bool) -> list[ShardReplica]:
         """Return those of the newest hosts that can be asked."""
-        return _sound_of(self._hosts, self._hosts.newest, request)
+        return _sound_of(self._hosts, self._hosts.newest, request, waits=waits)
 
     def _shard(self, request: ScanRequest) -> int:
         """Return which shard of the hosts of a file is asked for a segment."""
@@ -309,10 +311,12 @@ class Shards:
         self._metrics.scans.labels(str(self._shard(request)), outcome).inc()
 
 
-def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateRequest) -> list[ShardReplica]:
+def _sound_of(
+    sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateRequest, *, waits: bool
+) -> list[ShardReplica]:
     """Return those of the hosts of a segment that can be asked, each request beginning with another one.
 
-    What was lost and may be asked again comes last: that it is back is found out beside those that are there.
+    One that was lost is connected to meanwhile; only a request that ``waits``, where there is no other, waits for that.
     """
     shards = len(hosts.shards)
     replicas = sets.replicas(hosts, request.place % shards) if shards else []
@@ -320,7 +324,8 @@ def _sound_of(sets: HostSets, hosts: ShardHosts, request: ScanRequest | StateReq
     sound = [each for each in (*replicas[first:], *replicas[:first]) if each.check()]
     for each in sound:
         each.begin_connecting()
-    return sorted(sound, key=lambda each: not each.is_connected)
+    there = [each for each in sound if not each.is_away]
+    return there or (sound if waits else [])
 
 
 def _arrays(answer: ScanAnswer) -> tuple[IntArray, IntArray]:
