@@ -57,7 +57,7 @@ def built(sources: Sources, folder: Path) -> StoredWeights:
 def alone(sources: Sources) -> StoredWeights | None:
     """Return what a worker without a builder makes."""
     database = AsyncStorage(sources.storage, Metrics())
-    limits = ViewLimits(min_version_timeout_s=5, stale_reads_s=60)
+    limits = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)
     views = Views(database, Metrics(), Segments(Metrics()), limits)
 
     async def scene() -> StoredWeights | None:
@@ -129,7 +129,7 @@ def test_a_worker_goes_over_to_the_builder_s_files(sources: Sources, monkeypatch
     assert elected.try_win()
     metrics, database = Metrics(), AsyncStorage(sources.storage, Metrics())
     stored = StoredLikes(metrics, LikesFiles(folder), builder_lock(sources.folder), WeightsFiles(folder))
-    limits = ViewLimits(min_version_timeout_s=5, stale_reads_s=60)
+    limits = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)
     views = Views(database, metrics, Segments(metrics), limits, stored_likes=stored)
 
     async def version() -> int:
