@@ -274,7 +274,7 @@ def _position(listing: Listing, piece_id: str) -> int:
     """Return the place, from 1, of a piece that nothing keeps out."""
     # In the list its order counts, with whitelist and diversity; behind its end only scores do.
     ids = [each for each, _ in listing.entries]
-    return ids.index(piece_id) + 1 if piece_id in ids else listing.ahead(piece_id) + 1
+    return ids.index(piece_id) + 1 if piece_id in ids else listing.standings.ahead(piece_id) + 1
 
 
 def _explained(whose: str | None, listing: Listing) -> ExplainedResult:

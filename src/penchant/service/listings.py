@@ -23,19 +23,13 @@ from penchant.index import (
     Audience,
     AudienceShares,
     Availability,
-    BlendQuery,
     Booster,
-    Filter,
     LikeShare,
-    OverlapQuery,
-    PartQuery,
-    Scan,
     ScoreParts,
     SimilarityQuery,
     Strings,
     TermShares,
     blended_parts,
-    key_of,
     overlap_parts,
     similarity_shares,
     tellable,
@@ -47,8 +41,10 @@ from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
 from penchant.service.nearest import Entry, neighbours_at, query_near, shown_near
+from penchant.service.personal_lists import ListSearch, gathered_search
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.standings import Standings
 from penchant.wire import (
     KeywordShare,
     MovingRule,
@@ -87,9 +83,6 @@ class Neighbourhood:
         self.audience = audience
         self._recommender = recommender
         self._draft = draft
-        # Scans are remembered: hurdles, score and rank of a piece are asked for one after the other.
-        self._keys: dict[str, int | None] = {}
-        self._ahead: dict[str, int] = {}
         self.booster = Booster(query.boosts, DISTANCE_SCALE)
 
     @cached_property
@@ -97,11 +90,6 @@ class Neighbourhood:
         """All that ``take`` is cut from, in order."""
         now = self._recommender.now(self.view)
         return neighbours_at(self.view, self.query, now, self._draft, self.audience)
-
-    @property
-    def shown(self) -> Filter:
-        """Which pieces may be listed."""
-        return shown_near(self.view, self.query, self._recommender.now(self.view), but=self.query.piece_id)
 
     @cached_property
     def asked(self) -> SimilarityQuery:
@@ -112,46 +100,29 @@ class Neighbourhood:
         return self.view.snapshot.asked(query.piece_id, query.algorithm, weights)
 
     @cached_property
-    def searched(self) -> PartQuery:
-        """What the list is searched by."""
-        return query_near(self.query, self.asked, self.audience)
+    def search(self) -> ListSearch:
+        """What the list is searched by, and which pieces may be listed."""
+        shown = shown_near(self.view, self.query, self._recommender.now(self.view), but=self.query.piece_id)
+        return ListSearch(query_near(self.query, self.asked, self.audience), shown)
 
-    def note(self, piece_id: str, key: int | None, ahead: int | None) -> None:
-        """Remember what is known of a piece from elsewhere: its key without boosts, and how many are nearer."""
-        self._keys[piece_id] = key
-        if ahead is not None:
-            self._ahead[piece_id] = ahead
+    @cached_property
+    def standings(self) -> Standings:
+        """How near any piece is. One without a key has a hurdle, "nothing-in-common", and is never placed."""
+        return Standings(self.view.snapshot, self.search, self.booster)
 
     def score(self, piece_id: str) -> float:
         """Return the distance of any piece, as the list would show it; 1 where nothing is in common."""
-        key = self._key(piece_id)
-        if key is None:
-            return 1.0
-        return max(0, self.booster.key(self.view.snapshot, piece_id, key)) / DISTANCE_SCALE
-
-    def ahead(self, piece_id: str) -> int:
-        """Return how many of the shown pieces are nearer than one that could be shown."""
-        if piece_id in self._ahead:
-            return self._ahead[piece_id]
-        key = self._key(piece_id)
-        # A piece without a key has a hurdle, "nothing-in-common", and is never placed.
-        if key is None:
-            return 0
-        return self.booster.count_ahead(self.view.snapshot, piece_id, key, self.shown, self.searched.scan)
+        key = self.standings.boosted_key(piece_id)
+        return 1.0 if key is None else max(0, key) / DISTANCE_SCALE
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
         now = self._recommender.now(self.view)
         found = list(common_hurdles(self.view, self.query, piece_id, offer, now))
-        if self._key(piece_id) is None:
+        if self.standings.key(piece_id) is None:
             detail = _NOTHING_IN_COMMON[self.query.by]
             found.append(Hurdle(code="nothing-in-common", detail=detail))
         return found
-
-    def _key(self, piece_id: str) -> int | None:
-        if piece_id not in self._keys:
-            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self.searched.scan)
-        return self._keys[piece_id]
 
     def why(self, piece_id: str, *, shown: bool) -> SimilarWhy:
         """Return what makes a piece similar, and, of one that is shown, what moved it."""
@@ -192,8 +163,6 @@ class Suggestions:
         self.audience_version = audience_version
         self._recommender = recommender
         self.gathered = gathered
-        self._keys: dict[str, int] = {}
-        self._ahead: dict[str, int] = {}
         self.booster = Booster(query.boosts, 0)
 
     @cached_property
@@ -207,28 +176,18 @@ class Suggestions:
         return self._recommender.search(self.view, self.query, self.gathered)
 
     @cached_property
-    def _scan(self) -> Scan:
-        blended = self.gathered.blended
-        if blended is None:
-            return OverlapQuery(self.gathered.liked, fill=True).scan
-        return BlendQuery(self.view.snapshot, blended.person, blended.popular, blended.alike, blended.wanted).scan
+    def search(self) -> ListSearch:
+        """What the list is searched by, and which pieces may be listed."""
+        return gathered_search(self.view, self.query, self.gathered)
 
-    def note(self, piece_id: str, key: int | None, ahead: int | None) -> None:
-        """Remember what is known of a piece from elsewhere: its key without boosts, and how many suit better."""
-        self._keys[piece_id] = key or 0
-        if ahead is not None:
-            self._ahead[piece_id] = ahead
+    @cached_property
+    def standings(self) -> Standings:
+        """How well any piece suits the person."""
+        return Standings(self.view.snapshot, self.search, self.booster)
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""
         return RankedPiece(piece_id, self._units(piece_id)).score
-
-    def ahead(self, piece_id: str) -> int:
-        """Return how many of the shown pieces suit better than one that could be shown."""
-        if piece_id in self._ahead:
-            return self._ahead[piece_id]
-        key, shown = self._key(piece_id), self.gathered.shown
-        return self.booster.count_ahead(self.view.snapshot, piece_id, key, shown, self._scan)
 
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
@@ -259,7 +218,7 @@ class Suggestions:
         """Return whether a piece is not listed that would be if scores alone counted."""
         if not (self.query.diversity or self.view.settings.max_per_value):
             return False
-        return piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
+        return piece_id not in self._listed and self.standings.ahead(piece_id) < MAX_TAKE
 
     def _passed_over(self, piece_id: str) -> Hurdle[PersonalRequest]:
         """Return why a piece that is good enough is not listed: a limit per value, or else the diversity."""
@@ -344,13 +303,7 @@ class Suggestions:
         units = self._listed.get(piece_id)
         if units is not None:
             return units
-        return -self.booster.key(self.view.snapshot, piece_id, self._key(piece_id))
-
-    def _key(self, piece_id: str) -> int:
-        """Return minus the s of a piece without boosts."""
-        if piece_id not in self._keys:
-            self._keys[piece_id] = key_of(self.view.snapshot, piece_id, self._scan) or 0
-        return self._keys[piece_id]
+        return -(self.standings.boosted_key(piece_id) or 0)
 
 
 def boost_rules(view: View, piece_id: str, booster: Booster) -> list[MovingRule]:

@@ -7,11 +7,10 @@ file, for which a node may have no memory.
 import asyncio
 
 from penchant.live.database import AsyncStorage
-from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
 from penchant.service.listings import Neighbourhood, Suggestions
 from penchant.service.nearest import neighbours_by_shards
-from penchant.service.personal_lists import ListSearch, gathered_search, listed_by_shards
+from penchant.service.personal_lists import listed_by_shards
 
 
 async def search_by_shards(
@@ -25,17 +24,13 @@ async def search_by_shards(
     """
     view = listing.view
 
-    def ready() -> tuple[ListSearch, ShardScan]:
-        search = _search_of(listing)
-        return search, shards.scan_of(search.query, view.snapshot)
-
     async def listed() -> None:
         if isinstance(listing, Neighbourhood):
-            listing.entries = await neighbours_by_shards(view, listing.query, scan, search.shown, shards)
+            listing.entries = await neighbours_by_shards(view, listing.query, scan, listing.search.shown, shards)
         else:
-            listing.ranked = await listed_by_shards(view, listing.query, search, scan, shards)
+            listing.ranked = await listed_by_shards(view, listing.query, listing.search, scan, shards)
 
-    search, scan = await database.in_thread(ready)
+    scan = await database.in_thread(lambda: shards.scan_of(listing.search.query, view.snapshot))
     if piece_id is None:
         await listed()
         return
@@ -43,13 +38,6 @@ async def search_by_shards(
     _, key = await asyncio.gather(listed(), shards.key_of(view.snapshot, scan, piece_id))
     ahead = None
     if key is not None and piece_id not in dict(listing.entries):
-        positions = listing.booster.positions(view.snapshot, piece_id, key, search.shown)
+        positions = listing.booster.positions(view.snapshot, piece_id, key, listing.search.shown)
         ahead = await shards.count_ahead(view.snapshot, scan, positions)
-    listing.note(piece_id, key, ahead)
-
-
-def _search_of(listing: Neighbourhood | Suggestions) -> ListSearch:
-    """Return what a listing is searched by, and which pieces it may show."""
-    if isinstance(listing, Neighbourhood):
-        return ListSearch(listing.searched, listing.shown)
-    return gathered_search(listing.view, listing.query, listing.gathered)
+    listing.standings.note(piece_id, key, ahead)
