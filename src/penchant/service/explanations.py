@@ -195,7 +195,7 @@ class Explanations:
         audience = await self._recommender.audience(view, history, query.min_audience_version)
         # In turn only now: what comes before waits for storage, and would keep a turn from others meanwhile.
         gathered = await self._in_turn(view, self._recommender.gather, view, query, history, audience)
-        return Suggestions(self._recommender, view, query, gathered, audience.version)
+        return Suggestions(view, query, gathered, audience.version)
 
     async def _near(self, listing: Neighbourhood) -> ExplainedResult:
         return await self._looked_at(listing, lambda: _explained(listing.query.piece_id or None, listing))

@@ -40,8 +40,8 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.hurdles import Hurdle, Remedy, common_hurdles
 from penchant.service.list_inputs import RecommendationInputs, hidden_pieces, left_out_as_seen
-from penchant.service.nearest import Entry, neighbours_at, query_near, shown_near
-from penchant.service.personal_lists import ListSearch, gathered_search
+from penchant.service.nearest import Entry, asked_near, neighbours_of, query_near, shown_near
+from penchant.service.personal_lists import ListSearch, gathered_search, listed
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.standings import Standings
@@ -88,16 +88,12 @@ class Neighbourhood:
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """All that ``take`` is cut from, in order."""
-        now = self._recommender.now(self.view)
-        return neighbours_at(self.view, self.query, now, self._draft, self.audience)
+        return neighbours_of(self.view, self.query, *self.search)
 
     @cached_property
     def asked(self) -> SimilarityQuery:
         """What pieces are near to by their keywords."""
-        query, weights = self.query, self.view.settings.category_weights
-        if self._draft is not None:
-            return SimilarityQuery.of_draft(self._draft, query.algorithm, weights)
-        return self.view.snapshot.asked(query.piece_id, query.algorithm, weights)
+        return asked_near(self.view, self.query, self._draft)
 
     @cached_property
     def search(self) -> ListSearch:
@@ -152,7 +148,6 @@ class Suggestions:
 
     def __init__(
         self,
-        recommender: Recommender,
         view: View,
         query: PersonalRequest,
         gathered: RecommendationInputs,
@@ -161,7 +156,6 @@ class Suggestions:
         self.view = view
         self.query = query
         self.audience_version = audience_version
-        self._recommender = recommender
         self.gathered = gathered
         self.booster = Booster(query.boosts, 0)
 
@@ -173,7 +167,7 @@ class Suggestions:
     @cached_property
     def ranked(self) -> Sequence[RankedPiece]:
         """The same with what each counts in units."""
-        return self._recommender.search(self.view, self.query, self.gathered)
+        return listed(self.view, self.query, self.search)
 
     @cached_property
     def search(self) -> ListSearch:

@@ -31,6 +31,18 @@ MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
 
 
+def asked_near(view: View, query: SimilarRequest, draft: IndexedPiece | None = None) -> SimilarityQuery:
+    """Return the queried piece, or a draft, as what pieces are near to by their keywords.
+
+    Raises:
+        UnknownPiece: the source has no such piece.
+    """
+    weights = view.settings.category_weights
+    if draft is not None:
+        return SimilarityQuery.of_draft(draft, query.algorithm, weights)
+    return view.snapshot.asked(query.piece_id, query.algorithm, weights)
+
+
 def query_near(query: SimilarRequest, asked: SimilarityQuery, audience: Audience | None) -> PartQuery:
     """Return what finds similar content by what a request goes by: content alone without an audience."""
     if audience is None:
@@ -57,7 +69,8 @@ def similar_pieces(view: View, query: SimilarRequest, now: int, audience: Audien
         TooFewPieces: the source has fewer than two.
     """
     require_neighbours(view, query.piece_id)
-    return _result(query, neighbours_at(view, query, now, audience=audience))
+    searched = query_near(query, asked_near(view, query), audience)
+    return _result(query, neighbours_of(view, query, searched, shown_near(view, query, now)))
 
 
 def _result(query: SimilarRequest, nearest: Sequence[Entry]) -> RecommendationResult:
@@ -75,8 +88,7 @@ def near_by_shards(view: View, query: SimilarRequest, audience: Audience | None,
         UnknownPiece, TooFewPieces: as `similar_pieces`.
     """
     require_neighbours(view, query.piece_id)
-    asked = view.snapshot.asked(query.piece_id, query.algorithm, view.settings.category_weights)
-    return shards.scan_of(query_near(query, asked, audience), view.snapshot)
+    return shards.scan_of(query_near(query, asked_near(view, query), audience), view.snapshot)
 
 
 async def similar_pieces_by_shards(
@@ -93,7 +105,7 @@ async def similar_pieces_by_shards(
 async def neighbours_by_shards(
     view: View, query: SimilarRequest, scan: ShardScan, shown: Filter, shards: Shards
 ) -> list[Entry]:
-    """Return what `neighbours_at` does, found by shard processes; ``scan`` is what pieces are near to.
+    """Return what `neighbours_of` does, found by shard processes; ``scan`` is what pieces are near to.
 
     Raises:
         IndexNotReady: as `similar_pieces_by_shards`.
@@ -113,29 +125,11 @@ def require_neighbours(view: View, piece_id: str) -> None:
         raise TooFewPieces("The source has one piece only; similar content needs at least two.")
 
 
-def neighbours_at(
-    view: View,
-    query: SimilarRequest,
-    now: int,
-    draft: IndexedPiece | None = None,
-    audience: Audience | None = None,
-) -> list[Entry]:
-    """Return the nearest pieces, whitelisted ones first: all that ``take`` is cut from.
-
-    With a draft, its neighbours: ``query`` gives its id, which no neighbour has.
-
-    Raises:
-        UnknownPiece: the source has no such piece.
-    """
-    snapshot, weights = view.snapshot, view.settings.category_weights
+def neighbours_of(view: View, query: SimilarRequest, searched: PartQuery, shown: Filter) -> list[Entry]:
+    """Return the nearest pieces, whitelisted ones first: all that ``take`` is cut from; ``searched`` finds them."""
+    snapshot = view.snapshot
     booster = Booster(query.boosts, DISTANCE_SCALE, snapshot)
     with tracing.span("search"):
-        if draft is None:
-            asked = snapshot.asked(query.piece_id, query.algorithm, weights)
-        else:
-            asked = SimilarityQuery.of_draft(draft, query.algorithm, weights)
-        shown = shown_near(view, query, now, but=None if draft is None else draft.id)
-        searched = query_near(query, asked, audience)
         return nearest_first(view, booster, shown, lambda shown: best_of(snapshot.parts, searched, shown, MAX_TAKE))
 
 
