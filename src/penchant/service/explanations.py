@@ -130,28 +130,42 @@ class Explanations:
     async def _each_by_shards(
         self, shards: Shards, view: View, queries: Sequence[SimilarRequest], *, explain: bool, audience: Audience | None
     ) -> list[Listed | UnknownPiece]:
-        """Return the same from shard processes, some at once, so that their scans are sent together."""
+        """Return the same from shard processes."""
 
-        async def each(query: SimilarRequest) -> Listed | Neighbourhood | UnknownPiece:
-            try:
-                if not explain:
-                    return await self._recommender.similar_by_shards(view, query, audience)
-                require_neighbours(view, query.piece_id)
-                listing = Neighbourhood(self._recommender, view, query, audience=audience)
-                await search_by_shards(listing, shards, self._database)
-            except UnknownPiece as error:
-                return error
+        async def plain(query: SimilarRequest) -> RecommendationResult:
+            return await self._recommender.similar_by_shards(view, query, audience)
+
+        async def searched(query: SimilarRequest) -> Neighbourhood:
+            require_neighbours(view, query.piece_id)
+            listing = Neighbourhood(self._recommender, view, query, audience=audience)
+            await search_by_shards(listing, shards, self._database)
             return listing
 
-        found: list[Listed | Neighbourhood | UnknownPiece] = []
+        if not explain:
+            return [*await self._searched_each(view, queries, plain)]
+        found = await self._searched_each(view, queries, searched)
+
+        def explained(one: Neighbourhood | UnknownPiece) -> Listed | UnknownPiece:
+            return one if isinstance(one, UnknownPiece) else _explained(one.query.piece_id, one)
+
+        return await self._in_turn(view, lambda: list(map(explained, found)))
+
+    async def _searched_each(
+        self, view: View, queries: Sequence[SimilarRequest], search: Callable[[SimilarRequest], Awaitable[Result]]
+    ) -> list[Result | UnknownPiece]:
+        """Return what is searched for each query, some at once, so that their scans are sent together."""
+
+        async def each(query: SimilarRequest) -> Result | UnknownPiece:
+            try:
+                return await search(query)
+            except UnknownPiece as error:
+                return error
+
+        found: list[Result | UnknownPiece] = []
         async with self._searches.turn(view.head.account_id):
             for first in range(0, len(queries), LISTS_AT_ONCE):
                 found += await asyncio.gather(*map(each, queries[first : first + LISTS_AT_ONCE]))
-
-        def explained(one: Listed | Neighbourhood | UnknownPiece) -> Listed | UnknownPiece:
-            return _explained(one.query.piece_id, one) if isinstance(one, Neighbourhood) else one
-
-        return await self._in_turn(view, lambda: list(map(explained, found)))
+        return found
 
     async def recommend(
         self, view: View, query: PersonalRequest, likings: StatedLikings | None = None
