@@ -10,7 +10,6 @@ import pytest
 import penchant.errors
 
 ROOT = Path(penchant.__file__).parent
-MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 LEVELS = (
     {"attributes", "errors"},
@@ -76,11 +75,9 @@ def test_the_client_stands_apart() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_files_and_functions_stay_short_and_described(path: Path) -> None:
-    text = path.read_text()
-    tree = ast.parse(text)
+def test_files_are_described_and_functions_stay_short(path: Path) -> None:
+    tree = ast.parse(path.read_text())
     assert ast.get_docstring(tree)
-    assert len(text.splitlines()) <= MAX_FILE_LINES
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION_LINES, node.name

@@ -100,6 +100,18 @@ class OriginNotAllowed(PenchantError):
     code = "origin-not-allowed"
 
 
+class NotSigned(PenchantError):
+    """The browser key is valid, but the person whom the request is about is not signed."""
+
+    code = "not-signed"
+
+
+class NotInBrowsers(PenchantError):
+    """A browser key is public, and this is not for pages."""
+
+    code = "not-in-browsers"
+
+
 class OutsideScope(PenchantError):
     """The key is limited to other scopes."""
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
-from penchant.attributes import Attribute
+from penchant.attributes import Attribute, steps_of
 
 MAX_NAME_LENGTH = 200
 """Characters in the name of a source, a category level or a catalog (interface, section 1)."""
@@ -320,6 +320,8 @@ class SourceSettings:
     ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword, ``attributes``
     by key what lists can be filtered by. For ``attribution_hours`` an interaction that names no list is attributed to
     the last one that showed its piece. ``image_pointer`` leads to the address of a piece's picture in its extras.
+    ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what the picture's
+    pointer names.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -333,6 +335,13 @@ class SourceSettings:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     attribution_hours: int = 24
     image_pointer: str | None = None
+    public_extras: tuple[str, ...] | Literal[True] | None = None
+
+    def is_public_extra(self, name: str) -> bool:
+        """Return whether a page may read the member of extras of this name."""
+        if self.public_extras is not None:
+            return self.public_extras is True or name in self.public_extras
+        return self.image_pointer is not None and steps_of(self.image_pointer)[:1] == (name,)
 
     def without(self, categories: Iterable[str]) -> "SourceSettings":
         """Return settings under which these categories weigh nothing."""

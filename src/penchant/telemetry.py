@@ -1,6 +1,7 @@
 """Telemetry: counters and histograms in the Prometheus form, and structured log lines.
 
-Labels hold route templates, methods, statuses and codes only: never a source, an account or a person.
+Labels hold route templates, methods, statuses, codes and ids of browser keys only: never a source, an account or a
+person.
 """
 
 import contextlib
@@ -31,6 +32,8 @@ BUILD_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 """Methods that are counted by name; a client may invent others without end."""
+MAX_LABELLED_KEYS = 100
+"""Browser keys that a process counts by their ids; more are counted together, so that files stay small."""
 FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
 _FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
@@ -60,6 +63,7 @@ class Metrics:
         """Make the metrics, in files of ``folder`` or in this process alone."""
         self._folder = folder
         self._requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._refused_keys: set[str] = set()
         if folder is not None:
             with _alone(folder):
                 _add_up_the_dead(folder)
@@ -81,11 +85,11 @@ class Metrics:
             registry=self.registry,
         )
         self.problems = Counter("penchant_problems", "Errors answered, by code.", ["code"], registry=self.registry)
-        self.failures = Counter(
-            "penchant_failures",
-            "Unexpected exceptions; each is logged with its traceback.",
-            ["where"],
-            registry=self.registry,
+        self.browser_key_refusals = self._counter(
+            "penchant_browser_key_refusals", "Errors answered to browser keys, by key and code.", "key_id", "code"
+        )
+        self.failures = self._counter(
+            "penchant_failures", "Unexpected exceptions; each is logged with its traceback.", "where"
         )
         self.pieces_submitted = self._counter("penchant_pieces_submitted", "Pieces accepted in submissions.")
         self.interactions_recorded = self._counter("penchant_interactions_recorded", "Interactions stored.")
@@ -175,8 +179,14 @@ class Metrics:
         )
         self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
 
-    def _counter(self, name: str, text: str) -> Counter:
-        return Counter(name, text, registry=self.registry)
+    def count_browser_refusal(self, key_id: str, code: str) -> None:
+        """Count an error that was answered to a browser key."""
+        if len(self._refused_keys) < MAX_LABELLED_KEYS:
+            self._refused_keys.add(key_id)
+        self.browser_key_refusals.labels(key_id if key_id in self._refused_keys else "others", code).inc()
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """Return a gauge whose values of all live processes are added up."""

@@ -28,10 +28,17 @@ def test_usage_is_told_by_account(service: Service) -> None:
 
     default, press = lines(told(service, "usage", "--json"))
 
-    assert default == {"month": month, "account": "default", "answers": 0, "sources": 1, "pieces": 2}
+    assert default == {
+        "month": month,
+        "account": "default",
+        "answers": 0,
+        "sources": 1,
+        "pieces": 2,
+        "browserAnswers": 0,
+    }
     assert lines(told(service, "usage", "--json", "--account", "press")) == [press]
     table = told(service, "usage", "--month", "2020-02", "--account", "default").stdout
-    assert table == "month\taccount\tanswers\tsources\tpieces\n2020-02\tdefault\t0\t1\t2\n"
+    assert table == "month\taccount\tanswers\tsources\tpieces\tbrowserAnswers\n2020-02\tdefault\t0\t1\t2\t0\n"
 
 
 def test_the_audit_log_is_told_newest_first(service: Service) -> None:

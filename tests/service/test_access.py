@@ -12,7 +12,7 @@ from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, Unauthenticated
 from penchant.live.database import AsyncStorage
 from penchant.service.access import KEY_LIFE_S, AccessControl
-from penchant.service.rates import SharedRates
+from penchant.service.rates import NodeCounts
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import KeyRecord, open_storage
 from penchant.telemetry import Metrics
@@ -42,7 +42,7 @@ def test_a_key_that_is_found_gone_is_not_believed_by_who_asked_before(tmp_path: 
     storage = open_storage(folder=tmp_path)
     _, key = make_key(storage, account="one", plan="full", admin=False)
     record = storage.keys.find(key.split("_")[1])
-    clock, rates = SetClock(100.0), SharedRates(tmp_path / "rates.map")
+    clock, rates = SetClock(100.0), NodeCounts.open(tmp_path)
     database = ScriptedStorage(storage, Metrics())
     database.reads = []
     settings = CurrentSettings(NodeSettings(data=str(tmp_path), stale_reads_s=60))
@@ -76,7 +76,7 @@ def test_an_older_look_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     before = storage.keys.find(key.split("_")[1])
     storage.keys.revoke(key.split("_")[1], actor="test")
     after = storage.keys.find(key.split("_")[1])
-    clock, rates = SetClock(100.0), SharedRates(tmp_path / "rates.map")
+    clock, rates = SetClock(100.0), NodeCounts.open(tmp_path)
     database = ScriptedStorage(storage, Metrics())
     database.reads = []
     access = AccessControl(database, CurrentSettings(NodeSettings(data=str(tmp_path))), rates, monotonic=clock)

@@ -11,7 +11,7 @@ from penchant.cli.keys import make_key
 from penchant.errors import Unauthenticated
 from penchant.live.database import AsyncStorage
 from penchant.service.access import AccessControl
-from penchant.service.rates import SharedRates
+from penchant.service.rates import NodeCounts
 from penchant.service.sessions import IDLE_S, RENEWED_AFTER_S, SESSION_S, Session, Sessions
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import Storage, open_storage
@@ -29,7 +29,7 @@ class Clock:
 
 @contextmanager
 def sessions(storage: Storage, folder: Path, clock: Clock) -> Iterator[Sessions]:
-    with closing(AsyncStorage(storage, Metrics())) as database, closing(SharedRates(folder / "rates.map")) as rates:
+    with closing(AsyncStorage(storage, Metrics())) as database, closing(NodeCounts.open(folder)) as rates:
         yield Sessions(AccessControl(database, CurrentSettings(NodeSettings()), rates), clock=clock)
 
 

@@ -219,8 +219,8 @@ def test_usage_counts_answers_sources_and_pieces_by_account(service: Service, ad
     assert told.json() == {
         "month": time.strftime("%Y-%m", time.gmtime()),
         "accounts": [
-            {"account": service.name_of("default"), "answers": 1, "sources": 2, "pieces": 2},
-            {"account": service.name_of("operators"), "answers": 0, "sources": 0, "pieces": 0},
+            {"account": service.name_of("default"), "answers": 1, "sources": 2, "pieces": 2, "browserAnswers": 0},
+            {"account": service.name_of("operators"), "answers": 0, "sources": 0, "pieces": 0, "browserAnswers": 0},
         ],
     }
     earlier = service.get("/-/admin/usage?month=2020-01", key=admin).json()

@@ -84,7 +84,7 @@ export class Connection {
       if (options.body !== undefined) init.body = options.body;
       response = await this.#fetch(this.url(path, query), init);
     } catch (error) {
-      throw new ConnectionLost(`No answer came from ${this.address}.`, { cause: error });
+      throw new ConnectionLost(`No answer came from ${this.address}.${originHint(this.address)}`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
@@ -106,6 +106,13 @@ export class Connection {
     }
     this.#versions.set(source, seen);
   }
+}
+
+/** Return what to look at in a page of another origin: the browser does not tell why it kept an answer to itself. */
+function originHint(address: string): string {
+  const origin = (globalThis as { location?: { origin?: string } }).location?.origin;
+  if (origin === undefined || new URL(address, origin).origin === origin) return "";
+  return ` If the service runs, it may not answer pages of ${origin}: name this origin in its setting cors-origins and with the key.`;
 }
 
 /** Return a path of segments, each encoded, so that ids may hold slashes. */

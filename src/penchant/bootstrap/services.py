@@ -52,7 +52,7 @@ from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.prospects import Prospects
-from penchant.service.rates import SharedRates
+from penchant.service.rates import NodeCounts
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
@@ -77,7 +77,6 @@ HOUSEKEEPING_PAUSE_S = 0.05
 HOUSEKEEPING_LOCK = "housekeeping.lock"
 ELECTION_INTERVAL_S = 10.0
 """How often the other processes look whether housekeeping needs a new one."""
-RATES_FILE = "rates.map"
 
 
 @contextlib.asynccontextmanager
@@ -95,7 +94,7 @@ async def open_services(
     settings = current.now
     folder = data_folder(settings)
     metrics = process_metrics()
-    rates = SharedRates(folder / RATES_FILE)
+    rates = NodeCounts.open(folder)
     try:
         storage = storage_of(settings, metrics)
     except PenchantError:
@@ -160,7 +159,7 @@ def _set_aside() -> None:
 def wire(
     current: CurrentSettings,
     database: AsyncStorage,
-    rates: SharedRates,
+    rates: NodeCounts,
     views: Views,
     metrics: Metrics,
     clock: Callable[[], float],

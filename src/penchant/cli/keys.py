@@ -1,6 +1,7 @@
 """``penchant keys``: make, list, change and revoke API keys, also while a server runs on the same data."""
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,9 +14,20 @@ from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, database_options
 from penchant.errors import InvalidInput
 from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration
+from penchant.service.access import DEFAULT_ADDRESS_RATE
 from penchant.settings import NodeSettings
 from penchant.storage import KeyRecord, Storage
-from penchant.wire import MAX_KEY_DAYS, KeyWish, decode_key_wish, encode
+from penchant.wire import (
+    MAX_ADDRESS_RATE,
+    MAX_BROWSER_QUOTA,
+    MAX_KEY_DAYS,
+    MAX_SIGNED_S,
+    KeyWish,
+    decode_key_wish,
+    encode,
+    id_problem,
+    sign_user,
+)
 
 
 @click.group()
@@ -47,6 +59,16 @@ def _opened(
 )
 @click.option("--browser", is_flag=True, help="A key for pages of the origins given, and for people who are signed.")
 @click.option("--origin", "origins", multiple=True, help="Origin of pages that use a browser key; repeat it.")
+@click.option(
+    "--requests-per-second",
+    type=click.IntRange(1, MAX_ADDRESS_RATE),
+    help=f"What a browser key allows one address. Default {DEFAULT_ADDRESS_RATE}.",
+)
+@click.option(
+    "--requests-per-month",
+    type=click.IntRange(1, MAX_BROWSER_QUOTA),
+    help="Answers that a browser key allows all pages. Default a tenth of the plan's.",
+)
 def create(  # one for each option
     *,
     data: str | None,
@@ -59,13 +81,20 @@ def create(  # one for each option
     scopes: tuple[str, ...],
     browser: bool,
     origins: tuple[str, ...],
+    requests_per_second: int | None,
+    requests_per_month: int | None,
 ) -> None:
     """Make a key and print it, alone, on standard output. It cannot be shown again."""
     if browser != bool(origins):
         raise click.UsageError("--browser and --origin belong together: name the origins of the pages.")
     with _opened(data, database, settings_file) as (settings, storage):
         _require_plan(settings, plan)
-        limits = KeyLimits(scopes=scopes, origins=origins)
+        limits = KeyLimits(
+            scopes=scopes,
+            origins=origins,
+            requests_per_second=requests_per_second,
+            requests_per_month=requests_per_month,
+        )
         try:
             record, key = make_key(
                 storage, account=account, plan=plan, admin=admin, days=expires_in_days, limits=limits
@@ -81,10 +110,12 @@ def create(  # one for each option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyLimits:
-    """What a key is limited to: scopes, none for all, and the origins of a browser key."""
+    """What a key is limited to: scopes, none for all, and of a browser key its origins, rate and quota."""
 
     scopes: Sequence[str] = ()
     origins: Sequence[str] = ()
+    requests_per_second: int | None = None
+    requests_per_month: int | None = None
 
 
 def make_key(
@@ -108,6 +139,8 @@ def make_key(
         expires_in_days=days,
         scopes=tuple(map(Scope, limits.scopes)),
         origins=limits.origins,
+        requests_per_second=limits.requests_per_second,
+        requests_per_month=limits.requests_per_month,
     )
     # Decoded as if it had come over HTTP, so that the rules of a key are written once.
     return administration.make_key(storage, decode_key_wish(encode(request)), actor=COMMAND_LINE)
@@ -130,6 +163,36 @@ def secret(*, data: str | None, database: str | None, settings_file: Path | None
         made = administration.roll_secret(storage, account, actor=COMMAND_LINE)
     click.echo(f"The signing secret of account {account!r}. Keep it on your server: it signs for all people.", err=True)
     click.echo(made.secret)
+
+
+@keys.command()
+@database_options
+@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account whose secret signs.")
+@click.option("--user", required=True, help="Id of the person.")
+@click.option(
+    "--minutes",
+    type=click.IntRange(1, MAX_SIGNED_S // 60),
+    default=60,
+    show_default=True,
+    help="How long it holds.",
+)
+def sign(
+    *, data: str | None, database: str | None, settings_file: Path | None, account: str, user: str, minutes: int
+) -> None:
+    """Sign a person, to try a browser key with, and print it, alone, on standard output: the header x-penchant-user."""
+    problem = id_problem(user)
+    if problem:
+        raise click.BadParameter(problem, param_hint="--user")
+    with _opened(data, database, settings_file) as (_, storage):
+        secret = storage.accounts.signing_secret(account)
+    if secret is None:
+        click.echo(
+            f"penchant: the account {account!r} has no signing secret; `penchant keys secret --account` makes one.",
+            err=True,
+        )
+        sys.exit(1)
+    click.echo(f"{user!r} is signed for {minutes} minutes. In your service, your server signs.", err=True)
+    click.echo(sign_user(user, secret.decode(), int(time.time()) + minutes * 60))
 
 
 @keys.command(name="list")

@@ -49,7 +49,7 @@ def usage(
     with closing(storage_of(settings)) as storage:
         told = usage_answers(storage.accounts.list_usage(month, account_id=_account_id(storage, account)))
     rows = ({"month": month} | _members(row) for row in told)
-    _print(("month", "account", "answers", "sources", "pieces"), rows, as_json=as_json)
+    _print(("month", "account", "answers", "sources", "pieces", "browserAnswers"), rows, as_json=as_json)
 
 
 @click.command()

@@ -28,10 +28,18 @@ def list_keys() -> Request[AccountKeys]:
     return _reading("/-/admin/keys", AccountKeys)
 
 
+_KEY_MEMBERS = {
+    "expiresInDays": "expires_in_days",
+    "requestsPerSecond": "requests_per_second",
+    "requestsPerMonth": "requests_per_month",
+}
+
+
 class KeyOptions(TypedDict, total=False):
     """What a key may do and for how long: all scopes for ever, unless these say otherwise.
 
-    A key with ``origins`` is a browser key: for pages of these origins, and for people who are signed.
+    A key with ``origins`` is a browser key: for pages of these origins, and for people who are signed. It allows
+    ``requests_per_second`` from one address (20 without) and ``requests_per_month`` (a tenth of the plan's).
     """
 
     plan: str
@@ -39,12 +47,15 @@ class KeyOptions(TypedDict, total=False):
     expires_in_days: int | None
     scopes: Sequence[str]
     origins: Sequence[str]
+    requests_per_second: int | None
+    requests_per_month: int | None
 
 
 def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKey]:
     """Make a key, and its account where that is missing. The key itself is in this answer alone."""
     wish: dict[str, Any] = {"account": account, **options}
-    wish["expiresInDays"] = wish.pop("expires_in_days", None)
+    for member, name in _KEY_MEMBERS.items():
+        wish[member] = wish.pop(name, None)
     # Not repeatable: where the answer is lost, another attempt would make a second key.
     return Request(method="POST", template="/-/admin/keys", answer=IssuedKey, body=encode(wish))
 

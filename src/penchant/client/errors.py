@@ -176,6 +176,12 @@ class Unauthenticated(ServiceError):
     own_code = "unauthenticated"
 
 
+class NotSigned(ServiceError):
+    """The browser key works, but the person whom this is about is not signed."""
+
+    own_code = "not-signed"
+
+
 class Forbidden(ServiceError):
     """The key is good, but not for this."""
 
@@ -204,6 +210,12 @@ class OriginNotAllowed(Forbidden):
     """Pages of this origin may not call the service."""
 
     own_code = "origin-not-allowed"
+
+
+class NotInBrowsers(Forbidden):
+    """A browser key is public, and this is not for pages."""
+
+    own_code = "not-in-browsers"
 
 
 class OutsideScope(Forbidden):

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from penchant.attributes import Attribute, numbered
-from penchant.index import Keep, Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
+from penchant.errors import UnknownPiece
+from penchant.index import Filter, Keep, Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
 from penchant.live.decoding import PieceReader
 from penchant.live.segments import Segments
 from penchant.model import SourceSettings
@@ -34,7 +35,8 @@ class View:
     once. ``base_version`` is that of the segment file it started from, ``cut`` how many segments that has. ``stale``
     tells that the database could not be asked whether there is something newer. ``placements`` tells by name which
     version of each is in force.
-    ``overridden`` are the settings of the source where a placement has put others in their place.
+    ``overridden`` are the settings of the source where a placement has put others in their place. With ``known_at``
+    who asks knows of no piece that is not available at that moment (ms since 1970 UTC).
     """
 
     head: SourceHead
@@ -48,11 +50,23 @@ class View:
     stale: bool = False
     placements: Mapping[str, int] = field(default_factory=dict)
     overridden: SourceSettings | None = None
+    known_at: int | None = None
 
     @property
     def source_settings(self) -> SourceSettings:
         """The settings of the source, by which what all people like is counted and weighed."""
         return self.settings if self.overridden is None else self.overridden
+
+    def knows(self, piece_id: str) -> bool:
+        """Return whether the source has a piece, for who asks."""
+        if self.known_at is None:
+            return piece_id in self.snapshot
+        return self.snapshot.shows(piece_id, Filter(moment=self.known_at))
+
+    def require(self, piece_id: str) -> None:
+        """Raise `UnknownPiece` unless the source has a piece, for who asks."""
+        if not self.knows(piece_id):
+            raise UnknownPiece("The source has no piece with this id.")
 
     def is_of(self, head: SourceHead) -> bool:
         """Return whether it is of the same history of the source, so that versions can be compared."""

@@ -1,5 +1,6 @@
 """Access: whose key a request has, and what its plan, scopes and rates allow. Never the data of a source."""
 
+import functools
 import hashlib
 import hmac
 import secrets
@@ -7,11 +8,13 @@ import string
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from penchant.errors import (
     FeatureNotInPlan,
     NotAnAdmin,
     NotATenant,
+    NotSigned,
     OriginNotAllowed,
     OutsideScope,
     StorageUnavailable,
@@ -21,21 +24,27 @@ from penchant.live.database import AsyncStorage
 from penchant.model import Feature, Plan, Scope
 from penchant.service.failed_keys import FailedKeys
 from penchant.service.node_rates import NodeRates
-from penchant.service.rates import SharedRates
+from penchant.service.rates import NodeCounts, SharedRates
 from penchant.settings import CurrentSettings
-from penchant.storage import KeyRecord
-from penchant.wire import signed_user
+from penchant.storage import KeyRecord, key_counter
+from penchant.wire import MAX_SIGNED_S, signed_user
 
 KEY_LIFE_S = 0.5
 """How long a looked-up key is believed: a revoked one must stop within a second on every process."""
 MAX_ACCEPTED = 10_000
 """Keys that are remembered together."""
+MAX_SHOWN_ORIGIN = 200
+"""Characters of a foreign origin that a refusal repeats."""
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID_LENGTH = 12
 _SECRET_LENGTH = 32
 """Characters of 62 kinds: 190 bits, above the 160 that the interface asks for."""
 _SIGNING_LENGTH = 43
 """Characters of 62 kinds: 256 bits, as many as the HMAC has."""
+DEFAULT_ADDRESS_RATE = 20
+"""Requests a second from one address with a browser key that names no rate of its own (interface, section 2)."""
+DEFAULT_BROWSER_SHARE = 10
+"""Of the answers that a plan allows an account in a month, a browser key has this part for itself: a tenth."""
 MAX_KEY_LENGTH = 200
 """Characters of a key that are looked at at all."""
 
@@ -44,7 +53,8 @@ MAX_KEY_LENGTH = 200
 class Access:
     """An authenticated caller: the key, the account it belongs to, and what its plan and its scopes grant.
 
-    Only a browser key has ``origins``; ``signing_secret`` is the account's.
+    Only a browser key has ``origins``, a rate by address, and answers a month of its own; ``signing_secret`` is the
+    account's.
     """
 
     key_id: str
@@ -54,17 +64,35 @@ class Access:
     scopes: frozenset[Scope] = frozenset(Scope)
     origins: frozenset[str] = frozenset()
     signing_secret: str | None = field(default=None, repr=False)
+    address_rate: int = DEFAULT_ADDRESS_RATE
+    requests_per_month: int | None = None
 
     @property
     def is_browser(self) -> bool:
         """Whether this is a browser key: for pages of its origins, and for people who are signed."""
         return bool(self.origins)
 
+    @property
+    def counter(self) -> int:
+        """The number under which recommendation answers are counted: a browser key's apart from its account's."""
+        return key_counter(self.key_id) if self.is_browser else self.account_id
+
+    @property
+    def quota(self) -> int | None:
+        """How many recommendation answers a month may be counted there; ``None`` for any number."""
+        whole = self.plan.recommendations_per_month
+        if not self.is_browser:
+            return whole
+        if self.requests_per_month is not None or whole is None:
+            return self.requests_per_month
+        return max(1, whole // DEFAULT_BROWSER_SHARE)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateState:
-    """Where a key stands in the current second, for the RateLimit headers."""
+    """Where a key, or an address with it, stands in the current second, for the RateLimit headers."""
 
+    policy: str = "key"
     limit: int
     remaining: int
     reset_s: int
@@ -93,18 +121,31 @@ def key_scopes(record: KeyRecord) -> frozenset[Scope]:
     return frozenset(map(Scope, record.scopes.split(","))) if record.scopes else frozenset(Scope)
 
 
+@functools.lru_cache(maxsize=4_096)
+def network_of(address: str) -> str:
+    """Return the network whose addresses one visitor may have: of IPv6 the first 64 bits, otherwise the address."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address) or parsed.ipv4_mapped is not None:
+        return address
+    return str(IPv6Network((parsed, 64), strict=False))
+
+
 class AccessControl:
     """Authenticates keys and holds their plans' features and limits.
 
-    ``rates`` counts requests by second on this node, ``node_rates`` on all nodes, where they have something to do that
-    with. ``hits`` and ``misses`` count keys that were remembered and those that were looked up.
+    ``rates`` counts requests by second on this node, of keys and of addresses with browser keys, ``node_rates`` those
+    on all nodes, where they have something to do that with. ``hits`` and ``misses`` count keys that were remembered and
+    those that were looked up.
     """
 
     def __init__(
         self,
         database: AsyncStorage,
         settings: CurrentSettings,
-        rates: SharedRates,
+        rates: NodeCounts,
         *,
         node_rates: NodeRates | None = None,
         clock: Callable[[], float] = time.time,
@@ -169,13 +210,20 @@ class AccessControl:
     async def count_request(self, access: Access) -> RateState | None:
         """Count a request of a key against its plan's rate; ``None`` where there is no limit."""
         limit = access.plan.requests_per_second
-        if limit is None:
-            return None
-        count = None if self._node_rates is None else await self._node_rates.count(access.key_id)
+        return None if limit is None else await self._counted(self._rates.keys, access.key_id, limit, "key")
+
+    async def count_address(self, access: Access, address: str) -> RateState:
+        """Count a request that came from an address with a browser key against what the key allows each address."""
+        name = f"{access.key_id} {network_of(address)}"
+        return await self._counted(self._rates.addresses, name, access.address_rate, "address")
+
+    async def _counted(self, rates: SharedRates, name: str, limit: int, policy: str) -> RateState:
+        count = None if self._node_rates is None else await self._node_rates.count(name)
         # While Redis is away this node counts alone; its own count begins at that moment.
         if count is None:
-            count = self._rates.count(access.key_id)
-        return RateState(limit=limit, remaining=max(0, limit - count), reset_s=1, exceeded=count > limit)
+            count = rates.count(name)
+        remaining = max(0, limit - count)
+        return RateState(policy=policy, limit=limit, remaining=remaining, reset_s=1, exceeded=count > limit)
 
     @staticmethod
     def require(access: Access, feature: Feature) -> None:
@@ -195,8 +243,11 @@ class AccessControl:
     def require_origin(access: Access, origin: str | None) -> None:
         """Raise `OriginNotAllowed` where a browser key is sent by a page of another origin, or by no page."""
         if access.is_browser and origin not in access.origins:
-            found = "no Origin" if origin is None else "another Origin"
-            raise OriginNotAllowed(f"A browser key is for pages of its own origins; the request names {found}.")
+            found = "no Origin" if origin is None else f"the Origin {origin[:MAX_SHOWN_ORIGIN]}"
+            raise OriginNotAllowed(
+                f"The browser key {access.key_id} is for pages of the origins that it was made for; the request names "
+                f"{found}, which is none of them."
+            )
 
     def require_person(
         self,
@@ -204,27 +255,30 @@ class AccessControl:
         signed: Sequence[str],
         people: Collection[str],
         *,
-        name: Callable[[str], str] = str,
+        mark: Callable[[str], str] = str,
     ) -> None:
         """Check that a browser key asks about the signed person alone; other keys may ask about all.
 
-        ``people`` are ids, or whatever ``name`` makes of an id.
+        ``people`` are ids, or whatever ``mark`` makes of an id.
 
         Raises:
-            Unauthenticated: the person is not signed exactly once, with the account's secret, or it is over.
+            NotSigned: the person is not signed exactly once, with the account's secret, or it is over.
         """
         if not access.is_browser:
             return
         if len(signed) != 1:
             found = "is missing" if not signed else "is given more than once"
-            raise Unauthenticated(f"The header x-penchant-user {found}; with a browser key it says for whom.")
+            raise NotSigned(f"The header x-penchant-user {found}; with a browser key it says for whom.")
         secret = access.signing_secret
         # An account that never made a secret has signed no person.
         person = None if secret is None else signed_user(signed[0], secret, self._clock())
         if person is None:
-            raise Unauthenticated("The header x-penchant-user is not signed with the account's secret, or is over.")
-        if any(each != name(person) for each in people):
-            raise Unauthenticated("The header x-penchant-user signs another person than the one that this is about.")
+            raise NotSigned(
+                "The header x-penchant-user is not signed with the account's secret, is over, or holds for more than "
+                f"{MAX_SIGNED_S // 3600} hours."
+            )
+        if any(each != mark(person) for each in people):
+            raise NotSigned("The header x-penchant-user signs another person than the one that this is about.")
 
     @staticmethod
     def require_tenant(access: Access) -> None:
@@ -277,6 +331,8 @@ class AccessControl:
             key_id=record.key_id,
             account_id=record.account_id,
             plan=self._plan(record),
+            address_rate=record.requests_per_second or DEFAULT_ADDRESS_RATE,
+            requests_per_month=record.requests_per_month,
             admin=record.admin,
             scopes=key_scopes(record),
             origins=frozenset(record.origins.split()),

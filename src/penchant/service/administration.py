@@ -44,6 +44,8 @@ def make_key(storage: Storage, wish: KeyWish, *, actor: str) -> tuple[KeyRecord,
         # In the order of `Scope`, whatever the order was in which they were given.
         scopes=",".join(scope for scope in Scope if scope in (wish.scopes or ())),
         origins=" ".join(wish.origins),
+        requests_per_second=wish.requests_per_second,
+        requests_per_month=wish.requests_per_month,
     )
     storage.keys.create(record, actor=actor)
     return record, key
@@ -74,13 +76,21 @@ def key_answer(record: KeyRecord) -> KeyAnswer:
         revoked_at=_moment(record.revoked_at),
         scopes=[scope for scope in Scope if scope in key_scopes(record)],
         origins=record.origins.split(),
+        requests_per_second=record.requests_per_second,
+        requests_per_month=record.requests_per_month,
     )
 
 
 def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
     """Return the usage of accounts as the interface shows it."""
     return [
-        AccountUsageAnswer(account=row.account, answers=row.answers, sources=row.sources, pieces=row.pieces)
+        AccountUsageAnswer(
+            account=row.account,
+            answers=row.answers,
+            browser_answers=row.browser_answers,
+            sources=row.sources,
+            pieces=row.pieces,
+        )
         for row in rows
     ]
 

@@ -184,8 +184,7 @@ class Explanations:
         Raises:
             UnknownPiece: the source has no piece whose list it would be.
         """
-        if query.piece_id not in view.snapshot:
-            raise UnknownPiece("The source has no piece with this id.")
+        view.require(query.piece_id)
         if query.piece_id == piece_id:
             reason = Reason(code="same-piece", detail="A piece is never in its own list.", remedy=None)
             return _nowhere(query.piece_id, piece_id, reason)
@@ -223,7 +222,7 @@ class Explanations:
         again: Callable[[View, Any], Awaitable[Listing]],
     ) -> Place:
         """Return the place of a piece; ``again`` gives the list after a change."""
-        if piece_id not in listing.view.snapshot:
+        if not listing.view.knows(piece_id):
             return _nowhere(whose, piece_id, await self._missing(access, listing.view, piece_id))
         looked = await self._looked_at(listing, lambda: _look(listing, piece_id), piece_id)
         take = listing.query.take
@@ -258,6 +257,8 @@ class Explanations:
     async def _missing(self, access: Access, view: View, piece_id: str) -> Reason:
         """Return why a view does not have a piece: storage may have it already."""
         unknown = Reason(code="unknown-piece", detail="The source has no piece with this id.", remedy=None)
+        if piece_id in view.snapshot:
+            return unknown  # but not for who asks
         try:
             head, body = await self._database.read(
                 self._database.storage.pieces.read, access.account_id, view.head.name, piece_id

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from penchant import ranking
-from penchant.errors import TooFewPieces, UnknownPiece
+from penchant.errors import TooFewPieces
 from penchant.index import (
     DISTANCE_SCALE,
     Audience,
@@ -40,6 +40,7 @@ def asked_near(view: View, query: SimilarRequest, draft: IndexedPiece | None = N
     weights = view.settings.category_weights
     if draft is not None:
         return SimilarityQuery.of_draft(draft, query.algorithm, weights)
+    view.require(query.piece_id)
     return view.snapshot.asked(query.piece_id, query.algorithm, weights)
 
 
@@ -120,8 +121,7 @@ async def neighbours_by_shards(
 def require_neighbours(view: View, piece_id: str) -> None:
     """Raise `UnknownPiece` or `TooFewPieces` where a source with too few pieces has no list for one."""
     if view.snapshot.piece_count < MINIMUM_POOL:
-        if piece_id not in view.snapshot:
-            raise UnknownPiece("The source has no piece with this id.")
+        view.require(piece_id)
         raise TooFewPieces("The source has one piece only; similar content needs at least two.")
 
 

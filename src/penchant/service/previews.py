@@ -126,7 +126,7 @@ def _require_pieces(view: View, pieces: Sequence[str]) -> None:
     faults = [
         Fault(pointer=f"/pieces/{number}", detail=detail)
         for number, piece_id in enumerate(pieces)
-        if piece_id not in view.snapshot
+        if not view.knows(piece_id)
     ]
     if faults:
         raise UnknownPiece(f"{faults[0].pointer}: {detail}", faults=faults)

@@ -70,8 +70,7 @@ class Prospects:
             IndexNotReady: there are many, and the kernel for them is not there yet.
             Overloaded: too many such lists are being made.
         """
-        if query.piece_id not in view.snapshot:
-            raise UnknownPiece("The source has no piece with this id.")
+        view.require(query.piece_id)
         now = self._recommender.now(view)
         audience = await self._views.audience(view, now // DAY_MS, min_version=query.min_audience_version)
         moment = moment_of(query.at, now)

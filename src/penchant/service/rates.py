@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from penchant.service.counting import KEY, CountingTable
 
@@ -56,6 +57,27 @@ class SharedRates:
     def close(self) -> None:
         """Close the file."""
         self._table.close()
+
+
+class NodeCounts(NamedTuple):
+    """The requests of a node by key, and those with browser keys by address, in this second.
+
+    They are apart: however many addresses there are, they take no slot of a key.
+    """
+
+    keys: SharedRates
+    addresses: SharedRates
+
+    @classmethod
+    def open(cls, folder: Path, *, monotonic: Callable[[], float] = time.monotonic) -> "NodeCounts":
+        """Open the two files in a data folder."""
+        keys = SharedRates(folder / "rates.map", monotonic=monotonic)
+        return cls(keys, SharedRates(folder / "address-rates.map", monotonic=monotonic))
+
+    def close(self) -> None:
+        """Close both files."""
+        self.keys.close()
+        self.addresses.close()
 
 
 @functools.lru_cache(maxsize=4_096)

@@ -290,6 +290,7 @@ class Recommender:
         interactions = [
             StoredInteraction(user_id="", type=kind, piece_id=piece_id, occurred_at=now)
             for piece_id, kind in rated.items()
+            if view.knows(piece_id)
         ]
         stated = dict.fromkeys(likings.disliked_terms, -1.0) | dict.fromkeys(likings.liked_terms, 1.0)
         return history_of(view, interactions, Preferences(stated=stated), now=now)

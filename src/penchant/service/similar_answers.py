@@ -64,6 +64,7 @@ class SimilarAnswers:
         """
         if not self._recommender.is_on_shards(view):
             return self.encoded(view, request)
+        view.require(request.piece_id)
         # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
         key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
         body = self._cached(key, moment)
@@ -74,6 +75,9 @@ class SimilarAnswers:
 
     def encoded(self, view: View, request: SimilarRequest) -> bytes:
         """Return the list of similar pieces as JSON, searched in this process; raises as `Recommender.similar`."""
+        if view.known_at is not None:
+            # An answer may be remembered that others, who know of more pieces, have asked for.
+            view.require(request.piece_id)
         # As in `answer`.
         key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
         body = self._cached(key, moment)

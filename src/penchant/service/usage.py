@@ -50,7 +50,7 @@ _SETTLED = 5
 _MEMBERS = 6
 
 Slot = tuple[int, int]
-"""An account and the first day of a month as ``YYYYMM``."""
+"""An account, or a browser key by its `penchant.storage.key_counter`, and a month as ``YYYYMM``."""
 
 
 class Usage:
@@ -80,12 +80,11 @@ class Usage:
         """
         # Also before a wait for answers under way: where their process has ended, nobody else may settle them.
         self._pending.set()
-        slot = (access.account_id, _month(int(self._clock() // DAY_S)))
-        quota = access.plan.recommendations_per_month
-        if quota is None:
+        slot = (access.counter, _month(int(self._clock() // DAY_S)))
+        if access.quota is None:
             self._give(slot, answers)
         else:
-            await self._reserve_within(slot, access, quota, answers)
+            await self._reserve_within(slot, access, access.quota, answers)
         return functools.partial(self._add, slot, -answers)
 
     async def _reserve_within(self, slot: Slot, access: Access, quota: int, answers: int) -> None:
@@ -115,8 +114,9 @@ class Usage:
                     cells[offset + _PENDING] += answers
                     return
             if min(highest, lowest) + answers > quota:
+                whose = "browser key" if access.is_browser else f"plan {access.plan.name!r}"
                 raise QuotaExceeded(
-                    f"The plan {access.plan.name!r} allows {quota} recommendation requests a month.",
+                    f"The {whose} allows {quota} recommendation requests a month.",
                     retry_after_s=self._until_end_of(slot[1]),
                 )
             # The quota lies between the two bounds, so that the answers under way decide: wait until they are settled.

@@ -6,7 +6,7 @@ It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and
 from penchant.storage.backup import BackupContents, SourceContents, back_up, restore
 from penchant.storage.comparing import TableComparison
 from penchant.storage.connections import ServerOptions
-from penchant.storage.hashing import list_person, source_id, user_key
+from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage
 from penchant.storage.moving import MoveSide, compare_sides, move
 from penchant.storage.person_records import RecordedChanges, StoredPerson
@@ -90,6 +90,7 @@ __all__ = [
     "TableComparison",
     "back_up",
     "compare_sides",
+    "key_counter",
     "list_person",
     "move",
     "open_storage",

@@ -1,5 +1,6 @@
 """Accounts as they are stored: their names, what they use, and what was changed of theirs."""
 
+from collections import Counter
 from collections.abc import Collection
 
 from sqlalchemy import Connection, func, select, update
@@ -8,8 +9,9 @@ from penchant.storage import statements
 from penchant.storage.audit import audit_entries, note
 from penchant.storage.group_commit import now_ms
 from penchant.storage.hashing import account_id as account_number
+from penchant.storage.hashing import key_counter
 from penchant.storage.records import AccountUsage, AuditEntry
-from penchant.storage.schema import CONTENT, accounts, counters, sources, usage
+from penchant.storage.schema import CONTENT, accounts, counters, keys, sources, usage
 from penchant.storage.transactions import Transactions
 
 
@@ -81,6 +83,19 @@ def answers(connection: Connection, account_id: int, month: str) -> int:
     return connection.execute(statement).scalar_one_or_none() or 0
 
 
+def _browser_answers(connection: Connection, month: str) -> Counter[int]:
+    """Return the answers that browser keys had in a month, by account; each is counted under a number of its own."""
+    statement = select(keys.c.key_id, keys.c.account_id).where(keys.c.origins != "")
+    owners = {key_counter(row.key_id): row.account_id for row in connection.execute(statement)}
+    counted = select(usage.c.account_id, usage.c.answers).where(usage.c.month == month, usage.c.account_id < 0)
+    found: Counter[int] = Counter()
+    for counter, count in connection.execute(counted):
+        # Of a key that housekeeping has removed nobody can say any more whose it was.
+        if counter in owners:
+            found[owners[counter]] += count
+    return found
+
+
 def accounts_usage(connection: Connection, month: str, account_id: int | None) -> list[AccountUsage]:
     """Return the usage of every account or of one, ascending by name."""
     # Sources and answers are summed up apart: joined to an account together, each would multiply the other.
@@ -104,11 +119,13 @@ def accounts_usage(connection: Connection, month: str, account_id: int | None) -
     )
     if account_id is not None:
         statement = statement.where(accounts.c.account_id == account_id)
+    in_browsers = _browser_answers(connection, month)
     return [
         AccountUsage(
             account_id=row.account_id,
             account=row.name,
             answers=row.answers or 0,
+            browser_answers=in_browsers[row.account_id],
             sources=row.sources or 0,
             pieces=int(row.pieces or 0),
         )

@@ -23,6 +23,12 @@ def account_id(name: str) -> int:
     return int.from_bytes(digest, "big") & SOURCE_ID_MASK
 
 
+def key_counter(key_id: str) -> int:
+    """Return the number under which a browser key's own answers are counted: below 0, where no account's is."""
+    digest = hashlib.blake2b(key_id.encode(), digest_size=8, person=b"browser key").digest()
+    return -1 - (int.from_bytes(digest, "big") & SOURCE_ID_MASK)
+
+
 def text_key(source: int, text: str, person: bytes) -> bytes:
     """Return the 128-bit key of an id within a source; ``person`` keeps kinds of ids apart."""
     salt = source.to_bytes(8, "big")

@@ -24,6 +24,8 @@ _KEY = select(
     keys.c.revoked_at,
     keys.c.scopes,
     keys.c.origins,
+    keys.c.requests_per_second,
+    keys.c.requests_per_month,
     accounts.c.signing_secret,
 ).join(accounts, accounts.c.account_id == keys.c.account_id)
 

@@ -360,7 +360,8 @@ class KeyRecord:
     """An API key as it is stored: never the secret, only its hash.
 
     ``scopes`` are separated by commas ("" for all), ``origins`` by spaces ("" for a key that is no browser key).
-    ``signing_secret`` is the account's.
+    ``requests_per_second`` (from one address) and ``requests_per_month`` limit a browser key, ``None`` for what is
+    usual. ``signing_secret`` is the account's.
     """
 
     key_id: str
@@ -374,16 +375,19 @@ class KeyRecord:
     revoked_at: int | None = None
     scopes: str = ""
     origins: str = ""
+    requests_per_second: int | None = None
+    requests_per_month: int | None = None
     signing_secret: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountUsage:
-    """What an account has, and its recommendation answers of a month."""
+    """What an account has, and its recommendation answers of a month: those of its browser keys apart."""
 
     account_id: int
     account: str
     answers: int
+    browser_answers: int
     sources: int
     pieces: int
 

@@ -69,9 +69,12 @@ keys = Table(
     Column("revoked_at", BigInteger),
     Column("scopes", Text, nullable=False),
     Column("origins", Text, nullable=False),
+    Column("requests_per_second", Integer),
+    Column("requests_per_month", BigInteger),
 )
 """``scopes`` are those to which a key is limited, separated by commas, "" for all; ``origins`` those of a browser key,
-separated by spaces, "" for another."""
+separated by spaces, "" for another. The rest limits browser keys, NULL for what is usual: requests from one address,
+and answers that count."""
 ended_sessions = Table(
     "ended_sessions",
     metadata,
@@ -90,6 +93,7 @@ audit = Table(
     Column("subject", BY_CODE_POINT, nullable=False),
 )
 """``audit_id`` is the moment in nanoseconds: ascending without a sequence, which one server would have to give."""
+# Answers that count, of an account, or of a browser key under the negative number of `hashing.key_counter`.
 usage = Table(
     "usage",
     metadata,

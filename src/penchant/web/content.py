@@ -2,14 +2,14 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from penchant.errors import UnsupportedMediaType, invalid_parameter
+from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
 from penchant.model import EncodedPiece
 from penchant.service.content import ListingPage
 from penchant.storage import Outcome
 from penchant.web.bodies import JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import Answer, Call
 from penchant.web.tags import body_tag, version_tag
-from penchant.wire import decode_ids, decode_submission, encode, format_timestamp
+from penchant.wire import decode_ids, decode_submission, encode, format_timestamp, public_body
 
 EMPTY_LIST = b"[]"
 END = b"]}"
@@ -119,6 +119,12 @@ async def read_piece(call: Call) -> Answer:
     head, body = await call.services.content.piece(
         call.access, call.source, call.path["contentID"], min_version=call.min_version()
     )
+    if call.is_in_browser:
+        view = await call.view()
+        public = public_body(body, view.settings, call.services.recommender.now(view))
+        if public is None:
+            raise UnknownPiece("The source has no piece with this id.")
+        body = public
     return Answer(body=body, version=head.version, etag=body_tag(body, call.tag_key))
 
 

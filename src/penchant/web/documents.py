@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penchant.service.shares import AccountShares
 from penchant.web.generators import for_generators
 from penchant.web.openapi import openapi
-from penchant.web.operations import Answer, Call, Operation
+from penchant.web.operations import NOBODY, Answer, Call, Operation
 from penchant.web.parameters import FOR
 from penchant.web.query import Parameter
 from penchant.web.site.library import HOME, SEARCH, Library
@@ -26,8 +26,8 @@ SEARCH_WAIT_S = 5.0
 """How long a search waits for those before it."""
 SEARCH_PAUSE = 4.0
 """How long after a search the next one begins, for the time that it took: a fifth of a worker at most."""
-NOBODY = 0
-"""The account of a search, which needs no key."""
+_NO_ACCOUNT = 0
+"""That of a search, which needs no key."""
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
@@ -56,6 +56,7 @@ class ServiceDocuments:
                 handler=self._answer_document,
                 parameters=(FOR,),
                 tag="service",
+                about=NOBODY,
                 public=True,
                 answer="OpenApi",
             ),
@@ -97,6 +98,7 @@ class ServiceDocuments:
             summary=summary,
             handler=self._answer_page,
             tag="service",
+            about=NOBODY,
             public=True,
             has_etag=True,
             parameters=(QUERY,) if "{page}" in path else (),
@@ -119,7 +121,7 @@ class ServiceDocuments:
         if name == SEARCH:
             # The one page that costs something each time, and needs no key: one at a time, for a process.
             await call.services.admission.enter(is_patient=False)
-            async with self._searches.turn(NOBODY):
+            async with self._searches.turn(_NO_ACCOUNT):
                 return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
         # On the event loop only where nothing is to be made: to render a long document takes a while.
         return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)

@@ -5,7 +5,7 @@ out meanwhile and shows in every answer, the metrics or the log lies here; what 
 `penchant.web.operations.Call`, which never changes. What it takes on its way, it gives back at its end:
 
     made        id, start of its time
-    let in      ``rate`` of its key, and ``uncount`` where its answer counts against a quota
+    let in      ``rate`` of its key, and what takes its answers back where they count against a quota
     body read   memory, for as much as the body may become
     answered    ``status``; from then on an error can only cut the connection
     ended       the memory back, the count back unless the status is 200; a count in the metrics, a line in the log
@@ -36,8 +36,8 @@ class RequestExchange:
     """A request while it is answered: how to receive it, how to send to it, and what its answer must carry.
 
     ``template`` is the path of its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins;
-    ``is_stale`` whether the answer may be older than what is stored. ``uncount`` takes the answer back from the
-    month's quota, which counts answers with status 200 only.
+    ``is_stale`` whether the answer may be older than what is stored; ``browser_key`` the id of the key of a page, whose
+    refusals are counted.
     """
 
     def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
@@ -53,7 +53,8 @@ class RequestExchange:
         self.status = 0
         self.is_stale = False
         self.rate: RateState | None = None
-        self.uncount: Callable[[], None] | None = None
+        self.browser_key: str | None = None
+        self._uncount: list[Callable[[], None]] = []
         self._send = send
         self._body_bytes = 0
         self._pace = ReadingPace(services.settings.send_rate_bytes)
@@ -76,6 +77,10 @@ class RequestExchange:
             timeout_s=settings.body_timeout_s,
             take=lambda size: self._take_memory(size * kind.growth),
         )
+
+    def counted(self, uncount: Callable[[], None]) -> None:
+        """Note what takes answers back from the month's quota, which counts those of requests with status 200 only."""
+        self._uncount.append(uncount)
 
     def _take_memory(self, size: int) -> None:
         self.services.admission.take(size)
@@ -132,6 +137,8 @@ class RequestExchange:
             logger.warning("an answer was cut short")
             raise error
         self.services.metrics.problems.labels(error.code).inc()
+        if self.browser_key is not None:
+            self.services.metrics.count_browser_refusal(self.browser_key, error.code)
         status = status_of(error)
         if status in {401, 404} and (hint := address_hint(self.scope["path"], base_path)):
             error.detail = f"{error.detail} {hint}"
@@ -153,8 +160,9 @@ class RequestExchange:
 
     def end(self) -> None:
         """Give back what the request took, count it, and log it where that is configured."""
-        if self.uncount is not None and self.status != 200:
-            self.uncount()
+        if self.status != 200:
+            for uncount in self._uncount:
+                uncount()
         if self._body_bytes:
             self.services.admission.give(self._body_bytes)
         seconds = time.perf_counter() - self._started
@@ -186,6 +194,6 @@ class RequestExchange:
             headers.append((b"strict-transport-security", b"max-age=%d" % settings.hsts_max_age_s))
         if self.rate is not None:
             rate = self.rate
-            headers.append((b"ratelimit-policy", f'"key";q={rate.limit};w=1'.encode()))
-            headers.append((b"ratelimit", f'"key";r={rate.remaining};t={rate.reset_s}'.encode()))
+            headers.append((b"ratelimit-policy", f'"{rate.policy}";q={rate.limit};w=1'.encode()))
+            headers.append((b"ratelimit", f'"{rate.policy}";r={rate.remaining};t={rate.reset_s}'.encode()))
         return headers

@@ -1,5 +1,6 @@
 """Handlers of reasons and previews: why a piece is in a list or not, and what lists would be."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from penchant.errors import UnknownPiece
@@ -8,7 +9,7 @@ from penchant.web.operations import Answer, Call
 from penchant.web.problems import problem_of
 from penchant.web.recommendations import audience_headers, personal_answer, personal_query, query_by, similar_query
 from penchant.web.tags import body_tag
-from penchant.wire import SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
+from penchant.wire import PreviewWish, SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
 
 MAX_ASKED = 100
 """Pieces whose lists one request asks for (interface, section 9)."""
@@ -59,41 +60,48 @@ async def preview_recommendation(call: Call) -> Answer:
     return personal_answer(await call.services.recommender.recommend(view, query, likings), view.head.version)
 
 
+async def read_preview(call: Call) -> PreviewWish:
+    """Return which lists are to be shown under other settings."""
+    return await call.decode_body(decode_preview)
+
+
+def people_previewed(wish: PreviewWish) -> Collection[str]:
+    """Return the people whose lists are shown."""
+    return wish.users
+
+
+def lists_previewed(wish: PreviewWish) -> int:
+    """Return how many lists are made."""
+    return len(wish.pieces) + len(wish.users)
+
+
 async def preview_settings(call: Call) -> Answer:
     """Answer lists as they are and as they would be under other settings."""
-    call.values()
-    wish = await call.decode_body(decode_preview)
+    wish: PreviewWish = call.decoded
     if wish.users:
         call.services.access.require(call.access, Feature.PERSONALIZED)
     view = await call.view()
-    # One answer is counted by the order of checks, as for every counted operation.
-    uncount = await call.count_more(len(wish.pieces) + len(wish.users) - 1)
-    try:
-        preview = await call.services.previews.settings(view, wish)
-    except BaseException:
-        uncount()
-        raise
+    preview = await call.services.previews.settings(view, wish)
     return Answer(body=encode(preview), version=view.head.version)
+
+
+async def read_asked(call: Call) -> tuple[str, ...]:
+    """Return the pieces whose lists are asked for; unknown ones count as well, since the request is answered."""
+    return await call.decode_body(lambda body: decode_asked(body, MAX_ASKED))
 
 
 async def similar_to_each(call: Call) -> Answer:
     """Answer the nearest pieces of several pieces, in the order of their ids."""
     values = call.values()
-    ids = await call.decode_body(lambda body: decode_asked(body, MAX_ASKED))
+    ids: tuple[str, ...] = call.decoded
     view = await call.view()
-    # The first is counted already. Unknown pieces count as well: the request was answered.
-    uncount = await call.count_more(len(ids) - 1)
     query = query_by(call, "", values, view)
     queries = [replace(query, piece_id=each) for each in ids]
-    try:
-        # Of one moment for all ids.
-        audience = await call.services.recommender.audience_near(view, queries[0]) if queries else None
-        found = await call.services.explanations.similar_to_each(
-            view, queries, explain=values["explain"], audience=audience
-        )
-    except BaseException:
-        uncount()
-        raise
+    # Of one moment for all ids.
+    audience = await call.services.recommender.audience_near(view, queries[0]) if queries else None
+    found = await call.services.explanations.similar_to_each(
+        view, queries, explain=values["explain"], audience=audience
+    )
     base_path = call.services.settings.base_path
     entries = [
         SimilarEntry(id=asked, error=problem_of(each, base_path))

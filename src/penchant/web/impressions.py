@@ -1,31 +1,51 @@
 """Handlers of what people were shown, and of what came of it."""
 
-from penchant.model import DAY_MS, ListIdentity
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from penchant.model import DAY_MS, NewImpression, SourceSettings
+from penchant.service.list_ids import ListIds
 from penchant.service.results import ResultsRequest
+from penchant.storage import SourceHead
 from penchant.web.operations import Answer, Call
 from penchant.wire import BulkReceipt, decode_impressions, encode
 
 
-async def record_impressions(call: Call) -> Answer:
-    """Store what people saw of lists, all or none."""
-    call.values()
+class ReportedImpressions(NamedTuple):
+    """What was seen of the lists of a source, as a report says, and by which secret and settings it was read."""
+
+    impressions: Sequence[NewImpression]
+    head: SourceHead
+    settings: SourceSettings
+    list_ids: ListIds
+
+
+async def read_impressions(call: Call) -> ReportedImpressions:
+    """Return what people saw of lists."""
     head = await call.services.views.head(call.access.account_id, call.source)
     service = call.services.impressions
     settings = await service.settings(head)
-    people: set[str] = set()
-
-    def read_list(text: str, user_id: str | None) -> ListIdentity:
-        found = service.reported_list(head, settings, text, user_id)
-        if found.person:
-            people.add(found.person.hex())
-        return found
-
+    read_list = functools.partial(service.reported_list, head, settings)
     now = call.services.people.now()
     impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list))
-    # Lists for nobody in particular concern nobody: a browser key needs no signature for them.
-    if people:
-        call.require_people(people, name=lambda user_id: call.services.list_ids.person(head.source_id, user_id).hex())
-    outcome = await service.record(call.access, call.source, settings, impressions)
+    return ReportedImpressions(impressions, head, settings, call.services.list_ids)
+
+
+def people_shown(reported: ReportedImpressions) -> set[str]:
+    """Return the marks of the people to whom lists were shown; those for nobody in particular concern nobody."""
+    return {each.identity.person.hex() for each in reported.impressions if each.identity.person}
+
+
+def mark(reported: ReportedImpressions, user_id: str) -> str:
+    """Return by which mark lists know a person."""
+    return reported.list_ids.person(reported.head.source_id, user_id).hex()
+
+
+async def record_impressions(call: Call) -> Answer:
+    """Store what people saw of lists, all or none."""
+    reported: ReportedImpressions = call.decoded
+    outcome = await call.services.impressions.record(call.access, call.source, reported.settings, reported.impressions)
     receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates)
     return Answer(status=202, body=encode(receipt))
 

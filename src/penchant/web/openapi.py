@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from penchant import __version__
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, InteractionType
 from penchant.web.bodies import JSON, NDJSON
-from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Operation
-from penchant.web.parameters import BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
+from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, NOBODY, Operation
+from penchant.web.parameters import AT, BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.web.query import Parameter
 from penchant.wire import SAMPLES, components
@@ -126,6 +126,8 @@ def description_of(operation: Operation, interface: str) -> str:
         text += " Needs a key with the admin role."
     if operation.scope is not None:
         text += f" Needs the scope `{operation.scope}`."
+        if not operation.in_browsers:
+            text += " Not for browser keys."
     if operation.feature is not None and operation.feature.value not in text:
         text += f" Needs the plan feature `{operation.feature.value}`."
     return text
@@ -142,6 +144,8 @@ def _describe(operation: Operation, description: str) -> Json:
         "responses": _responses(operation),
         "security": [] if operation.public else [{"key": []}],
     }
+    if operation.scope is not None:
+        described |= {"x-penchant-about": operation.about.name, "x-penchant-in-browsers": operation.in_browsers}
     if operation.body is not None:
         types = operation.media_types or (JSON,)
         described["requestBody"] = {
@@ -310,6 +314,10 @@ def _error_codes(operation: Operation) -> list[str]:
             codes.append("invalid-syntax")
         codes.append("origin-not-allowed")
         codes += ["not-an-admin"] if operation.admin else ["not-a-tenant", "outside-scope"]
+        if operation.in_browsers and operation.about is not NOBODY:
+            codes.append("not-signed")
+        if operation.scope is not None and (not operation.in_browsers or AT in operation.parameters):
+            codes.append("not-in-browsers")
         if not operation.creates_source and not operation.admin:
             codes.append("unknown-source")
         if MIN_VERSION in operation.parameters:

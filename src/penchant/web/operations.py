@@ -1,20 +1,21 @@
-"""Operations of the interface: address, what goes in and out, and who may use it; the call and its answer."""
+"""Operations of the interface: address, what goes in and out, whom they are about; the call and its answer."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from starlette.datastructures import Headers
 
-from penchant.errors import Fault, InvalidInput, invalid_parameter
+from penchant.attributes import Attribute
+from penchant.errors import Fault, InvalidInput, NotInBrowsers, invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature, Scope
+from penchant.model import BROWSER_SCOPES, Feature, Scope
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
-from penchant.web.parameters import MIN_VERSION
+from penchant.web.parameters import AT, MIN_VERSION
 from penchant.web.query import Parameter, Values, ignored_names, integer, read_parameters
 from penchant.web.raw import QueryParameters
 from penchant.wire import id_problem, source_problem
@@ -65,7 +66,7 @@ class Call:
     """A request as a handler gets it: let in, its path and query decoded, its body read.
 
     ``caller`` is ``None`` for public operations; ``body`` and ``media_type`` are empty where the operation's row
-    announces no body.
+    announces no body, ``decoded`` is what its ``reader`` makes of the body.
     """
 
     exchange: RequestExchange
@@ -75,6 +76,7 @@ class Call:
     caller: AdmittedCaller | None = None
     media_type: str = ""
     body: bytes = b""
+    decoded: Any = None
 
     @property
     def services(self) -> Services:
@@ -116,9 +118,13 @@ class Call:
 
         Raises:
             InvalidInput: with a fault for every parameter that is not acceptable.
+            NotInBrowsers: a page asks for another moment, at which pieces may be shown that are not yet.
         """
         self.check_path()
-        return read_parameters(self.operation.parameters, self.query)
+        values = read_parameters(self.operation.parameters, self.query)
+        if self.is_in_browser and values.known.get(AT.name) is not None:
+            raise NotInBrowsers("A browser key sees what may be shown now; the parameter at is for other keys.")
+        return values
 
     def check_path(self) -> None:
         """Raise `InvalidInput` where an id in the path is longer than ids are."""
@@ -170,32 +176,28 @@ class Call:
         view = await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
         # Shown by a header of whatever answer follows, also of an error that is the caller's.
         self.exchange.is_stale = view.stale
-        return view
+        # Whoever reads a page has its key: it knows of no piece that may not be shown now.
+        return replace(view, known_at=self.services.recommender.now(view)) if self.is_in_browser else view
 
-    async def count_more(self, answers: int) -> Callable[[], None]:
-        """Count answers beyond the one that is counted already; call what is returned if they are not given.
+    @property
+    def is_in_browser(self) -> bool:
+        """Whether a page sends this, with a key that everybody has who reads the page."""
+        return self.caller is not None and self.caller.access.is_browser
 
-        Raises:
-            QuotaExceeded: the month's answers are used up.
-        """
-        return await self.services.usage.reserve(self.access, answers) if answers > 0 else _nothing
+    def attributes(self, view: View) -> Mapping[str, Attribute]:
+        """Return the attributes by which the caller may filter: pages by those alone that they may read."""
+        attributes, settings = view.settings.attributes, view.settings
+        if not self.is_in_browser:
+            return attributes
+        return {key: each for key, each in attributes.items() if settings.is_public_extra(each.steps[0])}
 
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that neither the operation knows nor a browser key's requests may have."""
         names = ignored_names(self.operation.parameters, self.query)
         # A browser key in the query was read before the operation was asked for its parameters.
-        if self.caller is not None and self.caller.access.is_browser:
+        if self.is_in_browser:
             return tuple(name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER})
         return names
-
-    def require_people(self, people: Collection[str], *, name: Callable[[str], str] = str) -> None:
-        """Check that the key may send what concerns these people, given by ids or by what ``name`` makes of an id.
-
-        Raises:
-            Unauthenticated: it is a browser key, and one of them is not the person who is signed.
-        """
-        signed = signed_users(self.headers, self.query)
-        self.services.access.require_person(self.access, signed, people, name=name)
 
 
 def signed_users(headers: Headers, query: QueryParameters) -> list[str]:
@@ -210,20 +212,67 @@ def check_source(name: str) -> None:
         raise invalid_parameter("source", problem)
 
 
-def _nothing() -> None:
-    """Take back what was not counted."""
-
-
 Handler = Callable[[Call], Awaitable[Answer]]
+Reader = Callable[[Call], Awaitable[Any]]
+"""Decodes the body of a call, for `Call.decoded`; raises what the operation's answer to a bad body is."""
+
+
+def _nobody(_: Any) -> Collection[str]:
+    return ()
+
+
+def _as_it_is(_: Any, user_id: str) -> str:
+    return user_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Whom an operation is about, as the OpenAPI document names it: nobody, one person, or everybody.
+
+    ``in_request`` are the people whom path and query name, ``in_body`` those whom the decoded body names; a browser key
+    is answered where all of them are the person who is signed. ``mark`` makes of an id, given what was decoded with
+    it, the name by which ``in_body`` knows people. Where people are named, a key needs ``scope`` beside the
+    operation's own.
+    """
+
+    name: str
+    in_request: Callable[[Mapping[str, str], QueryParameters], Collection[str]] | None = None
+    in_body: Callable[[Any], Collection[str]] = _nobody
+    mark: Callable[[Any, str], str] = _as_it_is
+    scope: Scope | None = None
+
+
+NOBODY = About(name="nobody")
+EVERYBODY = About(name="everybody")
+IN_PATH = About(name="person", in_request=lambda path, _: (path["userID"],))
+IN_QUERY = About(name="person", in_request=lambda _, query: query.values(USER_PARAMETER), scope=Scope.PERSONAL)
+"""The person is the query's ``user``, or there is none."""
+
+
+def in_body(
+    people: Callable[[Any], Collection[str]],
+    *,
+    mark: Callable[[Any, str], str] = _as_it_is,
+    scope: Scope | None = None,
+) -> About:
+    """Return that an operation is about the person whom its body names, if any."""
+    return About(name="person", in_body=people, mark=mark, scope=scope)
+
+
+def everybody_in_body(people: Callable[[Any], Collection[str]]) -> About:
+    """Return that an operation tells of all the people whom its body names, if any."""
+    return About(name="everybody", in_body=people, scope=Scope.PERSONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """An operation of the interface: one row of the routing table and of the OpenAPI document.
 
-    ``body`` and ``answer`` name schema components. ``creates_source`` tells that the source need not exist,
-    ``finds_source`` that the handler itself finds out whether it does: it is looked for apart only to tell which of
-    two errors goes first.
+    ``about`` says whom it is about; browser keys are answered where ``in_browsers`` says so, and never about everybody.
+    ``body`` and ``answer`` name schema components. ``reader`` decodes the body before the handler is called: it must
+    where the body says whom the call is about, or how many ``answers`` it has, which is one otherwise.
+    ``creates_source`` tells that the source need not exist, ``finds_source`` that the handler itself finds out whether
+    it does: it is looked for apart only to tell which of two errors goes first.
     ``admin`` ones need a key with that role, and are about no source.
     ``scope`` is what a key needs for it; all but public and ``admin`` operations have one.
     ``changes_interactions`` answers tell the version that the interactions then have.
@@ -237,6 +286,8 @@ class Operation:
     summary: str
     handler: Handler
     tag: str
+    about: About
+    in_browsers: bool = False
     status: int = 200
     parameters: tuple[Parameter, ...] = ()
     feature: Feature | None = None
@@ -246,11 +297,13 @@ class Operation:
     creates_source: bool = False
     finds_source: bool = False
     counted: bool = False
+    answers: Callable[[Any], int] | None = None
     personal: bool = False
     media_types: tuple[str, ...] = ()
     body_kind: BodyKind = LIST_BODY
     body: str | None = None
     optional_body: bool = False
+    reader: Reader | None = None
     has_etag: bool = False
     has_lines: bool = False
     deletes_pieces: bool = False
@@ -258,3 +311,16 @@ class Operation:
     answer: str | None = None
     answer_media_type: str = JSON
     errors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse an operation that says contradictory things of whom it is for and whom it is about."""
+        if (self.scope is None) != (self.public or self.admin):
+            raise TypeError(f"the operation {self.name} needs a scope, or is open to have none")
+        if ("{userID}" in self.path) != (self.about is IN_PATH):
+            raise TypeError(f"the operation {self.name} is about the person in its path, or has none there")
+        if self.in_browsers and (self.scope not in BROWSER_SCOPES or self.about.name == EVERYBODY.name):
+            raise TypeError(f"the operation {self.name} is not for pages: it writes, or is about everybody")
+        if self.reader is None and (self.answers is not None or self.about.in_body is not _nobody):
+            raise TypeError(
+                f"the operation {self.name} needs a reader: what it asks of its body comes before the handler"
+            )

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from penchant.errors import OriginNotAllowed
+from penchant.service.access import MAX_SHOWN_ORIGIN
 from penchant.telemetry import request_id
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.request_log import REQUEST_ID_HEADER, request_id_of
@@ -25,6 +26,7 @@ _EXPOSED_HEADERS = (
     "x-penchant-interactions-version",
     "x-penchant-stale",
     "x-penchant-ignored",
+    "x-penchant-list",
 )
 """What pages may read of an answer."""
 
@@ -58,6 +60,10 @@ class OriginPolicy(CORSMiddleware):
         if self.is_allowed_origin(request_headers["origin"]):
             detail = f"Pages may use the methods {', '.join(_METHODS)}, and no private network."
         else:
-            detail = "Pages of this origin may not call the service; the setting cors-origins lists those that may."
+            detail = (
+                f"Pages of the origin {request_headers['origin'][:MAX_SHOWN_ORIGIN]} may not call the service: the "
+                "setting cors-origins lists those that may. A browser key answers those that it was made for alone "
+                "(`penchant keys list` shows them)."
+            )
         error = OriginNotAllowed(detail)
         return Response(problem_body(error, self._base_path), status_of(error), headers, PROBLEM_MEDIA_TYPE)

@@ -1,6 +1,7 @@
 """Handlers of people: interactions and preferences, export, erasure."""
 
 import functools
+from collections.abc import Sequence
 
 import msgspec
 
@@ -114,20 +115,26 @@ def _timestamp(text: str | None, now: int) -> int | None:
         raise invalid_parameter("timestamp", str(error)) from error
 
 
-async def record_many(call: Call) -> Answer:
-    """Store many interactions, all or none."""
+async def read_interactions(call: Call) -> Sequence[NewInteraction]:
+    """Return the interactions of a body, an array or lines."""
     now = call.services.people.now()
     decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
     if b"listId" in call.body:
         # The head is read for lists alone: storing finds the source by itself.
         read_list = functools.partial(call.services.impressions.named_list, await _head(call))
-        interactions = await call.decode_body(lambda body: decode(body, now, read_list))
-    else:
-        interactions = await call.decode_body(lambda body: decode(body, now))
-    # Only the body says who it is about; for paths the order of checks has looked already.
-    call.require_people({interaction.user_id for interaction in interactions})
-    outcome = await call.services.people.record(call.access, call.source, interactions)
-    accepted = len(interactions) - outcome.duplicates
+        return await call.decode_body(lambda body: decode(body, now, read_list))
+    return await call.decode_body(lambda body: decode(body, now))
+
+
+def people_recorded(interactions: Sequence[NewInteraction]) -> set[str]:
+    """Return the people who did these."""
+    return {interaction.user_id for interaction in interactions}
+
+
+async def record_many(call: Call) -> Answer:
+    """Store many interactions, all or none."""
+    outcome = await call.services.people.record(call.access, call.source, call.decoded)
+    accepted = len(call.decoded) - outcome.duplicates
     receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates)
     return Answer(body=encode(receipt), headers=_versions(outcome))
 

@@ -1,8 +1,9 @@
 """Handlers of placements: stored, listed, rolled back, and the lists that they show."""
 
+from collections.abc import Collection
+
 from penchant.errors import PenchantError
 from penchant.live.views import View
-from penchant.model import Scope
 from penchant.service.list_ids import LIST_HEADER
 from penchant.service.placement_lists import PlacementAnswer, PlacementRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
@@ -10,7 +11,9 @@ from penchant.web.problems import problem_of
 from penchant.wire import (
     PageEntry,
     PageResult,
+    PageWish,
     PlacementResult,
+    PlacementWish,
     check_filters,
     decode_page,
     decode_placement,
@@ -67,26 +70,33 @@ async def roll_back(call: Call) -> Answer:
     return Answer(body=encode_placement(spec), version=outcome.version)
 
 
+async def read_preview(call: Call) -> PlacementWish:
+    """Return which lists are to be shown under a draft of a placement."""
+    return await call.decode_body(decode_placement_preview)
+
+
+def people_previewed(wish: PlacementWish) -> Collection[str]:
+    """Return the people whose lists are shown."""
+    return wish.users
+
+
+def lists_previewed(wish: PlacementWish) -> int:
+    """Return how many lists are made."""
+    return len(wish.users)
+
+
 async def preview(call: Call) -> Answer:
     """Answer lists as they are and as they would be under a draft of a placement."""
-    call.values()
-    wish = await call.decode_body(decode_placement_preview)
+    wish: PlacementWish = call.decoded
     view = await call.view()
     check_filters(wish.spec, view.settings.attributes, "/placement")
-    # The first is counted already.
-    uncount = await call.count_more(len(wish.users) - 1)
-    try:
-        found = await call.services.placement_previews.preview(view, wish)
-    except BaseException:
-        uncount()
-        raise
+    found = await call.services.placement_previews.preview(view, wish)
     return Answer(body=encode(found), version=view.head.version)
 
 
 async def placement_list(call: Call) -> Answer:
     """Answer the list of a placement."""
     values = call.values()
-    require_person(call, values["user"])
     view = await call.view()
     request = PlacementRequest(
         placement=call.path["name"],
@@ -102,11 +112,25 @@ async def placement_list(call: Call) -> Answer:
     return Answer(body=encode(answer.result), version=view.head.version, headers=headers)
 
 
+async def read_page(call: Call) -> PageWish:
+    """Return which lists a page asks for."""
+    return await call.decode_body(decode_page)
+
+
+def people_of_page(page: PageWish) -> Collection[str]:
+    """Return the person for whom the lists are, if any."""
+    return () if page.user_id is None else (page.user_id,)
+
+
+def lists_of_page(page: PageWish) -> int:
+    """Return how many lists are asked for; one with an error counts as well, since the request was answered."""
+    return len(page.lists)
+
+
 async def page_lists(call: Call) -> Answer:
     """Answer the lists of several placements, in which no piece comes twice."""
     explain = call.values()["explain"]
-    page = await call.decode_body(decode_page)
-    require_person(call, page.user_id)
+    page: PageWish = call.decoded
     view = await call.view()
     least = call.min_audience_version()
     requests = [
@@ -121,29 +145,11 @@ async def page_lists(call: Call) -> Answer:
         )
         for each in page.lists
     ]
-    # The first is counted already; a list with an error counts as well, since the request was answered.
-    uncount = await call.count_more(len(requests) - 1)
-    try:
-        answers = await call.services.placement_lists.page(view, requests)
-    except BaseException:
-        uncount()
-        raise
+    answers = await call.services.placement_lists.page(view, requests)
     entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
     made = [each for each in answers if isinstance(each, PlacementAnswer)]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
     return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
-
-
-def require_person(call: Call, user_id: str | None) -> None:
-    """Check that the key may ask for a person's list.
-
-    Raises:
-        OutsideScope: it is limited to lists of nobody.
-        Unauthenticated: it is a browser key, and the person is not the one who is signed.
-    """
-    if user_id is not None:
-        call.services.access.require_scope(call.access, Scope.PERSONAL)
-        call.require_people([user_id])
 
 
 def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementAnswer | PenchantError) -> PageEntry:

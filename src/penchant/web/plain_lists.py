@@ -45,19 +45,16 @@ async def newest(call: Call) -> Answer:
     return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key))
 
 
+async def read_people(call: Call) -> tuple[str, ...]:
+    """Return the people of whom lists are asked for, in the order asked."""
+    return await call.decode_body(lambda body: decode_asked(body, MAX_PEOPLE))
+
+
 async def recommend_to_each(call: Call) -> Answer:
     """Answer what each of several people may like, in the order of their ids."""
-    values = call.values()
-    user_ids = await call.decode_body(lambda body: decode_asked(body, MAX_PEOPLE))
-    call.require_people(user_ids)
     view = await call.view()
-    # The first is counted already.
-    uncount = await call.count_more(len(user_ids) - 1)
-    try:
-        found = await call.services.plain_lists.for_people(view, personal_query(call, "", values, view), user_ids)
-    except BaseException:
-        uncount()
-        raise
+    query = personal_query(call, "", call.values(), view)
+    found = await call.services.plain_lists.for_people(view, query, call.decoded)
     return personal_answer(found, view.head.version)
 
 

@@ -60,6 +60,18 @@ KINDS: dict[str, ProblemKind] = {
         "A browser asked on behalf of a page whose origin may not call the service, or the key is a browser key of "
         "other origins. The setting cors-origins lists the origins that may, `penchant keys list` those of a key.",
     ),
+    "not-signed": ProblemKind(
+        401,
+        "This person is not signed",
+        "The key is a browser key and works, but it is told about a person only where your server has signed that "
+        "person's id: in the header x-penchant-user, for at most 24 hours (`penchant keys sign` makes one to try).",
+    ),
+    "not-in-browsers": ProblemKind(
+        403,
+        "Not in browsers",
+        "A browser key is public: whoever reads a page has it. It is answered what may be shown now and what is about "
+        "the signed person, never what is about everybody, listings or changes. Ask from your server, by another key.",
+    ),
     "outside-scope": ProblemKind(
         403,
         "Outside the key's scopes",

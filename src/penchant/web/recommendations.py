@@ -52,7 +52,7 @@ def _by_attributes(
         return None
     call.services.metrics.filtered_lists.labels(name).inc()
     try:
-        return decode(text, view.settings.attributes)
+        return decode(text, call.attributes(view))
     except InvalidInput as error:
         faults = [replace(fault, parameter=name) for fault in error.faults]
         raise InvalidInput(f"The parameter {name} is not acceptable: {faults[0].detail}", faults=faults) from None

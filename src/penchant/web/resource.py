@@ -5,19 +5,22 @@ method 405, key 401, rate 429, plan 403, source 404, content type 415 and size 4
 shape, pieces) depends on the operation, whose handler checks it.
 """
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from urllib.parse import quote
 
 from starlette.responses import StreamingResponse
 
-from penchant.errors import PenchantError, RateExceeded, Unauthenticated, WrongMethod
+from penchant.errors import NotInBrowsers, PenchantError, RateExceeded, Unauthenticated, WrongMethod
 from penchant.model import Feature
-from penchant.service.access import Access
+from penchant.service.access import Access, AccessControl
 from penchant.web.bodies import require_media_type
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import (
     KEY_HEADER,
     KEY_PARAMETER,
+    NOBODY,
     AdmittedCaller,
     Answer,
     Call,
@@ -36,9 +39,6 @@ class Resource:
     """A path with its operations by method; GET answers HEAD too."""
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
-        for operation in operations.values():
-            if (operation.scope is None) != (operation.public or operation.admin):
-                raise TypeError(f"the operation {operation.name} needs a scope, or is open to have none")
         self._operations = dict(operations)
         self._template = next(iter(operations.values())).path
         allowed = list(operations)
@@ -70,6 +70,7 @@ class Resource:
                 media_type=media_type,
                 body=body,
             )
+            call = await _prepare(call)
             answer = await operation.handler(call)
         except PenchantError:
             if operation.finds_source and caller is not None:
@@ -84,7 +85,8 @@ async def _admit(
 ) -> AdmittedCaller:
     """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
     services = exchange.services
-    access = await _authenticate(exchange, operation, path, query)
+    access = await _authenticate(exchange, query)
+    _require_signed(exchange, operation, access, path, query)
     await _count_request(exchange, access)
     services.access.require_origin(access, exchange.headers.get("origin"))
     if operation.admin:
@@ -92,10 +94,9 @@ async def _admit(
         return AdmittedCaller(access=access)
     # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
     if operation.counted:
-        exchange.uncount = await services.usage.reserve(access)
+        exchange.counted(await services.usage.reserve(access))
     services.access.require_tenant(access)
-    if operation.scope is not None:
-        services.access.require_scope(access, operation.scope)
+    _require_leave(operation, access, _people_in_request(operation, path, query))
     for feature in _features(operation, query):
         services.access.require(access, feature)
     # A name that no source can have is 400 and costs no read; only then is the source looked for.
@@ -106,10 +107,8 @@ async def _admit(
     return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
 
 
-async def _authenticate(
-    exchange: RequestExchange, operation: Operation, path: Mapping[str, str], query: QueryParameters
-) -> Access:
-    """Return who sends a request; a browser key also for which person."""
+async def _authenticate(exchange: RequestExchange, query: QueryParameters) -> Access:
+    """Return who sends a request."""
     control = exchange.services.access
     keys = exchange.headers.getlist(KEY_HEADER)
     in_query = [] if keys else query.values(KEY_PARAMETER)
@@ -122,15 +121,92 @@ async def _authenticate(
     if in_query and not access.is_browser:
         # Addresses are logged and shown: only a key that is public anyway may be in one.
         raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
-    if "userID" in path and operation.scope in access.scopes:
-        control.require_person(access, signed_users(exchange.headers, query), [path["userID"]])
+    if access.is_browser:
+        exchange.browser_key = access.key_id
     return access
 
 
 async def _count_request(exchange: RequestExchange, access: Access) -> None:
-    exchange.rate = await exchange.services.access.count_request(access)
+    """Count a request against the rate of its key and, of a browser key, against that of the address it came from."""
+    control = exchange.services.access
+    exchange.rate = await control.count_request(access)
     if exchange.rate is not None and exchange.rate.exceeded:
         raise RateExceeded(f"The key's plan allows {exchange.rate.limit} requests a second.", retry_after_s=1)
+    if access.is_browser:
+        exchange.rate = await control.count_address(access, exchange.client_address())
+        if exchange.rate.exceeded:
+            raise RateExceeded(
+                f"The browser key allows {exchange.rate.limit} requests a second from one address. Where all people "
+                "come through a proxy of yours, name it in the setting trusted-proxies.",
+                retry_after_s=1,
+            )
+
+
+def _people_in_request(operation: Operation, path: Mapping[str, str], query: QueryParameters) -> Collection[str]:
+    return () if operation.about.in_request is None else operation.about.in_request(path, query)
+
+
+def _require_signed(
+    exchange: RequestExchange, operation: Operation, access: Access, path: Mapping[str, str], query: QueryParameters
+) -> None:
+    """Check of a page that path and query are about nobody but the person who is signed.
+
+    Raises:
+        NotSigned: nobody is, or somebody else.
+    """
+    # What the key may not do at all is said first, and whoever is signed.
+    if not access.is_browser or not operation.in_browsers or operation.scope not in access.scopes:
+        return
+    people = _people_in_request(operation, path, query)
+    if people:
+        exchange.services.access.require_person(access, signed_users(exchange.headers, query), people)
+
+
+def _require_leave(operation: Operation, access: Access, people: Collection[str]) -> None:
+    """Check what a key is limited to, given the people whom a request names so far.
+
+    Raises:
+        OutsideScope: it has not the scope of the operation, or of asking for people.
+        NotInBrowsers: it is a browser key, and the operation is not for pages.
+    """
+    needed = [each for each in (operation.scope, operation.about.scope if people else None) if each is not None]
+    # Of what pages may never do, a write says which scope it needs, as to any key without it.
+    if access.is_browser and not operation.in_browsers and operation.about is not NOBODY:
+        needed = []
+    for scope in needed:
+        AccessControl.require_scope(access, scope)
+    if access.is_browser and not operation.in_browsers:
+        raise NotInBrowsers(
+            "A browser key is public, and this is not for pages: it is about more than the person who is signed, or "
+            "tells more than may be shown now. Ask it from your server."
+        )
+
+
+async def _prepare(call: Call) -> Call:
+    """Return the call with its body decoded, where the body says whom it is about or how many answers it wants.
+
+    Raises:
+        NotSigned: a page names somebody else than the person who is signed.
+        OutsideScope: the key may not ask for people.
+        QuotaExceeded: the month's answers are used up.
+    """
+    operation = call.operation
+    if operation.reader is None:
+        return call
+    # What is wrong with the query goes first.
+    call.values()
+    decoded = await operation.reader(call)
+    access, about = call.access, operation.about
+    people = about.in_body(decoded)
+    if people:
+        if about.scope is not None:
+            AccessControl.require_scope(access, about.scope)
+        signed = signed_users(call.headers, call.query)
+        call.services.access.require_person(access, signed, people, mark=functools.partial(about.mark, decoded))
+    if operation.answers is not None and (more := operation.answers(decoded) - 1) > 0:
+        # The first one is counted already.
+        call.exchange.counted(await call.services.usage.reserve(access, more))
+    return replace(call, decoded=decoded)
 
 
 def _features(operation: Operation, query: QueryParameters) -> list[Feature]:

@@ -2,6 +2,8 @@
 
 from penchant.model import InteractionType, Scope
 from penchant.wire.administration import (
+    MAX_ADDRESS_RATE,
+    MAX_BROWSER_QUOTA,
     MAX_KEY_DAYS,
     AccountUsageAnswer,
     AuditEntryAnswer,
@@ -113,13 +115,14 @@ from penchant.wire.results import DayCount, Interval, ListShare, PlacementResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
-from penchant.wire.signing import sign_user, signed_user
+from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
     STORED_FORM,
     decode_stored_filters,
     decode_stored_label,
     decode_stored_piece,
     decode_stored_texts,
+    public_body,
 )
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
@@ -128,6 +131,8 @@ __all__ = [
     "BASE",
     "BUCKETS",
     "DEFAULT_LIMITS",
+    "MAX_ADDRESS_RATE",
+    "MAX_BROWSER_QUOTA",
     "MAX_DAYS",
     "MAX_FILTER_BYTES",
     "MAX_KEY_DAYS",
@@ -136,6 +141,7 @@ __all__ = [
     "MAX_PLACEMENTS",
     "MAX_PLACEMENT_VERSIONS",
     "MAX_PREVIEWED",
+    "MAX_SIGNED_S",
     "SAMPLES",
     "STORED_FORM",
     "AccountUsageAnswer",
@@ -267,6 +273,7 @@ __all__ = [
     "parse_timestamp",
     "placement_problem",
     "preferences_answer",
+    "public_body",
     "read_boosts",
     "read_filter",
     "read_placement",

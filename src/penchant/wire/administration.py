@@ -15,7 +15,11 @@ MAX_KEY_DAYS = 36_500
 """The longest life of a key that has an end: a hundred years, as for all spans of days."""
 MAX_ORIGINS = 50
 """Origins of a browser key."""
-_MEMBERS = ("account", "plan", "admin", "expiresInDays", "scopes", "origins")
+MAX_ADDRESS_RATE = 100_000
+MAX_BROWSER_QUOTA = 10**12
+"""What a browser key may allow an address in a second, and all pages in a month."""
+_LIMITS = {"requestsPerSecond": MAX_ADDRESS_RATE, "requestsPerMonth": MAX_BROWSER_QUOTA}
+_MEMBERS = ("account", "plan", "admin", "expiresInDays", "scopes", "origins", *_LIMITS)
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\Z", re.ASCII)
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
 
@@ -23,7 +27,8 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
 class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The key that is to be made; without a number of days it does not expire.
 
-    Without ``scopes`` it has all; with ``origins`` it is a browser key, which has `BROWSER_SCOPES` at most.
+    Without ``scopes`` it has all; with ``origins`` it is a browser key, which has `BROWSER_SCOPES` at most, and allows
+    ``requests_per_second`` from one address and ``requests_per_month`` that count; ``None`` is what is usual.
     """
 
     account: str
@@ -32,6 +37,8 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     expires_in_days: int | None = None
     scopes: Sequence[Scope] = ()
     origins: Sequence[str] = ()
+    requests_per_second: int | None = None
+    requests_per_month: int | None = None
 
 
 class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +48,10 @@ class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """A key by its id: whose it is, what it may do, and whether it works. Never the key itself."""
+    """A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
+
+    The last two are of browser keys: ``None`` where they are the usual ones.
+    """
 
     key_id: str
     account: str
@@ -53,6 +63,8 @@ class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     revoked_at: str | None = None
     scopes: list[Scope]
     origins: list[str]
+    requests_per_second: int | None = None
+    requests_per_month: int | None = None
 
 
 class SigningSecret(Record, frozen=True, kw_only=True):
@@ -75,12 +87,16 @@ class KeyList(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class AccountUsageAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """An account's recommendation answers of the month, and the sources and pieces that it has now."""
+    """An account's recommendation answers of the month, and the sources and pieces that it has now.
+
+    ``answers`` count against its plan, ``browser_answers`` against the quotas of its browser keys.
+    """
 
     account: str
     answers: int
     sources: int
     pieces: int
+    browser_answers: int = 0
 
 
 class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
@@ -186,6 +202,8 @@ def decode_key_wish(body: bytes) -> KeyWish:
     origins = _listed(value, "origins", faults)
     _check_scopes(value, scopes, faults)
     _check_origins(origins, faults)
+    for name, most in _LIMITS.items():
+        _check_limit(value, name, most, faults)
     faults.raise_any()
     wish = msgspec.convert(value, KeyWish)
     # A key that pages show to everybody must not write: without scopes it gets those that a browser key may have.
@@ -225,6 +243,17 @@ def _check_origins(origins: list[str], faults: Faults) -> None:
         if len(origin) > MAX_NAME_LENGTH or not _ORIGIN.match(origin):
             detail = "Found no origin; accepted is scheme, host in lower case and port, as in https://shop.example."
             faults.add(f"/origins/{index}", detail)
+
+
+def _check_limit(value: Mapping[str, Any], name: str, most: int, faults: Faults) -> None:
+    """Note what is wrong with a limit, which only browser keys have."""
+    given = value.get(name)
+    if given is None:
+        return
+    if type(given) is not int or not 1 <= given <= most:
+        faults.add(pointer(name), f"Found {kind_of(given)}; an integer from 1 to {most} is accepted.")
+    elif not value.get("origins"):
+        faults.add(pointer(name), "Found a limit of browser keys; it takes origins beside it.")
 
 
 def decode_plan_wish(body: bytes) -> PlanWish:

@@ -156,6 +156,8 @@ class AccountKey(Record, frozen=True, kw_only=True, rename="camel"):
     revoked_at: datetime | None = None
     scopes: list[Scope]
     origins: list[str]
+    requests_per_second: int | None = None
+    requests_per_month: int | None = None
 
 
 class IssuedKey(AccountKey, frozen=True, kw_only=True, rename="camel"):
@@ -246,6 +248,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
     attribution_window_hours: int | UnsetType = UNSET
     image_attribute: str | UnsetType = UNSET
+    public_extras: Sequence[str] | bool | UnsetType = UNSET
 
 
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):

@@ -59,6 +59,8 @@ _KEY = {
     "revokedAt": None,
     "scopes": ["read", "personal", "interact", "write"],
     "origins": [],
+    "requestsPerSecond": None,
+    "requestsPerMonth": None,
 }
 _PLACEMENT = {
     "kind": "recommendations",
@@ -238,6 +240,7 @@ SAMPLES: Mapping[str, Any] = {
         "excludeSeen": True,
         "attributes": {"year": {"pointer": "/year", "type": "integer"}},
         "imageAttribute": "/images/0",
+        "publicExtras": ["images", "url"],
     },
     "SettingsPreview": {
         "pieces": [
@@ -264,7 +267,7 @@ SAMPLES: Mapping[str, Any] = {
     "Text": "…",
     "UsageReport": {
         "month": "2026-11",
-        "accounts": [{"account": "press", "answers": 1200, "sources": 1, "pieces": 4730}],
+        "accounts": [{"account": "press", "answers": 1200, "sources": 1, "pieces": 4730, "browserAnswers": 300}],
     },
     "UserIds": ["kim", "robin"],
     "UserExport": {

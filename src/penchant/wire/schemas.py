@@ -345,9 +345,15 @@ def _key_wish() -> dict[str, Any]:
                 "items": {"type": "string", "maxLength": MAX_NAME_LENGTH},
                 "maxItems": administration.MAX_ORIGINS,
             },
+            "requestsPerSecond": _limit(administration.MAX_ADDRESS_RATE, "What a browser key allows one address."),
+            "requestsPerMonth": _limit(administration.MAX_BROWSER_QUOTA, "Answers that a browser key allows pages."),
         },
         "required": ["account"],
     }
+
+
+def _limit(most: int, description: str) -> dict[str, Any]:
+    return {"type": ["integer", "null"], "minimum": 1, "maximum": most, "description": description}
 
 
 def _plan_wish() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Settings of a source as JSON: all members are optional, and those left out are at their defaults."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from penchant.model import (
     DEFAULT_INTERACTION_WEIGHTS,
@@ -37,7 +37,10 @@ _MEMBERS = (
     "attributes",
     "attributionWindowHours",
     "imageAttribute",
+    "publicExtras",
 )
+MAX_PUBLIC_EXTRAS = 1_000
+"""Members of extras that pages may read, named one by one."""
 _DEFAULTS = SourceSettings()
 _BLEND_MEMBERS = ("content", "audience", "popularity")
 
@@ -75,13 +78,14 @@ def read_settings(found: Any) -> SourceSettings:
         attributes=read_attributes(value.get("attributes", {}), "/attributes", reader.faults),
         attribution_hours=reader.hours(value, "attributionWindowHours", default=_DEFAULTS.attribution_hours),
         image_pointer=reader.pointer(value, "imageAttribute"),
+        public_extras=reader.public_extras(value),
     )
     reader.faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, members in the interface's order; the last four only where they say something."""
+    """Return settings as JSON, members in the interface's order; the last five only where they say something."""
     weights = settings.interaction_weights
     blend = settings.blend
     limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
@@ -89,7 +93,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
         key: {"pointer": attribute.pointer, "type": attribute.type.value}
         for key, attribute in settings.attributes.items()
     }
-    hours = settings.attribution_hours
+    hours, public = settings.attribution_hours, settings.public_extras
     return encode(
         {
             "categoryWeights": dict(settings.category_weights),
@@ -103,6 +107,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
             **({"attributes": attributes} if attributes else {}),
             **({"attributionWindowHours": hours} if hours != _DEFAULTS.attribution_hours else {}),
             **({"imageAttribute": settings.image_pointer} if settings.image_pointer is not None else {}),
+            **({"publicExtras": public} if public is not None else {}),
         }
     )
 
@@ -161,6 +166,20 @@ class _Reader:
 
     def pointer(self, value: Mapping[str, Any], name: str) -> str | None:
         return read_pointer(value[name], pointer(name), self.faults) if name in value else None
+
+    def public_extras(self, value: Mapping[str, Any]) -> tuple[str, ...] | Literal[True] | None:
+        """Return what pages may read of extras: some members, all, or what is said elsewhere."""
+        given = value.get("publicExtras", True)
+        if given is True:
+            return given if "publicExtras" in value else None
+        is_names = isinstance(given, list) and all(isinstance(name, str) for name in given)
+        if not is_names or len(given) > MAX_PUBLIC_EXTRAS or len(set(given)) < len(given):
+            self.faults.add(
+                "/publicExtras",
+                f"Found {kind_of(given)}; true, or an array of up to {MAX_PUBLIC_EXTRAS} different names, is accepted.",
+            )
+            return None
+        return tuple(given)
 
     def category_weights(self, value: Mapping[str, Any]) -> dict[str, Number]:
         where = "/categoryWeights"

@@ -11,6 +11,7 @@ from penchant.wire.settings import (
     MAX_CATEGORY_WEIGHT,
     MAX_DAYS,
     MAX_INTERACTION_WEIGHT,
+    MAX_PUBLIC_EXTRAS,
 )
 
 
@@ -58,6 +59,14 @@ def _settings() -> dict[str, Any]:
                 "type": "string",
                 "description": "A JSON pointer into extras: where the address of a piece's picture is.",
                 "maxLength": MAX_POINTER_LENGTH,
+            },
+            "publicExtras": {
+                "description": "Members of extras that browser keys may read, or true for all; without it what "
+                "`imageAttribute` names.",
+                "oneOf": [
+                    {"const": True},
+                    {"type": "array", "items": {"type": "string"}, "maxItems": MAX_PUBLIC_EXTRAS, "uniqueItems": True},
+                ],
             },
             "attributes": {
                 "type": "object",

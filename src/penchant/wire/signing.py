@@ -9,6 +9,8 @@ import hashlib
 import hmac
 from urllib.parse import quote, unquote
 
+MAX_SIGNED_S = 24 * 3_600
+"""How long a person may be signed at most: what a page has lost then is worth nothing a day later."""
 MAX_SIGNED_LENGTH = 8_000
 """Characters of a signed person that are looked at: an id of 500 characters, each of 12 when encoded, and the rest."""
 _MAX_DIGITS = 12
@@ -20,7 +22,7 @@ def sign_user(user_id: str, secret: str, expires_at: int) -> str:
 
 
 def signed_user(signed: str, secret: str, now: float) -> str | None:
-    """Return the person who is signed, or ``None`` where the signature is not this secret's, or over."""
+    """Return the person who is signed; ``None`` where it is not by this secret, over, or for longer than may be."""
     # From the right: an id may hold dots, which percent-encoding leaves as they are.
     parts = signed.rsplit(".", 2) if len(signed) <= MAX_SIGNED_LENGTH and signed.isascii() else []
     if len(parts) != 3 or not parts[1].isdecimal() or len(parts[1]) > _MAX_DIGITS:
@@ -32,7 +34,7 @@ def signed_user(signed: str, secret: str, now: float) -> str | None:
     expected = _signature(user_id, secret, parts[1])
     # In constant time, and before the expiry is looked at: neither tells how much of a guess was right.
     is_ours = hmac.compare_digest(parts[2].rstrip("=").encode(), expected.encode())
-    return user_id if is_ours and int(parts[1]) > now else None
+    return user_id if is_ours and now < int(parts[1]) <= now + MAX_SIGNED_S else None
 
 
 def _signature(user_id: str, secret: str, expiry: str) -> str:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.attributes import Attribute
-from penchant.model import IndexedPiece, PieceFilters, Term
+from penchant.model import IndexedPiece, PieceFilters, SourceSettings, Term
 from penchant.wire.attributes import marks_in
+from penchant.wire.encoding import encode
 from penchant.wire.syntax import pointer
 from penchant.wire.times import parse_timestamp
 
@@ -44,6 +45,27 @@ _extended_decoder = msgspec.json.Decoder(_ExtendedPiece)
 _texts_decoder = msgspec.json.Decoder(_WrittenPiece)
 _filters_decoder = msgspec.json.Decoder(dict[str, Any])
 _label_decoder = msgspec.json.Decoder(_PieceLabel)
+
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def public_body(body: bytes, settings: SourceSettings, moment: int) -> bytes | None:
+    """Return what pages may read of a stored piece: the public members of extras; ``None`` outside its window.
+
+    ``moment`` is in milliseconds since 1970 UTC. The window of a piece that names no start began when it was stored.
+    """
+    filters = _decoder.decode(body).filters
+    begins, ends = (filters.get(name) for name in ("availableFrom", "availableUntil"))
+    if begins is not None and moment < parse_timestamp(begins):
+        return None
+    if ends is not None and moment >= parse_timestamp(ends):
+        return None
+    # As they are written: a number of an extra may have more digits than any type of ours.
+    members = _members_decoder.decode(body)
+    extras = _members_decoder.decode(members.get("extras", b"{}"))
+    public = {name: value for name, value in extras.items() if settings.is_public_extra(name)}
+    return encode(members | {"extras": public})
 
 
 STORED_FORM = (b'{"id":"', b'","label":"', b'","categories":{', b'":[', b'{"key":"', b'","weight":', b',"filters":')

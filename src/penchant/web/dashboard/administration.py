@@ -11,6 +11,8 @@ from penchant.wire import decode_key_wish, encode, parse_month
 
 KEYS = 50
 """Keys on a page, the newest first."""
+_NUMBERS = {"days": "expiresInDays", "rate": "requestsPerSecond", "quota": "requestsPerMonth"}
+"""Fields of the form for a key that hold numbers, and the members that they are of."""
 ENTRIES = 200
 """Entries of the audit log on the page."""
 ACCOUNTS = 150
@@ -42,10 +44,11 @@ async def change_keys(visit: Visit) -> PageAnswer:
     if form.text("admin"):
         wish["admin"] = True
     wish |= {"scopes": form.all("scope"), "origins": form.text("origins").split()}
-    days = form.text("days").strip()
-    if days:
-        # What is no number goes on as a text, and is refused with the interface's words.
-        wish["expiresInDays"] = int(days) if days.isdecimal() and len(days) < 9 else days
+    for field, member in _NUMBERS.items():
+        text = form.text(field).strip()
+        if text:
+            # What is no number goes on as a text, and is refused with the interface's words.
+            wish[member] = int(text) if text.isdecimal() and len(text) < 14 else text
     try:
         made = await administration.create(visit.access, decode_key_wish(encode(wish)))
     except InvalidInput as error:
@@ -85,10 +88,13 @@ async def usage(visit: Visit) -> PageAnswer:
         month = parse_month(visit.text("month"))
     except ValueError:
         month = current_month()
-    accounts = sorted(await visit.services.administration.usage(month), key=lambda each: -each.answers)
+    accounts = sorted(
+        await visit.services.administration.usage(month), key=lambda each: -each.answers - each.browser_answers
+    )
     values = {"month": month, "accounts": accounts[:ACCOUNTS], "total": len(accounts)}
     return PageAnswer(
-        template="usage.html", values=values | {"most": max((each.answers for each in accounts), default=0)}
+        template="usage.html",
+        values=values | {"most": max((each.answers + each.browser_answers for each in accounts), default=0)},
     )
 
 

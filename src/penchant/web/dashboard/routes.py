@@ -21,7 +21,7 @@ from penchant.web.dashboard import (
 )
 from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
-from penchant.web.operations import Handler, Operation
+from penchant.web.operations import EVERYBODY, Handler, Operation
 
 
 def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
@@ -74,6 +74,8 @@ def _operation(method: str, name: str, handler: Handler) -> Operation:
         summary="A page of the dashboard.",
         handler=handler,
         tag="dashboard",
+        # By a session, which no browser key begins.
+        about=EVERYBODY,
         public=True,
         answer_media_type=HTML,
     )

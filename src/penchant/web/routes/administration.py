@@ -2,7 +2,7 @@
 
 from penchant.web import administration
 from penchant.web.bodies import JSON, SETTINGS_BODY
-from penchant.web.operations import BODY_ERRORS, Operation
+from penchant.web.operations import BODY_ERRORS, EVERYBODY, Operation
 
 ADMINISTRATION = (
     Operation(
@@ -12,6 +12,7 @@ ADMINISTRATION = (
         summary="Recommendation answers of a month by account, with the account's sources and pieces.",
         handler=administration.usage,
         tag="administration",
+        about=EVERYBODY,
         parameters=(administration.MONTH,),
         admin=True,
         personal=True,
@@ -24,6 +25,7 @@ ADMINISTRATION = (
         summary="Who changed what, newest first.",
         handler=administration.audit,
         tag="administration",
+        about=EVERYBODY,
         parameters=(administration.AUDIT_LIMIT,),
         admin=True,
         personal=True,
@@ -36,6 +38,7 @@ ADMINISTRATION = (
         summary="The shard processes that this node may ask: reachable or not, what they hold, how far behind.",
         handler=administration.shards,
         tag="administration",
+        about=EVERYBODY,
         admin=True,
         personal=True,
         answer="ShardReport",
@@ -47,6 +50,7 @@ ADMINISTRATION = (
         summary="Every key by its id, oldest first; revoked ones stay listed.",
         handler=administration.list_keys,
         tag="administration",
+        about=EVERYBODY,
         admin=True,
         personal=True,
         answer="KeyList",
@@ -58,6 +62,7 @@ ADMINISTRATION = (
         summary="Make a key, and its account where that is missing. The key itself is answered this once.",
         handler=administration.create_key,
         tag="administration",
+        about=EVERYBODY,
         status=201,
         admin=True,
         personal=True,
@@ -74,6 +79,7 @@ ADMINISTRATION = (
         summary="Give an account another secret to sign people with; what the old one signed ends.",
         handler=administration.roll_secret,
         tag="administration",
+        about=EVERYBODY,
         status=201,
         admin=True,
         personal=True,
@@ -86,6 +92,7 @@ ADMINISTRATION = (
         summary="Revoke a key, which may be revoked already; it stops working within a second.",
         handler=administration.revoke_key,
         tag="administration",
+        about=EVERYBODY,
         admin=True,
         personal=True,
         answer="KeyAnswer",
@@ -97,6 +104,7 @@ ADMINISTRATION = (
         summary="Put a key into a plan, in which it may be already; it holds within a second.",
         handler=administration.set_plan,
         tag="administration",
+        about=EVERYBODY,
         admin=True,
         personal=True,
         media_types=(JSON,),

@@ -3,7 +3,7 @@
 from penchant.model import Scope
 from penchant.web import changes, content, recommendations
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON
-from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
+from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, NOBODY, Operation
 from penchant.web.parameters import (
     ALGO,
     AT,
@@ -32,6 +32,7 @@ CONTENT = (
         summary="Submit up to 2,000 pieces; the first submission makes the source.",
         handler=content.accept_submission,
         tag="content",
+        about=NOBODY,
         scope=Scope.WRITE,
         status=202,
         creates_source=True,
@@ -50,6 +51,7 @@ CONTENT = (
         has_etag=True,
         has_lines=True,
         tag="content",
+        about=NOBODY,
         scope=Scope.READ,
         parameters=(SKIP, PAGE_LIMIT, MIN_VERSION),
         answer="ContentList",
@@ -62,6 +64,7 @@ CONTENT = (
         handler=content.delete_pieces,
         deletes_pieces=True,
         tag="content",
+        about=NOBODY,
         scope=Scope.WRITE,
         status=202,
         parameters=(DELETED,),
@@ -79,6 +82,7 @@ CONTENT = (
         has_etag=True,
         has_lines=True,
         tag="content",
+        about=NOBODY,
         scope=Scope.READ,
         parameters=(SKIP, PAGE_LIMIT, MIN_VERSION),
         answer="IdList",
@@ -90,6 +94,7 @@ CONTENT = (
         summary="What became of the pieces after a version, one change a line; waits for the next one where asked to.",
         handler=changes.list_changes,
         tag="content",
+        about=NOBODY,
         scope=Scope.READ,
         parameters=(SINCE, HISTORY, WAIT, MIN_VERSION),
         answer="ChangeLine",
@@ -104,6 +109,8 @@ CONTENT = (
         handler=content.read_piece,
         has_etag=True,
         tag="content",
+        about=NOBODY,
+        in_browsers=True,
         scope=Scope.READ,
         parameters=(MIN_VERSION,),
         answer="Piece",
@@ -117,6 +124,7 @@ CONTENT = (
         handler=content.delete_piece,
         deletes_pieces=True,
         tag="content",
+        about=NOBODY,
         scope=Scope.WRITE,
         status=202,
         answer="EmptyArray",
@@ -130,6 +138,8 @@ CONTENT = (
         handler=recommendations.similar,
         has_etag=True,
         tag="recommendations",
+        about=NOBODY,
+        in_browsers=True,
         scope=Scope.READ,
         parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, BY, AT, EXCLUDE, EXPLAIN, MIN_VERSION),
         counted=True,

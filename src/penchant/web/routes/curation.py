@@ -3,7 +3,7 @@
 from penchant.model import Feature, ListKind, Scope
 from penchant.web import content, curation
 from penchant.web.bodies import JSON, SETTINGS_BODY
-from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
+from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, NOBODY, Operation
 from penchant.web.parameters import CONFIRM, MIN_VERSION
 
 
@@ -19,6 +19,7 @@ def _list_operations(kind: ListKind) -> tuple[Operation, ...]:
             summary=f"Read the {kind.value}.",
             handler=curation.read_list(kind),
             tag="curation",
+            about=NOBODY,
             scope=Scope.WRITE,
             feature=Feature.LISTS,
             parameters=(MIN_VERSION,),
@@ -31,6 +32,7 @@ def _list_operations(kind: ListKind) -> tuple[Operation, ...]:
             summary=f"Replace the {kind.value}: up to 10,000 ids, order kept.",
             handler=curation.replace_list(kind),
             tag="curation",
+            about=NOBODY,
             scope=Scope.WRITE,
             feature=Feature.LISTS,
             media_types=(JSON,),
@@ -45,6 +47,7 @@ def _list_operations(kind: ListKind) -> tuple[Operation, ...]:
             summary=f"Empty the {kind.value}.",
             handler=curation.empty_list(kind),
             tag="curation",
+            about=NOBODY,
             scope=Scope.WRITE,
             feature=Feature.LISTS,
             answer="IdArray",
@@ -63,6 +66,7 @@ CURATION = (
         summary="Read the settings of the source.",
         handler=curation.read_settings,
         tag="curation",
+        about=NOBODY,
         scope=Scope.WRITE,
         parameters=(MIN_VERSION,),
         answer="Settings",
@@ -74,6 +78,7 @@ CURATION = (
         summary="Replace the settings; members left out return to their defaults.",
         handler=curation.replace_settings,
         tag="curation",
+        about=NOBODY,
         scope=Scope.WRITE,
         media_types=(JSON,),
         body_kind=SETTINGS_BODY,
@@ -88,6 +93,8 @@ CURATION = (
         summary="Where the source stands: pieces, versions, times.",
         handler=content.status,
         tag="source",
+        about=NOBODY,
+        in_browsers=True,
         scope=Scope.READ,
         parameters=(MIN_VERSION,),
         answer="SourceStatus",
@@ -100,6 +107,7 @@ CURATION = (
         handler=content.delete_source,
         deletes_pieces=True,
         tag="source",
+        about=NOBODY,
         scope=Scope.WRITE,
         status=202,
         parameters=(CONFIRM,),

@@ -3,7 +3,7 @@
 from penchant.model import Feature, Scope
 from penchant.web import placements
 from penchant.web.bodies import JSON, SETTINGS_BODY
-from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, Operation
+from penchant.web.operations import BODY_ERRORS, CHANGE_ERRORS, IN_QUERY, NOBODY, Operation, everybody_in_body, in_body
 from penchant.web.parameters import CONTENT, EXCLUDE, EXPLAIN, LIMIT, MIN_VERSION, ROLLBACK_VERSION, TAKE, USER
 
 _ONE = "/{source}/placements/{name}"
@@ -17,6 +17,7 @@ PLACEMENTS = (
         summary="The placements of the source, ascending by name.",
         handler=placements.list_placements,
         tag="placements",
+        about=NOBODY,
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         parameters=(MIN_VERSION,),
@@ -29,6 +30,7 @@ PLACEMENTS = (
         summary="Read a placement.",
         handler=placements.read_placement,
         tag="placements",
+        about=NOBODY,
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         parameters=(MIN_VERSION,),
@@ -42,6 +44,7 @@ PLACEMENTS = (
         summary="Store a placement; members left out are as the source has them.",
         handler=placements.put_placement,
         tag="placements",
+        about=NOBODY,
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         media_types=(JSON,),
@@ -57,6 +60,7 @@ PLACEMENTS = (
         summary="Delete a placement with all its versions.",
         handler=placements.delete_placement,
         tag="placements",
+        about=NOBODY,
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         status=202,
@@ -70,6 +74,7 @@ PLACEMENTS = (
         summary="The versions of a placement, newest first, with who stored them and when.",
         handler=placements.list_versions,
         tag="placements",
+        about=NOBODY,
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         parameters=(MIN_VERSION,),
@@ -83,6 +88,7 @@ PLACEMENTS = (
         summary="Put an earlier version of a placement in force again.",
         handler=placements.roll_back,
         tag="placements",
+        about=NOBODY,
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         parameters=(ROLLBACK_VERSION,),
@@ -96,6 +102,7 @@ PLACEMENTS = (
         summary="Lists as they are and as they would be under a draft of a placement; nothing is stored.",
         handler=placements.preview,
         tag="placements",
+        about=everybody_in_body(placements.people_previewed),
         scope=Scope.WRITE,
         feature=Feature.PLACEMENTS,
         parameters=(MIN_VERSION,),
@@ -104,6 +111,8 @@ PLACEMENTS = (
         media_types=(JSON,),
         body_kind=SETTINGS_BODY,
         body="PlacementWish",
+        reader=placements.read_preview,
+        answers=placements.lists_previewed,
         answer="PlacementPreview",
         errors=("unknown-piece", "too-few-pieces", "quota-exceeded", "too-many-entries", "overloaded", *BODY_ERRORS),
     ),
@@ -114,6 +123,8 @@ PLACEMENTS = (
         summary="The list of a placement, for a person and beside a piece.",
         handler=placements.placement_list,
         tag="placements",
+        about=IN_QUERY,
+        in_browsers=True,
         scope=Scope.READ,
         feature=Feature.PLACEMENTS,
         parameters=(USER, CONTENT, LIMIT, TAKE, EXCLUDE, EXPLAIN, MIN_VERSION),
@@ -129,6 +140,8 @@ PLACEMENTS = (
         summary="The lists of several placements for a page, in which no piece comes twice.",
         handler=placements.page_lists,
         tag="placements",
+        about=in_body(placements.people_of_page, scope=Scope.PERSONAL),
+        in_browsers=True,
         scope=Scope.READ,
         feature=Feature.PLACEMENTS,
         parameters=(EXPLAIN, MIN_VERSION),
@@ -136,6 +149,8 @@ PLACEMENTS = (
         personal=True,
         media_types=(JSON,),
         body="PageWish",
+        reader=placements.read_page,
+        answers=placements.lists_of_page,
         answer="PageResult",
         errors=("quota-exceeded", "too-many-entries", "overloaded", *BODY_ERRORS),
     ),

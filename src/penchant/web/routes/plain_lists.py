@@ -3,7 +3,7 @@
 from penchant.model import Feature, Scope
 from penchant.web import plain_lists
 from penchant.web.bodies import JSON
-from penchant.web.operations import BODY_ERRORS, Operation
+from penchant.web.operations import BODY_ERRORS, EVERYBODY, NOBODY, Operation
 from penchant.web.parameters import (
     AT,
     FILL,
@@ -26,6 +26,8 @@ PLAIN_LISTS = (
         handler=plain_lists.popular,
         has_etag=True,
         tag="recommendations",
+        about=NOBODY,
+        in_browsers=True,
         scope=Scope.READ,
         parameters=(*PLAIN, HALF_LIFE, MIN_VERSION),
         answer="AnonymousResult",
@@ -39,6 +41,8 @@ PLAIN_LISTS = (
         handler=plain_lists.newest,
         has_etag=True,
         tag="recommendations",
+        about=NOBODY,
+        in_browsers=True,
         scope=Scope.READ,
         parameters=(*PLAIN, NEWNESS, MIN_VERSION),
         answer="AnonymousResult",
@@ -50,6 +54,7 @@ PLAIN_LISTS = (
         summary="Which people would like this piece most, for a newsletter or a push.",
         handler=plain_lists.prospects,
         tag="recommendations",
+        about=EVERYBODY,
         scope=Scope.PERSONAL,
         feature=Feature.PERSONALIZED,
         parameters=(PEOPLE_LIMIT, PEOPLE_TAKE, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
@@ -65,6 +70,7 @@ PLAIN_LISTS = (
         summary="What each of up to 1,000 people may like, in one request.",
         handler=plain_lists.recommend_to_each,
         tag="recommendations",
+        about=EVERYBODY,
         scope=Scope.PERSONAL,
         feature=Feature.PERSONALIZED,
         parameters=(*PERSONAL, MIN_VERSION),
@@ -72,6 +78,8 @@ PLAIN_LISTS = (
         personal=True,
         media_types=(JSON,),
         body="UserIds",
+        reader=plain_lists.read_people,
+        answers=len,
         answer="RecommendationResults",
         errors=("quota-exceeded", "too-many-entries", "overloaded", *BODY_ERRORS),
     ),

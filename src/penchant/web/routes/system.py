@@ -1,7 +1,7 @@
 """Routes of the service itself that need no key: health, metrics, explanations of errors."""
 
 from penchant.web import system
-from penchant.web.operations import Operation
+from penchant.web.operations import NOBODY, Operation
 
 SYSTEM = (
     Operation(
@@ -11,6 +11,7 @@ SYSTEM = (
         summary="Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard.",
         handler=system.addresses,
         tag="service",
+        about=NOBODY,
         public=True,
         answer="Addresses",
     ),
@@ -21,6 +22,7 @@ SYSTEM = (
         summary="Whether the process runs.",
         handler=system.live,
         tag="service",
+        about=NOBODY,
         public=True,
         answer="Health",
     ),
@@ -31,6 +33,7 @@ SYSTEM = (
         summary="Whether requests can be served.",
         handler=system.ready,
         tag="service",
+        about=NOBODY,
         public=True,
         answer="Health",
         errors=("storage-unavailable",),
@@ -42,6 +45,7 @@ SYSTEM = (
         summary="The metrics, in the Prometheus text form.",
         handler=system.metrics,
         tag="service",
+        about=NOBODY,
         public=True,
         answer="Text",
         answer_media_type="text/plain",
@@ -53,6 +57,7 @@ SYSTEM = (
         summary="A page that explains an error.",
         handler=system.problem,
         tag="service",
+        about=NOBODY,
         public=True,
         answer="Text",
         answer_media_type="text/html",
