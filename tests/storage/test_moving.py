@@ -66,7 +66,7 @@ def test_the_new_side_goes_on_with_changes(sides: Sides) -> None:
 
     with closing(opened(sides[1])) as storage:
         assert done(storage, submitting(account, "B", "new")).version == submitted.version + 2
-        assert done(storage, watching(account, "v", event="e")).duplicates == 1
+        assert done(storage, watching(account, "u", event="e")).duplicates == 1
         done(storage, submitting(account, source="deleted"))
         assert storage.keys.revoke("k", actor="later")
         assert [entry.action for entry in storage.accounts.list_audit()][:2] == ["key.revoke", "source.create"]

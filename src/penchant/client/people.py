@@ -110,7 +110,7 @@ def record_interaction(
     content_id: str,
     **options: Unpack[EventOptions],
 ) -> Request[RecordedInteraction]:
-    """Store an interaction. With an ``event_id`` it can be sent again without harm, and is where an answer is lost."""
+    """Store an interaction. With an ``event_id``, one of this person's, it can be sent again without harm, and is."""
     return Request(
         method="POST",
         template="/{source}/users/{userID}/interactions/{type}/content/{contentID}",

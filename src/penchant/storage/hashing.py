@@ -56,6 +56,12 @@ def list_person(secret: bytes, key: bytes) -> bytes:
     return hashlib.blake2b(key, digest_size=KEY_BYTES, key=secret, person=b"list").digest()
 
 
-def event_key(source: int, event_id: str) -> bytes:
-    """Return the key of an event id within a source."""
+def event_key(source: int, user_id: str, event_id: str) -> bytes:
+    """Return the key of a person's event id within a source."""
+    # Neither id holds a NUL, so that no two pairs have the same text.
+    return text_key(source, f"{user_id}\0{event_id}", b"own event")
+
+
+def shared_event_key(source: int, event_id: str) -> bytes:
+    """Return the key that an event id had until 0.1.0 and for a while after, whoever's it was."""
     return text_key(source, event_id, b"event")

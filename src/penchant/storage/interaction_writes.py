@@ -1,5 +1,6 @@
 """Writes of interactions, each stored once, and erasures of people."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, select
 from penchant.model import ListIdentity, NewInteraction, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
-from penchant.storage.hashing import event_key, piece_key, user_key
+from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
 from penchant.storage.impression_writes import attribute
 from penchant.storage.interaction_counters import clock_of, raise_version
 from penchant.storage.preference_writes import remove
@@ -55,12 +56,15 @@ def record(
 
 
 class _InteractionRecorder:
-    """Gives versions to new interactions, in order, and recognises those that are stored already."""
+    """Gives versions to new interactions, in order, and recognises those that are stored already.
 
-    def __init__(self, row: Any, now: int, events: dict[bytes, StoredInteraction]) -> None:
+    ``events`` are those that are stored, by person and event id.
+    """
+
+    def __init__(self, row: Any, now: int, events: dict[tuple[str, str], StoredInteraction]) -> None:
         self._row = row
         self._now = now
-        self._events_by_key = events
+        self._events = events
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
         self.lists: list[ListIdentity | None] = []
@@ -80,9 +84,9 @@ class _InteractionRecorder:
 
     def _take(self, new: NewInteraction) -> StoredInteraction:
         """Return an interaction as it is stored: with the next version, or as it was when its event id came first."""
-        key = None if new.event_id is None else event_key(self._row.source_id, new.event_id)
-        if key is not None and key in self._events_by_key:
-            return self._events_by_key[key]
+        event = None if new.event_id is None else (new.user_id, new.event_id)
+        if event is not None and event in self._events:
+            return self._events[event]
         self.version += 1
         interaction = StoredInteraction(
             user_id=new.user_id,
@@ -94,9 +98,10 @@ class _InteractionRecorder:
         )
         self.stored.append(interaction)
         self.lists.append(new.shown_in)
-        if key is not None:
-            # Of two with the same event id in one group, of whichever requests, the second is a duplicate already.
-            self._events_by_key[key] = interaction
+        if event is not None:
+            # Of two of a person with the same event id in one group, of whichever requests, the second is a duplicate.
+            self._events[event] = interaction
+            key = event_key(self._row.source_id, *event)
             self.events.append({"source_id": self._row.source_id, "event_key": key, "version": self.version})
         return interaction
 
@@ -138,33 +143,40 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
     return version
 
 
-def _read_events(connection: Connection, row: Any, new: Sequence[NewInteraction]) -> dict[bytes, StoredInteraction]:
-    """Return what is stored under the event ids of these interactions, in this incarnation."""
-    new_by_key = {event_key(row.source_id, each.event_id): each for each in new if each.event_id is not None}
-    events: dict[bytes, StoredInteraction] = {}
-    for keys in _portions(list(new_by_key)):
-        found = {
-            bytes(key): version
-            for key, version in connection.execute(
-                select(event_ids.c.event_key, event_ids.c.version).where(
-                    event_ids.c.source_id == row.source_id,
-                    event_ids.c.event_key.in_(keys),
-                    event_ids.c.version > row.interactions_cleared_at,
-                )
+def _read_events(
+    connection: Connection, row: Any, new: Sequence[NewInteraction]
+) -> dict[tuple[str, str], StoredInteraction]:
+    """Return what is stored of these people under the event ids of these interactions, in this incarnation.
+
+    Each id is looked up under the key of its person, and under the one of earlier releases, which many people may
+    share: of these only the person's own row counts. Whether others have the same id changes no statement.
+    """
+    wanted: dict[bytes, list[NewInteraction]] = defaultdict(list)
+    for each in new:
+        if each.event_id is not None:
+            wanted[event_key(row.source_id, each.user_id, each.event_id)].append(each)
+            wanted[shared_event_key(row.source_id, each.event_id)].append(each)
+    events: dict[tuple[str, str], StoredInteraction] = {}
+    of_event = (interactions.c.source_id == event_ids.c.source_id) & (interactions.c.version == event_ids.c.version)
+    for keys in _portions(list(wanted)):
+        statement = (
+            select(event_ids.c.event_key, event_ids.c.version.label("event_version"), interactions)
+            .outerjoin(interactions, of_event)
+            .where(
+                event_ids.c.source_id == row.source_id,
+                event_ids.c.event_key.in_(keys),
+                event_ids.c.version > row.interactions_cleared_at,
             )
-        }
-        stored = _stored(connection, row.source_id, list(found.values()))
-        # An event id without its interaction is still known: to store it again would count it twice.
-        for key, version in found.items():
-            events[key] = _interaction(stored[version]) if version in stored else _unstored(new_by_key[key], version)
+        )
+        for found in connection.execute(statement):
+            for each in wanted[bytes(found.event_key)]:
+                event = each.user_id, str(each.event_id)
+                if found.user_id == each.user_id:
+                    events[event] = _interaction(found)
+                elif found.version is None and bytes(found.event_key) == event_key(row.source_id, *event):
+                    # An event id without its interaction is still known: to store it again would count it twice.
+                    events[event] = _unstored(each, found.event_version)
     return events
-
-
-def _stored(connection: Connection, source: int, versions: Sequence[int]) -> dict[int, Any]:
-    if not versions:
-        return {}
-    statement = select(interactions).where(interactions.c.source_id == source, interactions.c.version.in_(versions))
-    return {each.version: each for each in connection.execute(statement)}
 
 
 def _portions(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

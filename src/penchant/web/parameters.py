@@ -257,7 +257,7 @@ TIMESTAMP = Parameter(
 )
 EVENT_ID = Parameter(
     name="event-id",
-    description="Your id of the event: the same one is stored once, and answered alike.",
+    description="Your id of the event: the same one of the same person is stored once, and answered alike.",
     schema={"type": "string"},
     read=_read_id,
 )
