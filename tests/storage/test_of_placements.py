@@ -1,0 +1,82 @@
+"""A database of the revision before event ids were a person's, in this one: its events, keys and experiments."""
+
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from starlette.testclient import TestClient
+
+from penchant.bootstrap import web_application
+from penchant.cli import commands
+from penchant.settings import NodeSettings
+from penchant.wire import sign_user
+
+KEPT = Path(__file__).parent / "of_placements"
+FACTS = json.loads((KEPT / "facts.json").read_text())
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "penchant.db").write_bytes(gzip.decompress((KEPT / "penchant.db.gz").read_bytes()))
+    return folder
+
+
+@pytest.fixture
+def client(data: Path) -> Iterator[TestClient]:
+    with TestClient(web_application(NodeSettings(data=str(data))), headers={"x-api-key": FACTS["key"]}) as opened:
+        yield opened
+
+
+def test_event_ids_are_known_to_their_people_alone(client: TestClient) -> None:
+    whose, another = FACTS["people"][:2]
+    path = "/shop/users/{}/interactions/Click/content/p7?event-id=order-0"
+
+    again = client.post(path.format(whose)).json()
+    other = client.post(path.format(another)).json()
+
+    assert (again["type"], again["contentId"]) == ("Purchase", "p0")
+    assert (other["type"], other["contentId"]) == ("Click", "p7")
+    listed = client.get(f"/shop/users/{another}/interactions").json()
+    assert [each["contentId"] for each in listed] == ["p7", "p1"]
+
+
+def test_its_browser_key_is_answered_for_who_is_signed(client: TestClient) -> None:
+    person = FACTS["people"][0]
+    signed = sign_user(person, FACTS["secret"], int(time.time()) + 600)
+    headers = {"x-api-key": FACTS["browser"], "origin": FACTS["origin"]}
+
+    assert client.get("/shop/content/p0", headers=headers).status_code == 200
+    assert client.get(f"/shop/users/{person}/recommendation", headers=headers).json()["code"] == "not-signed"
+    asked = client.get(f"/shop/users/{person}/recommendation", headers=headers | {"x-penchant-user": signed})
+    assert asked.status_code == 200
+
+
+def test_people_keep_their_variants(client: TestClient) -> None:
+    found = [
+        client.get("/shop/placements/grown/list", params={"user": user}).json()["variant"] for user in FACTS["people"]
+    ]
+
+    assert found == FACTS["grown"]
+
+
+def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(client: TestClient, data: Path) -> None:
+    file = data.parent / "shop.ndjson"
+    words = ["--source", "shop", "--with", "all", "--output", str(file)]
+
+    assert CliRunner().invoke(commands, ["check", "--data", str(data)]).exit_code == 0
+    written = CliRunner().invoke(commands, ["export", "--data", str(data), *words])
+    assert written.exit_code == 0, written.output
+    new = ["--data", str(data.parent / "new"), "--source", "shop"]
+    taken = CliRunner().invoke(commands, ["import", *new, str(file)])
+    assert taken.exit_code == 0, taken.output
+    key = CliRunner().invoke(commands, ["keys", "create", *new[:2]]).stdout.strip()
+    with TestClient(web_application(NodeSettings(data=new[1])), headers={"x-api-key": key}) as imported:
+        assert imported.get("/shop/ids").json() == FACTS["ids"] == client.get("/shop/ids").json()
+        again = imported.post(f"/shop/users/{FACTS['people'][0]}/interactions/Click/content/p7?event-id=order-0")
+        assert again.json()["type"] == "Purchase"
