@@ -122,7 +122,7 @@ def test_files_that_cannot_be_read_to_their_end_say_where(folder: Folder, monkey
 
     for content, said in (
         (b"id\na\xff\n", "a.csv, line 2, column 2: not UTF-8 .* --encoding"),
-        (b"id\n" + b"x" * 50, "field larger"),
+        (b"id\n" + b"x" * 50, "a row longer than 40 letters"),
     ):
         (folder.path / "a.csv").write_bytes(content)
         with pytest.raises(Refused, match=said):

@@ -36,10 +36,9 @@ def test_a_fresh_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     assert (tmp_path / "kernels").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("mode", (0o777, 0o770))
-def test_a_folder_that_others_can_write_has_a_fault(tmp_path: Path, mode: int) -> None:
-    tmp_path.chmod(mode)
-    assert find_fault(tmp_path) == f"others can write {tmp_path}"
+def test_a_folder_that_others_can_write_has_a_fault(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    assert str(find_fault(tmp_path)).startswith(f"others can write {tmp_path}, ")
 
     tmp_path.chmod(0o755)
     planted = tmp_path / "below" / "find-planted.kernels"
@@ -55,7 +54,7 @@ def test_a_folder_that_others_can_write_has_a_fault(tmp_path: Path, mode: int) -
 def test_what_belongs_to_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, -1)
 
-    assert find_fault(tmp_path) == f"others can write {tmp_path}"
+    assert str(find_fault(tmp_path)).startswith(f"others can write {tmp_path}, ")
     with pytest.raises(StorageUnavailable):
         data_folder(NodeSettings(data=str(tmp_path)))
 

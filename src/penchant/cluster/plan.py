@@ -10,6 +10,15 @@ import msgspec
 
 Files = Mapping[str, Any]
 """The files of a plan by name, as buffers; they may be read alone."""
+WORKS = frozenset(
+    {
+        "penchant.evaluation.candidate_lists:prepare",
+        "penchant.evaluation.list_making:prepare",
+        "penchant.service.bulk_lists:prepare",
+        "penchant.service.stand_in_ranges:prepare",
+    }
+)
+"""What a plan that is read from a file may name: whatever else stands there, nothing else is run."""
 Work = Callable[[int, int], bytes]
 """Does the items from one number on, up to another: the same bytes wherever and however often it is called."""
 
@@ -31,6 +40,11 @@ class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
     def range_count(self) -> int:
         """How many ranges there are."""
         return (self.count + self.size - 1) // self.size
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it names work of ours, and files that lie in its own folder."""
+        return self.work in WORKS and all(Path(name).name == name != ".." for name in self.files)
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Return where a range begins and ends."""

@@ -19,6 +19,7 @@ import msgspec
 
 from penchant.cluster.plan import WorkPlan
 from penchant.errors import Refused
+from penchant.owned_folders import own_folder
 
 SUFFIX, MANIFEST_SUFFIX = ".work", ".manifest.json"
 PLAN, PARTS, LOCK = "plan.json", "parts", "lock"
@@ -63,13 +64,14 @@ class WorkFolder:
         """Keep other processes away meanwhile.
 
         Raises:
-            Refused: another one is at it, or the folder cannot be written.
+            Refused: another one is at it, or the folder cannot be written, or others can write it.
         """
         try:
             self.path.mkdir(mode=0o700, exist_ok=True)
+            self.path = own_folder(self.path)
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise Refused(f"{self.path} cannot be written ({error.strerror}).") from error
+            raise Refused(f"{self.path} cannot be used ({error.strerror or error}).") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
@@ -84,7 +86,7 @@ class WorkFolder:
             stored = msgspec.json.decode((self.path / PLAN).read_bytes(), type=StoredPlan)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return stored if stored.request == request else None
+        return stored if stored.request == request and stored.plan.is_sound else None
 
     def clear(self) -> None:
         """Remove all that an earlier work has left."""
@@ -116,7 +118,7 @@ class WorkFolder:
         """
         parts = list[PartEntry]()
         written = self.out.with_name(self.out.name + ".new")
-        with written.open("wb") as file:
+        with _new_file(written) as file:
             write(_noted(stored.plan, self.contents(stored.plan), parts), file)
             file.flush()
             os.fsync(file.fileno())
@@ -166,10 +168,17 @@ def _noted(plan: WorkPlan, contents: Iterator[bytes], parts: list[PartEntry]) ->
         yield content
 
 
+def _new_file(path: Path) -> BinaryIO:
+    """Open a new file, in the place of one that was left; the output may lie among files of others."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o666), "wb")
+
+
 def _write(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, sync it, and give it its name."""
     written = path.with_name(path.name + ".new")
-    with written.open("wb") as file:
+    with _new_file(written) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

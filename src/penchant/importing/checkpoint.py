@@ -6,8 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from penchant.errors import Refused
 from penchant.importing.checking import InvalidRow
 from penchant.importing.inputs import InputFile
+from penchant.owned_folders import own_folder
 from penchant.wire import encode
 
 
@@ -46,7 +48,12 @@ class CheckpointFile:
         self.path = path
 
     def load(self, wanted: str) -> Checkpoint | None:
-        """Return the checkpoint if it is there, whole, and of this import."""
+        """Return the checkpoint if it is there, whole, and of this import.
+
+        Raises:
+            Refused: others can write the folder in which it lies.
+        """
+        self._require_own()
         try:
             checkpoint = msgspec.json.decode(self.path.read_bytes(), type=Checkpoint)
         except (FileNotFoundError, msgspec.DecodeError):
@@ -55,11 +62,17 @@ class CheckpointFile:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write the checkpoint in place of the one before."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._require_own()
         # Not synced: after a power failure an older one is found, or none that can be read; both only repeat work.
         written = self.path.with_suffix(".new")
         written.write_bytes(msgspec.json.encode(checkpoint))
         written.replace(self.path)
+
+    def _require_own(self) -> None:
+        try:
+            own_folder(self.path.parent)
+        except OSError as error:
+            raise Refused(f"The checkpoint {self.path} cannot be kept: {error.strerror or error}.") from error
 
     def remove(self) -> None:
         """Forget the import: it is complete."""

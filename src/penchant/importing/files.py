@@ -6,7 +6,7 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -20,6 +20,11 @@ MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line that is read: what a request may hold by default."""
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 """The largest file that is one JSON value: it is read as a whole, other than lines are."""
+MAX_COLUMNS = 1_000
+"""Columns of a table: more are no table of pieces or interactions, and each costs memory in every row."""
+FREE_BYTES = 64 * 1024 * 1024
+MAX_RATIO = 200
+"""How many times its packed bytes a file may unpack to beyond the free ones: tables pack to a fiftieth at best."""
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate the columns of a table that does not say it, the likeliest first."""
 _GZIP = b"\x1f\x8b"
@@ -54,6 +59,71 @@ class JsonEntry(NamedTuple):
     value: Any
     raw: bytes
     problem: str | None = None
+
+
+class _UnpackedStream(io.RawIOBase):
+    """An unpacked stream that ends with an error where it is out of all relation to what is packed."""
+
+    def __init__(self, stream: BinaryIO, packed: Callable[[], int], file: InputFile) -> None:
+        self._stream = stream
+        self._packed = packed
+        self._file = file
+        self._unpacked = 0
+
+    def readable(self) -> bool:
+        """Whether it can be read: always."""
+        return True
+
+    def tell(self) -> int:
+        """Return how many bytes were read."""
+        return self._unpacked
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer, and return how many bytes; raises `UnreadableFile` past the bound."""
+        part = self._stream.read(len(buffer))
+        buffer[: len(part)] = part
+        self._unpacked += len(part)
+        if self._unpacked > max(FREE_BYTES, MAX_RATIO * self._packed()):
+            raise UnreadableFile(
+                f"{self._file}: it unpacks to more than {MAX_RATIO} times its size; unpack it yourself."
+            )
+        return len(part)
+
+
+class _RowLines:
+    """The lines of a table for its reader: no row of them is longer than may be, or has more columns."""
+
+    def __init__(self, text: io.TextIOWrapper, delimiter: str, file: InputFile) -> None:
+        self._text = text
+        self._delimiter = delimiter
+        self._file = file
+        self._number = 0
+        self.begin_row()
+
+    def begin_row(self) -> None:
+        """Have what comes now count as another row."""
+        self._letters = self._columns = self._quotes = 0
+
+    def __iter__(self) -> "_RowLines":
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(MAX_LINE_BYTES + 1)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        self._letters += len(line)
+        if self._letters > MAX_LINE_BYTES:
+            raise UnreadableFile(f"{self._file}, line {self._number}: a row longer than {MAX_LINE_BYTES} letters.")
+        # Counted before the row is taken apart. Most lines have few, whatever is quoted in them.
+        if self._columns or line.count(self._delimiter) >= MAX_COLUMNS:
+            parts = line.split('"')
+            # Outside quotes is every other part, from the first or, within a quoted value, the second one on.
+            self._columns += sum(part.count(self._delimiter) for part in parts[self._quotes % 2 :: 2])
+            if self._columns >= MAX_COLUMNS:
+                raise UnreadableFile(f"{self._file}, line {self._number}: more than {MAX_COLUMNS} columns.")
+        self._quotes += line.count('"')
+        return line
 
 
 class Position(NamedTuple):
@@ -120,14 +190,17 @@ class Files:
         csv.field_size_limit(MAX_LINE_BYTES)
         delimiter = form.delimiter or self._delimiter(file, form)
         with self._text(file, form) as text:
-            reader = csv.reader(text, delimiter=delimiter)
+            lines = _RowLines(text, delimiter, file)
+            reader = csv.reader(lines, delimiter=delimiter)
             try:
                 names = next(reader, [])
+                lines.begin_row()
                 line = reader.line_num
                 twice = next((name for name in names if names.count(name) > 1), None)
                 if twice is not None:
                     raise UnreadableFile(f"{file}: two columns are called {printable(twice)!r}; rename one.")
                 while (values := next(reader, None)) is not None:
+                    lines.begin_row()
                     # A row may have several lines, and the reader says where it ends: it begins behind the row before.
                     line, before = reader.line_num, line
                     # A blank line is a row without values, and none of the table's.
@@ -140,7 +213,7 @@ class Files:
         """Return the names of a CSV file's columns."""
         delimiter = form.delimiter or self._delimiter(file, form)
         with self._text(file, form) as text:
-            return next(csv.reader(text, delimiter=delimiter), [])
+            return next(csv.reader(_RowLines(text, delimiter, file), delimiter=delimiter), [])
 
     def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[TableRow]:
         """Yield the rows of a file without heading or quotes, in UTF-8 or Latin-1."""
@@ -149,6 +222,8 @@ class Files:
                 text = line.decode("utf-8")
             except UnicodeDecodeError:
                 text = line.decode("latin-1")
+            if text.count(separator) >= MAX_COLUMNS:
+                raise UnreadableFile(f"{file}, line {number}: more than {MAX_COLUMNS} columns.")
             yield _row(number, names, text.split(separator))
 
     def raws(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
@@ -188,12 +263,18 @@ class Files:
                 size = file.path.stat().st_size
                 if file.member is not None:
                     archive = stack.enter_context(zipfile.ZipFile(raw))
-                    size = archive.getinfo(file.member).file_size
-                    raw = cast(io.BufferedReader, stack.enter_context(archive.open(file.member)))
+                    member = archive.getinfo(file.member)
+                    size = member.file_size
+                    packed = stack.enter_context(archive.open(file.member))
+                    raw = _bounded(cast(BinaryIO, packed), lambda: member.compress_size, file)
                 self._raw, self._now = raw, Position(file.name, 0, size)
                 # By its first bytes as well: a file may be packed without saying so in its name.
                 is_packed = raw.peek(2)[:2] == _GZIP or (file.member or file.path.name).endswith(".gz")
-                yield cast(BinaryIO, stack.enter_context(gzip.open(raw)) if is_packed else raw)
+                if is_packed:
+                    unpacked = cast(BinaryIO, stack.enter_context(gzip.open(raw)))
+                    yield cast(BinaryIO, _bounded(unpacked, raw.tell, file))
+                else:
+                    yield raw
             self._now = Position(file.name, size, size)
         # An encrypted archive is a RuntimeError, one packed in an unknown way a NotImplementedError.
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
@@ -237,6 +318,11 @@ class Files:
         counts = {each: len(next(csv.reader([heading], delimiter=each), [])) for each in DELIMITERS}
         # Of equal ones the first, which is the likeliest.
         return max(DELIMITERS, key=counts.__getitem__)
+
+
+def _bounded(stream: BinaryIO, packed: Callable[[], int], file: InputFile) -> io.BufferedReader:
+    """Return an unpacked stream that can be looked into and ends where it passes `MAX_RATIO`."""
+    return io.BufferedReader(_UnpackedStream(stream, packed, file), io.DEFAULT_BUFFER_SIZE * 8)
 
 
 def _decode_document(file: InputFile, text: bytes, kind: Any) -> Any:

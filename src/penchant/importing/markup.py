@@ -6,10 +6,16 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the s
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from penchant.importing.files import Files
+from penchant.importing.files import MAX_LINE_BYTES, Files
 from penchant.importing.inputs import InputFile, UnreadableFile
 
 _CHUNK_BYTES = 64 * 1024
+MAX_ITEM_LETTERS = MAX_LINE_BYTES
+"""Letters of an item with its attributes: what a line may have, too."""
+MAX_DEPTH = 1_000
+"""Elements within each other in an item."""
+_ELEMENT_LETTERS = 100
+"""What an element counts for beside its letters: it takes memory even if it is empty."""
 
 
 def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[tuple[int, Element]]:
@@ -24,8 +30,16 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
     collector.line = lambda: int(parser.parser.CurrentLineNumber)
     try:
         with files.open(file) as stream:
+            fed = 0
             while chunk := stream.read(_CHUNK_BYTES):
                 parser.feed(chunk)
+                fed += len(chunk)
+                # What is not yet a whole tag waits in the parser.
+                if collector.is_too_large or fed - parser.parser.CurrentByteIndex > MAX_ITEM_LETTERS:
+                    raise UnreadableFile(
+                        f"{file}, line {collector.line()}: an item of over {MAX_ITEM_LETTERS} letters, or of elements "
+                        f"in more than {MAX_DEPTH} others."
+                    )
                 yield from collector.take()
             parser.close()
             yield from collector.take()
@@ -56,6 +70,8 @@ class _ItemCollector:
         self._builder: TreeBuilder | None = None
         self._depth = 0
         self._line = 0
+        self._letters = 0
+        self.is_too_large = False
         self._found: list[tuple[int, Element]] = []
         self.line: Callable[[], int] = lambda: 0
 
@@ -69,25 +85,34 @@ class _ItemCollector:
         if self._builder is None:
             if local_name(tag) not in self._tags:
                 return
-            self._builder, self._line = TreeBuilder(), self.line()
+            self._builder, self._line, self._letters = TreeBuilder(), self.line(), 0
         # Counts the open elements of an item, so that one of the same name inside does not end it.
         self._depth += 1
-        self._builder.start(tag, attributes)
+        self._count(_ELEMENT_LETTERS + len(tag) + sum(len(name) + len(text) for name, text in attributes.items()))
+        if not self.is_too_large:
+            self._builder.start(tag, attributes)
 
     def data(self, text: str) -> None:
         """Take a text."""
         if self._builder is not None:
-            self._builder.data(text)
+            self._count(len(text))
+            if not self.is_too_large:
+                self._builder.data(text)
 
     def end(self, tag: str) -> None:
         """End an element."""
-        if self._builder is None:
+        if self._builder is None or self.is_too_large:
             return
         self._builder.end(tag)
         self._depth -= 1
         if not self._depth:
             self._found.append((self._line, self._builder.close()))
             self._builder = None
+
+    def _count(self, letters: int) -> None:
+        """Count what an item holds; what is too large is not built any further, and refused at the end of the part."""
+        self._letters += letters
+        self.is_too_large = self.is_too_large or self._letters > MAX_ITEM_LETTERS or self._depth > MAX_DEPTH
 
     def close(self) -> None:
         """End the document; the parser requires this method."""

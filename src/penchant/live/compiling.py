@@ -24,6 +24,7 @@ import penchant.index
 from penchant.index import engine
 from penchant.index.kernel_samples import KINDS, SERVED, Kind
 from penchant.index.native_kernels import NativeCode, load_kind
+from penchant.owned_folders import is_writable_by_others, own_folder
 from penchant.telemetry import logger
 
 LOCK = "lock"
@@ -191,26 +192,25 @@ def _alone(folder: Path) -> Iterator[None]:
 def find_fault(folder: Path) -> str | None:
     """Return why compiled kernels cannot be kept in a folder, which is made where it is missing.
 
-    It and all in it must belong to this user or to root, and be writable by nobody else. What lies in a folder that
-    nobody else can enter may have any mode.
+    It and all above it must be owned (`penchant.owned_folders`), so that no other folder comes into its place between
+    this look and the next; what is in it must belong to this user or to root. What lies in a folder that nobody else
+    can enter may have any mode.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        foreign_bits = stat.S_IWGRP | stat.S_IWOTH
-        alien = None if _is_ours(folder, foreign_bits) else folder
-        if alien is None:
-            bits = foreign_bits if folder.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH) else 0
-            alien = next((path for path in folder.rglob("*") if not _is_ours(path, bits)), None)
+        real = own_folder(folder)
+        is_open = bool(real.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH))
+        alien = next((path for path in real.rglob("*") if not _is_ours(path, is_open=is_open)), None)
     except OSError as error:
-        return str(error.strerror)
+        return str(error.strerror or error)
     if alien is not None:
         return f"others can write {alien}"
     return None if os.access(folder, os.W_OK) else "it cannot be written"
 
 
-def _is_ours(path: Path, foreign_bits: int) -> bool:
+def _is_ours(path: Path, *, is_open: bool) -> bool:
     try:
-        status = path.stat()
+        status = path.lstat()
     except FileNotFoundError:
         return True  # another process has just given it its name
-    return status.st_uid in {os.geteuid(), 0} and not status.st_mode & foreign_bits
+    is_believed = status.st_uid in {os.geteuid(), 0} and not stat.S_ISLNK(status.st_mode)
+    return is_believed and not (is_open and is_writable_by_others(status))

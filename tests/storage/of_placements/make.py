@@ -1,8 +1,8 @@
 """A database of the last revision whose event ids were of no person: made once by `python make.py FOLDER` with it.
 
 It lies between 0.1.0 and the release after it, and has what 0.1.0 has not: browser keys and a signing secret, two
-placements of one experiment, one of them grown, and interactions with event ids. A second run would give other keys, and
-is needed for nothing.
+placements of one experiment, one of them grown, and interactions with event ids. A second run would give other keys,
+and is needed for nothing.
 """
 
 import gzip
