@@ -48,9 +48,9 @@ def server(tmp_path: Path, origin: str) -> Iterator[Server]:
     assert running.stop() == 0
 
 
-def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(
-    tmp_path: Path, built_client: Path, origin: str, server: Server
-) -> None:
+@pytest.fixture
+def _page(tmp_path: Path, built_client: Path, origin: str, server: Server) -> None:
+    """The page of the document, with a key for its origin and a signed person."""
     data = ("--data", str(tmp_path / "data"))
     key = command("keys", "create", *data, "--browser", "--origin", origin).stdout.strip()
     secret = command("keys", "secret", *data).stdout.strip()
@@ -66,6 +66,9 @@ def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(
     (tmp_path / "page" / "index.html").write_text(page)
     shutil.copytree(built_client / "dist", tmp_path / "page" / "penchant")
 
+
+@pytest.mark.usefixtures("_page")
+def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(origin: str, server: Server) -> None:
     with chromium() as browser:
         window = browser.new_page()
         window.set_default_timeout(TIMEOUT_MS)
@@ -78,6 +81,20 @@ def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(
     similar = server.client.get("/works/content/jane-eyre/similar?take=5", headers={"x-api-key": server.key}).json()
     assert len(shown) == 5
     assert wait_for_click(server) == similar["content"][0]["id"]
+
+
+@pytest.mark.usefixtures("_page")
+def test_a_page_of_another_origin_is_told_which_origin_is_missing(origin: str) -> None:
+    # The same page, but to a browser not the same origin.
+    other = origin.replace("127.0.0.1", "localhost")
+
+    with chromium() as browser:
+        window = browser.new_page()
+        window.set_default_timeout(TIMEOUT_MS)
+        window.goto(other)
+        told = window.locator("text=The list cannot be shown").inner_text()
+
+    assert f"may not answer pages of {other}: name this origin" in told
 
 
 def wait_for_click(server: Server) -> str:
