@@ -1,6 +1,7 @@
 """Placements: what is stored of them, by whom, and the lists that they show (interface, section 9)."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 from urllib.parse import urlencode
@@ -563,3 +564,78 @@ def test_a_placement_boosts_as_a_request_does(service: Service) -> None:
     assert (ids(listed(service))[0], ids(listed(service, "?user=ann"))[0]) == ("p2005", "p2003")
     refused = service.put("/s/placements/home", json={"kind": "new", "boosts": [{"key": "year", "gte": 1}]})
     assert refused.json()["errors"][0]["pointer"].startswith("/boosts/0")
+
+
+def variants_of(service: Service, placement: str) -> list[str]:
+    return [service.get(f"/s/placements/{placement}/list?user=u{n}").json()["variant"] for n in range(60)]
+
+
+def experiment(*shares: tuple[str, float]) -> dict[str, Any]:
+    variants = [{"name": name, "share": share, "kind": "new"} for name, share in shares]
+    return {"kind": "popular", "experiment": "rows", "variants": variants}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    (
+        ((("a", 0.2),), (("a", 0.4),), (("a", 0.6),)),
+        ((("a", 0.5), ("b", 0.2)), (("a", 0.2), ("b", 0.5)), (("a", 0.3), ("b", 0.3), ("c", 0.3))),
+    ),
+)
+def test_placements_of_one_experiment_show_a_person_the_same_variant(service: Service, steps: Any) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    for shares in steps:
+        assert service.put("/s/placements/one", json=experiment(*shares)).status_code == 200
+    # Made with the shares that the other one has come to.
+    assert service.put("/s/placements/two", json=experiment(*steps[-1])).status_code == 200
+    assert variants_of(service, "two") == variants_of(service, "one")
+
+    for shares in (*reversed(steps), steps[-1]):
+        assert service.put("/s/placements/two", json=experiment(*shares)).status_code == 200
+        assert service.put("/s/placements/one", json=experiment(*shares)).status_code == 200
+        assert variants_of(service, "two") == variants_of(service, "one")
+    assert service.post("/s/placements/two/rollback").status_code == 200
+    assert service.post("/s/placements/two/rollback").status_code == 200
+    assert variants_of(service, "two") == variants_of(service, "one")
+
+
+def test_of_unequal_shares_who_sees_a_variant_sees_it_where_it_has_more(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    for name, share in (("small", 0.2), ("large", 0.5), ("middle", 0.3)):
+        assert service.put(f"/s/placements/{name}", json=experiment(("a", share))).status_code == 200
+
+    small, middle, large = (
+        {n for n, variant in enumerate(variants_of(service, name)) if variant == "a"}
+        for name in ("small", "middle", "large")
+    )
+
+    assert small < middle < large
+
+
+def test_placements_of_one_experiment_that_are_put_at_once_agree(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    names = [f"p{n}" for n in range(6)]
+    for round_number in range(3):
+        shares = (("a", 0.1 + round_number / 5), ("b", 0.3))
+        with ThreadPoolExecutor(6) as together:
+            put = [together.submit(service.put, f"/s/placements/{name}", json=experiment(*shares)) for name in names]
+        statuses = [each.result(timeout=120).status_code for each in put]
+        for name, status in zip(names, statuses, strict=True):
+            # Whoever was overtaken again and again is told to send it once more.
+            assert status in {200, 409}
+            if status == 409:
+                assert service.put(f"/s/placements/{name}", json=experiment(*shares)).status_code == 200
+
+    assert {tuple(variants_of(service, name)) for name in names} == {tuple(variants_of(service, "p0"))}
+
+
+def test_a_preview_gives_the_variants_that_the_draft_would_give(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    for share in (0.2, 0.5):
+        assert service.put("/s/placements/one", json=experiment(("a", share))).status_code == 200
+    users = [f"u{n}" for n in range(20)]
+    wish = {"name": "two", "placement": experiment(("a", 0.5)), "users": users}
+
+    previewed = service.post("/s/preview/placement", json=wish).json()["lists"]
+
+    assert [each["variantAfter"] for each in previewed] == variants_of(service, "one")[:20]

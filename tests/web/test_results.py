@@ -13,6 +13,7 @@ from penchant.service.list_ids import ListIds
 from penchant.storage import RecordImpressions
 from serving import Service
 from shown import list_id, report, show
+from visitors import Visitor, text_of
 
 VARIANTS = [{"name": "b", "share": 0.5, "kind": "new"}]
 
@@ -97,6 +98,11 @@ def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -
 
     # The first list begins a look in the background.
     assert any(seen() == {"base"} for _ in range(200))
+    wish = {"name": "home", "placement": {"kind": "new"}, "users": [f"u{number}" for number in range(12)]}
+    previewed = shop.post("/s/preview/placement", json=wish).json()["lists"]
+    assert {each["variantBefore"] for each in previewed} == {"base"}
+    page = Visitor(shop, shop.key).get("placement", source="s", name="home")
+    assert "Stopped, since certainly worse than the placement itself: b." in text_of(page.text)
     renamed = [VARIANTS[0] | {"name": "c"}]
     assert shop.put("/s/placements/home", json={"kind": "popular", "variants": renamed}).status_code == 200
     assert seen() == {"base", "c"}

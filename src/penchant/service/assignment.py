@@ -1,7 +1,9 @@
 """Assignment: which people see which variant of a placement.
 
 All people of an experiment are spread over 10,000 buckets by a hash, and each bucket belongs to a variant or to none,
-which is the base. The buckets are stored with each version of the placement, as runs:
+which is the base. The buckets are stored with each version of the placement, as runs; `penchant.service.placements`
+has those of an experiment agree. Whether the variant of a bucket is shown, or stopped as certainly worse, is for
+`penchant.service.variant_guard` to say:
 
     shares                 a 0.2, b 0.3             a 0.3, b 0.3                      a 0.3, b 0.2
     buckets, in thousands  0 a 2 b 5 ------- 10     0 a 2 b 5 a 6 ------ 10           0 a 2 b 4 - 5 a 6 ---- 10

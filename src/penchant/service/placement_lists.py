@@ -114,7 +114,7 @@ class PlacementLists:
         self._explanations = makers.explanations
         self._plain_lists = makers.plain_lists
         self._revisits = makers.revisits
-        self._guard = guard
+        self.guard = guard
         self._metrics = metrics
 
     async def answer(self, view: View, request: PlacementRequest) -> PlacementAnswer:
@@ -126,10 +126,9 @@ class PlacementLists:
                 or alone; and no other list may take its place.
         """
         placement = await self._placements.in_force(view, request.placement)
-        variant = placement.variant_for(view.head.name, request.user_id)
-        if variant is not None and variant in self._guard.stopped(view.head, placement):
+        variant = self.guard.variant_for(view.head, placement, request.user_id)
+        if variant != placement.variant_for(view.head.name, request.user_id):
             self._metrics.stopped_lists.inc()
-            variant = None
         answer = await self.listed(view, placement, variant, request)
         is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
         outcome = "filled" if is_filled else "listed"

@@ -1,6 +1,5 @@
 """Previews of placements: lists of chosen people as they are, and as they would be under a draft; nothing is stored."""
 
-from penchant.errors import UnknownPlacement
 from penchant.live.views import View
 from penchant.service.placement_lists import PlacementAnswer, PlacementLists, PlacementRequest
 from penchant.service.placements import PlacementInForce, Placements, draft_over
@@ -24,11 +23,9 @@ class PlacementPreviews:
             InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`, of either of the two.
             Overloaded: too many previews are being made.
         """
-        try:
-            before = await self._placements.in_force(view, wish.name)
-        except UnknownPlacement:
-            before = None
-        after = draft_over(before, wish.name, wish.spec)
+        in_force = [await self._placements.in_force(view, name) for name in view.placements]
+        before = next((each for each in in_force if each.name == wish.name), None)
+        after = draft_over(in_force, wish.name, wish.spec)
         async with self._shares.turn(view.head.account_id):
             lists = [await self._previewed(view, (before, after), wish, each) for each in wish.users or (None,)]
         return PlacementPreview(lists=lists)
@@ -43,7 +40,10 @@ class PlacementPreviews:
             return await self._lists.listed(view, placement, variant, request)
 
         source = view.head.name
-        old = None if before is None else (await listed(before, before.variant_for(source, user))).result
+        old = None
+        if before is not None:
+            # What is seen now: of a variant that is stopped, the base. A draft begins anew.
+            old = (await listed(before, self._lists.guard.variant_for(view.head, before, user))).result
         chosen = after.variant_for(source, user) if wish.variant is None else wish.variant
         new = (await listed(after, chosen)).result
         old_content = [] if old is None else old.content

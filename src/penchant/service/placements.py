@@ -51,8 +51,16 @@ class PlacementInForce:
         """By what people are told apart."""
         return self.spec.experiment or self.name
 
+    @property
+    def shares(self) -> Mapping[str, int]:
+        """The share of each variant, in buckets."""
+        return {each.name: each.share for each in self.spec.variants}
+
     def variant_for(self, source: str, user_id: str | None) -> str | None:
-        """Return the variant that a person sees; ``None`` for the base, which nobody known sees as well."""
+        """Return the variant that a person is given; ``None`` for the base, which nobody known sees as well.
+
+        Who shows a list asks `penchant.service.variant_guard`, by which a variant may be stopped.
+        """
         if user_id is None or not self.runs:
             return None
         return variant_at(self.runs, bucket_of(source, self.experiment, user_id))
@@ -142,10 +150,10 @@ class Placements:
             raise invalid_parameter("name", problem)
         number = source_id(access.account_id, source)
         for attempt in range(ATTEMPTS):
-            row = await self._database.read(self._stored.read_in_force, number, name)
-            draft = draft_over(None if row is None else read_row(row), name, spec)
+            in_force = [read_row(row) for row in await self._database.promptly(self._stored.list_in_force, number)]
+            draft = draft_over(in_force, name, spec)
             try:
-                return await self._store(access, source, name, draft.version, encode_placement(spec), draft.runs)
+                return await self._store(access, source, draft, encode_placement(spec), in_force)
             except PlacementChanged:
                 if attempt == ATTEMPTS - 1:
                     raise
@@ -169,23 +177,37 @@ class Placements:
         if chosen is None and version != rows[0].version:
             named = "earlier version" if version is None else f"version {version}"
             raise UnknownPlacement(f"The placement has no {named}; {len(rows)} are kept.")
-        row = chosen or rows[0]
-        placement = read_row(row)
-        outcome = await self._store(access, source, name, rows[0].version, row.body, placement.runs)
+        placement = read_row(chosen or rows[0])
+        number = source_id(access.account_id, source)
+        in_force = [read_row(row) for row in await self._database.promptly(self._stored.list_in_force, number)]
+        # As it was then, unless another placement shows the same experiment otherwise by now.
+        twin = twin_of(placement, in_force)
+        draft = replace(placement, version=rows[0].version, runs=placement.runs if twin is None else twin.runs)
+        outcome = await self._store(access, source, draft, (chosen or rows[0]).body, in_force)
         return placement.spec, outcome
 
     async def _store(
-        self, access: Access, source: str, name: str, after: int, body: bytes, runs: Sequence[BucketRun]
+        self,
+        access: Access,
+        source: str,
+        draft: PlacementInForce,
+        body: bytes,
+        in_force: Sequence[PlacementInForce],
     ) -> Outcome:
+        """Store a draft after the version that it names, unless any placement has changed since those were read.
+
+        Who sees its variants follows from all of its experiment.
+        """
         return await self._database.change(
             PutPlacement(
                 account_id=access.account_id,
                 source=source,
                 actor=access.key_id,
-                name=name,
+                name=draft.name,
                 body=body,
-                assignment=encode(runs),
-                after=after,
+                assignment=encode(draft.runs),
+                after=draft.version,
+                seen=max((each.version for each in in_force), default=0),
                 max_versions=MAX_PLACEMENT_VERSIONS,
                 max_placements=MAX_PLACEMENTS,
             )
@@ -220,15 +242,30 @@ def read_row(row: PlacementRow) -> PlacementInForce:
     return PlacementInForce(name=row.name, version=row.version, spec=spec, runs=_decode_runs(row.assignment))
 
 
-def draft_over(before: PlacementInForce | None, name: str, spec: PlacementSpec) -> PlacementInForce:
-    """Return what a draft would be in the place of what is in force, and of its version: 0 where there is nothing.
+def draft_over(in_force: Sequence[PlacementInForce], name: str, spec: PlacementSpec) -> PlacementInForce:
+    """Return what a draft would be among the placements in force, and of which version: 0 where there is none.
 
-    Who sees a variant goes on seeing it, as far as shares allow.
+    Two placements of an experiment with the same shares show everybody the same variant. Otherwise who sees a variant
+    goes on seeing it, as far as shares allow, by the newest placement of the experiment.
     """
-    draft = PlacementInForce(name=name, version=0 if before is None else before.version, spec=spec)
-    runs = before.runs if before is not None and before.experiment == draft.experiment else ()
-    shares = {each.name: each.share for each in spec.variants}
-    return replace(draft, runs=reassigned(runs, shares)) if runs or shares else draft
+    version = next((each.version for each in in_force if each.name == name), 0)
+    draft = PlacementInForce(name=name, version=version, spec=spec)
+    twin = twin_of(draft, in_force)
+    if twin is not None:
+        return replace(draft, runs=twin.runs)
+    of_experiment = [each for each in in_force if each.experiment == draft.experiment]
+    runs = max(of_experiment, key=lambda each: each.version).runs if of_experiment else ()
+    return replace(draft, runs=reassigned(runs, draft.shares)) if runs or draft.shares else draft
+
+
+def twin_of(placement: PlacementInForce, in_force: Sequence[PlacementInForce]) -> PlacementInForce | None:
+    """Return the newest other placement of the same experiment with the same shares, if there is one."""
+    twins = [
+        each
+        for each in in_force
+        if (each.experiment, each.shares) == (placement.experiment, placement.shares) and each.name != placement.name
+    ]
+    return max(twins, key=lambda each: each.version, default=None)
 
 
 def _shown(row: PlacementRow) -> PlacementVersion:

@@ -40,6 +40,11 @@ class VariantGuard:
         self._stopped: OrderedDict[_Key, tuple[float, frozenset[str]]] = OrderedDict()
         self._reading: set[asyncio.Task[None]] = set()
 
+    def variant_for(self, head: SourceHead, placement: PlacementInForce, user_id: str | None) -> str | None:
+        """Return the variant that a person is shown: their own, unless it is stopped; ``None`` for the base."""
+        variant = placement.variant_for(head.name, user_id)
+        return None if variant in self.stopped(head, placement) else variant
+
     def stopped(self, head: SourceHead, placement: PlacementInForce) -> frozenset[str]:
         """Return the variants that were certainly worse when that was last looked at; none before the first look."""
         if not placement.runs:

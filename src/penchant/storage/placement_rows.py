@@ -52,11 +52,12 @@ def require_turn(connection: Connection, source_id: int, command: PutPlacement) 
     """Check that a placement may be stored as the next version.
 
     Raises:
-        PlacementChanged: another version is in force than the one that it follows.
+        PlacementChanged: another version is in force than the one that it follows, or a newer one of any placement.
         TooManyPlacements: it would be one too many.
     """
     in_force = placements_in_force(connection, source_id)
-    if in_force.get(command.name, 0) != command.after:
+    is_overtaken = command.seen is not None and max(in_force.values(), default=0) > command.seen
+    if in_force.get(command.name, 0) != command.after or is_overtaken:
         raise PlacementChanged("The placement was changed at the same moment; read it, and send the change again.")
     if command.name not in in_force and len(in_force) >= command.max_placements:
         raise TooManyPlacements(f"A source has up to {command.max_placements} placements; delete one first.")

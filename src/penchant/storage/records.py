@@ -246,6 +246,7 @@ class ReplaceSettings(SourceCommand):
 class PutPlacement(SourceCommand):
     """Store a placement as the next version of its name; ``after`` is the version that it follows, 0 for none.
 
+    ``seen`` is the newest version of any placement of the source that who sends it has gone by; ``None`` if by none.
     Of its versions the newest ``max_versions`` are kept. Fails with `PlacementChanged` where another version is in
     force by now, with `TooManyPlacements` where the source has ``max_placements`` others.
     """
@@ -254,6 +255,7 @@ class PutPlacement(SourceCommand):
     body: bytes
     assignment: bytes
     after: int
+    seen: int | None = None
     max_versions: int
     max_placements: int
 

@@ -1,5 +1,6 @@
 """Handlers of placements: which there are, one of them as JSON, tried on some people, stored, and led back."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -149,6 +150,10 @@ async def _page(visit: Visit, view: View, name: str, draft: str, *, status: int 
         history = await visit.services.placements.versions(view, name)
     except UnknownPlacement:
         history = PlacementHistory(versions=[])
+    stopped: Collection[str] = ()
+    if name in view.placements:
+        placement = await visit.services.placements.in_force(view, name)
+        stopped = visit.services.placement_lists.guard.stopped(view.head, placement)
     form = visit.form
     values: dict[str, Any] = {
         "source": view.head.name,
@@ -159,6 +164,7 @@ async def _page(visit: Visit, view: View, name: str, draft: str, *, status: int 
         "versions": history.versions,
         "most_versions": MAX_PLACEMENT_VERSIONS,
         "tried": _tried(form),
+        "stopped": sorted(stopped),
         "variant": {field: form.text(field) for field in FIELDS},
         "kinds": KINDS,
         "blend": BLEND,

@@ -18,8 +18,7 @@ MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
 _SAID = {"saved": "The settings are saved; the next request goes by them."}
 _STALE = "The settings were changed by somebody else since this page was made. Nothing was saved."
-_NESTED = ("interactionWeights", "blend")
-_NO_FIELD = ("maxPerValue", "attributes", "attributionWindowHours")
+_DAYS = ("halfLifeDays", "retentionDays", "newPieceHalfLifeDays")
 _BLEND = ("content", "audience", "popularity")
 
 
@@ -32,7 +31,7 @@ async def settings(visit: Visit) -> PageAnswer:
 async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Try settings on some lists, or store them unless they were changed meanwhile."""
     view = await visit.view()
-    given = _without_field(view.settings) | _given(visit.form)
+    given = _over(_fields(view.settings), visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
         wanted = decode_settings(encode(given))
@@ -56,23 +55,27 @@ def _fields(found: SourceSettings) -> dict[str, Any]:
     return fields
 
 
-def _without_field(found: SourceSettings) -> dict[str, Any]:
-    """Return the settings that the form does not show: saving it leaves them as they are."""
-    return {name: value for name, value in _fields(found).items() if name in _NO_FIELD}
+def _over(stored: Mapping[str, Any], form: Form) -> dict[str, Any]:
+    """Return what is stored with the form's fields in the place of theirs, those left blank as if not given.
+
+    So whatever has no field stays as it is.
+    """
+    given = _given(form)
+    kept = {name: value for name, value in stored.items() if name not in given}
+    return kept | {name: value for name, value in given.items() if value is not None}
 
 
 def _given(form: Form) -> dict[str, Any]:
-    """Return the settings in a form by the names of the interface; a field that is left blank is not given."""
+    """Return the settings that have a field, by the names of the interface; ``None`` for one that is left blank."""
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
         "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
         "blend": _numbers(form, "blend-", _BLEND),
         "excludeSeen": bool(form.text("excludeSeen")),
+        "imageAttribute": form.text("imageAttribute").strip() or None,
     }
-    if image := form.text("imageAttribute").strip():
-        given["imageAttribute"] = image
-    return given | _numbers(form, "", ("halfLifeDays", "retentionDays", "newPieceHalfLifeDays"))
+    return given | dict.fromkeys(_DAYS) | _numbers(form, "", _DAYS)
 
 
 def _numbers(form: Form, prefix: str, names: Sequence[str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 Errors are pages as well; nothing that a page shows is taken for markup, and nothing on it comes from elsewhere.
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.sessions import SESSION_S, Session, Sessions
+from penchant.service.shares import HEAVY_WAIT_S, AccountShares
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own, set_cookie
 from penchant.web.dashboard.images import image_sources, is_shown
@@ -56,6 +58,9 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _YEAR_S = 365 * 24 * 3600
+HEAVY_PAGES = 4
+HEAVY_PAGES_OF_ACCOUNT = 2
+"""Pages that look through a catalogue which a process makes at once, of all accounts and of one: each holds it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +160,9 @@ class DashboardSite:
     def __init__(self, base_path: str) -> None:
         """Load the files of the dashboard for pages below a base path."""
         self.home = base_path + HOME
+        self._heavy = AccountShares(
+            "pages are being made", turns=HEAVY_PAGES, of_account=HEAVY_PAGES_OF_ACCOUNT, wait_s=HEAVY_WAIT_S
+        )
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
             body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
@@ -188,8 +196,13 @@ class DashboardSite:
         path = f"{self.home}/{page}" if page else self.home
         return f"{path}?{urlencode(given, quote_via=quote, safe='')}" if given else path
 
-    def page(self, handler: PageHandler, *, posted: bool = False, admin: bool = False) -> Handler:
-        """Return the handler of an operation that shows a page in a session; without one it leads to signing in."""
+    def page(
+        self, handler: PageHandler, *, posted: bool = False, admin: bool = False, is_heavy: bool = False
+    ) -> Handler:
+        """Return the handler of an operation that shows a page in a session; without one it leads to signing in.
+
+        A heavy one waits for a turn of its account, and has it until it is made.
+        """
 
         async def answer(call: Call) -> Answer:
             session: Session | None = None
@@ -200,13 +213,15 @@ class DashboardSite:
                 if posted:
                     form = await read_form(call)
                     require_own(call, form, session.proof)
-                made = await handler(Visit(call=call, session=session, form=form))
+                turn = self._heavy.turn(session.access.account_id) if is_heavy else contextlib.nullcontext()
+                async with turn:
+                    made = await handler(Visit(call=call, session=session, form=form))
+                    answer = turned(made) if isinstance(made, RedirectAnswer) else self.shown(call, made, session)
             except Unauthenticated:
                 path = self.link("sign-in", next=None if posted else _asked_for(call))
                 return turned(RedirectAnswer(path=path))
             except PenchantError as error:
                 return self.problem(call, error, session)
-            answer = turned(made) if isinstance(made, RedirectAnswer) else self.shown(call, made, session)
             return self._renewed(call, answer, session)
 
         return answer
