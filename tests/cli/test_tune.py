@@ -44,13 +44,13 @@ def put(data: Path, settings: bytes, database: str | None = None) -> None:
         ).result()
 
 
-def filled(tmp_path: Path, groups: int, database: str | None = None) -> Path:
+def filled(tmp_path: Path, groups: int, database: str | None = None, people: int = 330) -> Path:
     """Return a data folder with a source in which people of a group like the same pieces."""
     random = np.random.default_rng(0)
     pieces = [{"id": f"p{number:02d}", "categories": {"genre": [f"g{number % 7}"]}} for number in range(80)]
     events = [
         {"userId": f"u{person}", "contentId": f"p{piece:02d}", "type": "RateLike"}
-        for person in range(120)
+        for person in range(people)
         for piece in random.choice(np.arange(person % groups, 80, groups), 12, replace=False).tolist()
     ]
     for name, rows in (("pieces", pieces), ("interactions", events)):
@@ -91,6 +91,8 @@ def test_settings_are_proposed_applied_and_taken_back(tmp_path: Path) -> None:
     assert applied.returncode == 0, applied.stderr
     told = json.loads(applied.stdout)
     assert told["better"]
+    assert told["objections"] == []
+    assert told["testPeople"] >= 200
     assert told["applied"]
     assert told["testGain"]["low"] > 0
     after = settings_of(data)
@@ -143,8 +145,24 @@ def test_nothing_is_proposed_or_applied_where_all_is_chance(tmp_path: Path) -> N
 
     assert done.returncode == 0, done.stderr
     assert "Nothing is certainly better than the settings in force." in done.stdout
+    assert " others judged the best" in done.stdout
     assert settings_of(data) == SourceSettings()
     assert not (data / "tuned").exists()
+
+
+def test_too_few_people_are_told_and_nothing_is_applied(tmp_path: Path) -> None:
+    data = filled(tmp_path, groups=4, people=60)
+
+    done = tuned(data, *QUICK, "--apply")
+    as_json = tuned(data, *QUICK, "--apply", "--json")
+
+    assert done.returncode == as_json.returncode == 0, done.stderr
+    told = json.loads(as_json.stdout)
+    why = f"{told['testPeople']} people can judge; 200 are needed."
+    assert done.stdout.splitlines() == ["Nothing is certainly better than the settings in force.", why]
+    assert (told["better"], told["applied"], told["settings"], told["tried"]) == (False, False, None, 0)
+    assert told["objections"] == [why]
+    assert settings_of(data) == decode_settings(MISLED)
 
 
 @pytest.mark.parametrize(

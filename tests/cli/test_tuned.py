@@ -8,7 +8,9 @@ import pytest
 from penchant.cli import tuned
 from penchant.cli.tuned import TunedSource
 from penchant.errors import Refused, UnknownSource
-from penchant.model import SourceSettings
+from penchant.evaluation.intervals import Estimate
+from penchant.evaluation.tuning import TuningResult
+from penchant.model import InteractionType, SourceSettings
 from penchant.storage import Storage, SubmitPieces, open_storage
 
 DEFAULTS = SourceSettings()
@@ -16,6 +18,23 @@ DEFAULTS = SourceSettings()
 
 def days(number: int) -> SourceSettings:
     return SourceSettings(half_life_days=number)
+
+
+def judged(before: SourceSettings, after: SourceSettings, people: int = 200, low: float = 0.01) -> TuningResult:
+    """Return a result of tuning, without objections but for what is given."""
+    gain = Estimate(0.05, low, 0.09)
+    return TuningResult(
+        before=before,
+        settings=after,
+        tried=60,
+        validation_people=100,
+        test_people=people,
+        validation_gain=gain,
+        sure_gain=0.01,
+        test_before=Estimate(0.1, 0.05, 0.15),
+        test_after=Estimate(0.15, 0.1, 0.2),
+        gain=gain,
+    )
 
 
 @pytest.fixture
@@ -32,8 +51,8 @@ def source(storage: Storage, tmp_path: Path) -> TunedSource:
 
 
 def test_changes_are_taken_back_one_by_one(source: TunedSource) -> None:
-    source.apply(DEFAULTS, days(10))
-    source.apply(days(10), days(20))
+    source.apply(judged(DEFAULTS, days(10)))
+    source.apply(judged(days(10), days(20)))
 
     assert source.settings() == days(20)
     source.roll_back(force=False)
@@ -45,18 +64,40 @@ def test_changes_are_taken_back_one_by_one(source: TunedSource) -> None:
 
 
 def test_settings_that_changed_while_others_were_tried_stay(source: TunedSource) -> None:
-    source.apply(DEFAULTS, days(10))
+    source.apply(judged(DEFAULTS, days(10)))
 
     with pytest.raises(Refused, match="changed meanwhile"):
-        source.apply(DEFAULTS, days(30))
+        source.apply(judged(DEFAULTS, days(30)))
 
     assert source.settings() == days(10)
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    (
+        (judged(DEFAULTS, days(10), people=21), "21 people can judge; 200 are needed"),
+        (judged(DEFAULTS, days(10), low=-0.0793), "the whole interval has to lie above 0"),
+        (judged(DEFAULTS, DEFAULTS), "No other settings did better"),
+        (
+            judged(DEFAULTS, SourceSettings(interaction_weights={InteractionType.WATCH: 0})),
+            "Watch weighs 0; only weights above 0 are proposed for it",
+        ),
+    ),
+)
+def test_settings_with_an_objection_are_not_put_in_force(
+    source: TunedSource, tmp_path: Path, result: TuningResult, why: str
+) -> None:
+    with pytest.raises(Refused, match=why):
+        source.apply(result)
+
+    assert source.settings() == DEFAULTS
+    assert not (tmp_path / tuned.FOLDER).exists()
 
 
 def test_so_many_changes_are_kept(source: TunedSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuned, "MOST", 2)
     for number in range(1, 5):
-        source.apply(source.settings(), days(number))
+        source.apply(judged(source.settings(), days(number)))
 
     source.roll_back(force=False)
     source.roll_back(force=False)
@@ -67,7 +108,7 @@ def test_so_many_changes_are_kept(source: TunedSource, monkeypatch: pytest.Monke
 
 
 def test_a_file_that_cannot_be_read_is_told_and_left(source: TunedSource, tmp_path: Path) -> None:
-    source.apply(DEFAULTS, days(10))
+    source.apply(judged(DEFAULTS, days(10)))
     (file,) = (tmp_path / tuned.FOLDER).iterdir()
     file.write_text("[{")
 
@@ -79,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left(source: TunedSource, tmp_pa
 
 
 def test_only_its_owner_can_read_the_file(source: TunedSource, tmp_path: Path) -> None:
-    source.apply(DEFAULTS, days(10))
+    source.apply(judged(DEFAULTS, days(10)))
 
     assert (tmp_path / tuned.FOLDER).stat().st_mode & 0o077 == 0
 

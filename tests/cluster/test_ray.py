@@ -109,7 +109,7 @@ def test_evaluation_and_tuning_find_the_same_though_a_node_is_lost(nodes: RayNod
         return ray_crew(plan, folder, nodes.address)
 
     evaluate_by(by_cluster, history, tmp_path / "evaluation", lambda: nodes.kill(2))
-    tune_by(by_cluster, history, tmp_path / "tuning", lambda: None)
+    tune_by(by_cluster, drawn(330, 80, 12, groups=4), tmp_path / "tuning", lambda: None)
 
 
 @REPEATED

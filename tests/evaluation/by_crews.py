@@ -52,7 +52,7 @@ def tune_by(crew_of: CrewOf, history: SourceHistory, folder: Path, lose: Callabl
     Nearly every change gains at first, so that much of what was begun ahead of the search is in vain.
     """
     history = replace(history, settings=SourceSettings(blend=Blend(content=0, audience=0, popularity=1)))
-    request = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, test_people=120)
+    request = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, test_people=240)
     trial = TuningTrial.of(history, request)
     folder.mkdir()
     plan = write_tuning((history, request, NO_KERNELS), trial, folder)

@@ -46,6 +46,12 @@ def alike() -> SourceHistory:
 
 
 @pytest.fixture(scope="session")
+def many_alike() -> SourceHistory:
+    """The same of so many people that enough of them judge settings."""
+    return drawn(330, 80, 12, groups=4)
+
+
+@pytest.fixture(scope="session")
 def by_chance() -> SourceHistory:
     """A history in which everybody likes pieces at random."""
     return drawn(150, 80, 12)

@@ -79,6 +79,23 @@ def test_an_interval_is_that_of_the_normal_law_for_many_people() -> None:
     assert intervals.estimate(values[:0], seed=0) is None
 
 
+@pytest.mark.parametrize("people", (200, 400))
+@pytest.mark.parametrize("share", (0.02, 0.05, 0.2, 0.8))
+def test_an_interval_holds_the_mean_though_few_people_have_hits(people: int, share: float) -> None:
+    """Differences as those of lists that gain nothing: NDCG of one hit at a rank by chance, 0 for most people."""
+    random = np.random.default_rng(2)
+    gains = 1 / np.log2(np.arange(2, 12))
+    one, other = (
+        np.where(random.random((people, 2_000)) < share, random.choice(gains, (people, 2_000)), 0) for _ in range(2)
+    )
+
+    low, high = np.percentile(intervals.drawn_means(one - other, seed=0), (2.5, 97.5), axis=0)
+
+    assert np.mean(low > 0) < 0.05
+    assert np.mean(high < 0) < 0.05
+    assert 0.9 < np.mean((low <= 0) & (high >= 0)) < 0.98
+
+
 def test_two_methods_are_compared_person_by_person() -> None:
     theirs = np.random.default_rng(1).random(300)
 

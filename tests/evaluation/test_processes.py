@@ -28,5 +28,5 @@ def test_an_evaluation_of_which_a_process_is_killed_has_the_same_lists(alike: So
     evaluate_by(two_processes, alike, tmp_path / "work", kill_one)
 
 
-def test_tuning_of_which_a_process_is_killed_finds_the_same(alike: SourceHistory, tmp_path: Path) -> None:
-    tune_by(two_processes, alike, tmp_path / "work", kill_one)
+def test_tuning_of_which_a_process_is_killed_finds_the_same(many_alike: SourceHistory, tmp_path: Path) -> None:
+    tune_by(two_processes, many_alike, tmp_path / "work", kill_one)

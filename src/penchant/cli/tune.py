@@ -27,11 +27,10 @@ from penchant.cli.tuned import TunedSource
 from penchant.cluster import Dispatcher
 from penchant.evaluation import candidate_lists, tuning
 from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in, write_plan
-from penchant.evaluation.intervals import Estimate
 from penchant.evaluation.report import MeanFigure
 from penchant.evaluation.setting_changes import changed_members
 from penchant.evaluation.trials import Tell
-from penchant.evaluation.tuning import TuningResult
+from penchant.evaluation.tuning import MIN_JUDGES, TuningResult
 from penchant.index import IntArray
 from penchant.wire import encode, encode_settings
 
@@ -58,7 +57,7 @@ from penchant.wire import encode, encode_settings
     type=click.IntRange(2, 1_000_000),
     default=candidate_lists.PEOPLE,
     show_default=True,
-    help="People to try settings on at most, drawn by the seed; three times as many judge the best.",
+    help="People to try settings on at most, drawn by the seed; up to three times as many others judge the best.",
 )
 @click.option("--apply", "is_applied", is_flag=True, help="Put better settings in force; the former ones are kept.")
 @click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
@@ -80,7 +79,8 @@ def tune(
     """Try settings by replay of a source's own history, and propose those that are certainly better.
 
     Weights of categories and types of interaction, half-lives and the blend are chosen on one part of what was held
-    out, and judged on another that was not looked at before. Nothing is changed without --apply.
+    out by a third of the people, and judged by what the others did later, whom nothing was chosen by: 200 at least.
+    Nothing is changed without --apply.
     """
     trial, origin = trial_of(options, people=people)
     found = origin_of(**origin)
@@ -94,7 +94,8 @@ def tune(
         trial=trial,
         candidates=candidates,
         seconds=seconds,
-        test_people=3 * people,
+        # However few may choose, enough may judge.
+        test_people=max(3 * people, MIN_JUDGES),
     )
     with progress() as tell:
         tuned = _tuned(found, request, processes, tell)
@@ -102,7 +103,7 @@ def tune(
     applied = is_applied and tuned.better
     if applied:
         with closing(storage_of(found.settings)) as storage:
-            _of(found, storage).apply(tuned.before, tuned.settings)
+            _of(found, storage).apply(tuned)
     if as_json:
         sys.stdout.buffer.write(encode(_members(tuned, applied=applied)) + b"\n")
         return
@@ -113,7 +114,8 @@ def _tuned(origin: HistoryOrigin, request: TuningRequest, processes: int | None,
     """Return the best settings, with lists made by processes or a cluster where there are many."""
     history = origin.read()
     trial = TuningTrial.of(history, request)
-    if len(trial.validation.people) * request.candidates <= FEW:
+    is_short = len(trial.validation.people) * request.candidates <= FEW
+    if is_short or tuning.obstacles(history.settings, len(trial.test.people)):
         return tuning.tune(trial, request, tuning.gather_here(trial), tell, time.monotonic)
     with ExitStack() as stack:
         kernels = stack.enter_context(kernels_for(history, origin.settings))
@@ -138,7 +140,7 @@ def _of(origin: HistoryOrigin, storage: Any) -> TunedSource:
 
 
 def _members(tuned: TuningResult, *, applied: bool) -> dict[str, Any]:
-    """Return the result as JSON; ``settings`` are ``None`` where nothing better was found."""
+    """Return the result as JSON; ``settings`` are ``None`` where there are objections to them."""
     figures = {
         "validationGain": tuned.validation_gain,
         "testBefore": tuned.test_before,
@@ -147,6 +149,7 @@ def _members(tuned: TuningResult, *, applied: bool) -> dict[str, Any]:
     }
     return {
         "better": tuned.better,
+        "objections": tuned.objections,
         "applied": applied,
         "settings": msgspec.Raw(encode_settings(tuned.settings)) if tuned.better else None,
         "tried": tuned.tried,
@@ -158,19 +161,22 @@ def _members(tuned: TuningResult, *, applied: bool) -> dict[str, Any]:
 
 def _show(tuned: TuningResult, *, applied: bool) -> None:
     """Print the result for people: what changes, by how much, and how to put it in force."""
-    click.echo(
-        f"Tried {tuned.tried} settings on {tuned.validation_people:,} people; "
-        f"{tuned.test_people:,} judged the best, by what was held out from all."
-    )
-    if not tuned.better:
+    if tuned.tried:
+        click.echo(
+            f"Tried {tuned.tried} settings on {tuned.validation_people:,} people; "
+            f"{tuned.test_people:,} others judged the best, by what was held out from all."
+        )
+    if tuned.objections:
         click.echo("Nothing is certainly better than the settings in force.")
+        for objection in tuned.objections:
+            click.echo(objection)
         if tuned.settings != tuned.before:
             click.echo(
-                f"The best gained {_gain(tuned.validation_gain)} where it was chosen (by {tuned.sure_gain:+.4f} at "
-                f"least, for the best of so many), and {_gain(tuned.gain)} elsewhere."
+                f"Where it was chosen the best gained {tuned.validation_gain} (by {tuned.sure_gain:+.4f} at least, "
+                "for the best of so many)."
             )
         return
-    click.echo(f"NDCG@10 {tuned.test_before.value:.4f} becomes {tuned.test_after.value:.4f}: {_gain(tuned.gain)}")
+    click.echo(f"NDCG@10 {tuned.test_before.value:.4f} becomes {tuned.test_after.value:.4f}: {tuned.gain}")
     before, after = (msgspec.json.decode(encode_settings(each)) for each in (tuned.before, tuned.settings))
     for name, one, other in changed_members(before, after):
         click.echo(f"  {name}: {_plain(one)} -> {_plain(other)}")
@@ -183,7 +189,3 @@ def _show(tuned: TuningResult, *, applied: bool) -> None:
 
 def _plain(value: object) -> str:
     return "default" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _gain(estimate: Estimate) -> str:
-    return f"{estimate.value:+.4f} [{estimate.low:+.4f}, {estimate.high:+.4f}]"

@@ -8,6 +8,7 @@ import msgspec
 
 from penchant.cli.options import COMMAND_LINE
 from penchant.errors import Refused, UnknownSource
+from penchant.evaluation.tuning import TuningResult
 from penchant.model import SourceSettings
 from penchant.storage import ReplaceSettings, SourceHead, Storage
 from penchant.wire import decode_settings, encode_settings, format_timestamp
@@ -50,27 +51,29 @@ class TunedSource:
         _, curation = self._storage.sources.read_curation(self._head.account_id, self._source)
         return decode_settings(curation.settings) if curation.settings else SourceSettings()
 
-    def apply(self, before: SourceSettings, after: SourceSettings) -> None:
-        """Put settings in force, once what they replace is written down and synced.
+    def apply(self, tuned: TuningResult) -> None:
+        """Put the settings of a result in force, once what they replace is written down and synced.
 
         Raises:
-            Refused: others than ``before`` are in force by now.
+            Refused: there are objections to them, or others than those before are in force by now.
         """
-        if self.settings() != before:
+        if tuned.objections:
+            raise Refused(" ".join(("Nothing is put in force.", *tuned.objections)))
+        if self.settings() != tuned.before:
             raise Refused("The settings have changed meanwhile; tune again.")
         moment = format_timestamp(time.time_ns() // 1_000_000)
         change = AppliedTuning(
             applied_at=moment,
             account=self._account,
             source=self._source,
-            before=msgspec.Raw(encode_settings(before)),
-            after=msgspec.Raw(encode_settings(after)),
+            before=msgspec.Raw(encode_settings(tuned.before)),
+            after=msgspec.Raw(encode_settings(tuned.settings)),
         )
         # Written down first: after a crash in between, the worst is a note of settings that were never put in force.
         kept = self._read()
         self._write([*kept, change][-MOST:])
         try:
-            self._replace(after)
+            self._replace(tuned.settings)
         except BaseException:
             self._write(kept)
             raise

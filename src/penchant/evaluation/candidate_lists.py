@@ -31,6 +31,8 @@ CANDIDATES = 60
 SECONDS = 300.0
 PEOPLE = 1_000
 TEST_PEOPLE = 3_000
+CHOOSING_SHARE = 1 / 3
+"""The share of people who may choose; all others may judge, and none does both."""
 UNCHANGING = 100
 """Changes beyond the candidates: more of them than this can leave settings as they are."""
 FIRST_SHARE = 4
@@ -64,7 +66,10 @@ class PeopleRange(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TuningTrial:
-    """Both splits: ``part`` is known where candidates are chosen, ``known`` where the best is judged."""
+    """Both splits: ``part`` is known where candidates are chosen, ``known`` where the best is judged.
+
+    Those who choose (``validation``) and those who judge (``test``) have nobody in common.
+    """
 
     part: Knowledge
     validation: JudgedPeople
@@ -81,13 +86,22 @@ class TuningTrial:
         """
         parts = split(history.events, request.trial.split)
         known = Knowledge.of(history, parts.known, history.settings)
-        test, _ = asked_people(known, parts.held_out, replace(request.trial, people=request.test_people))
+        # A stream of its own, as each draw has.
+        draw = np.random.default_rng([request.trial.split.seed, 9]).random(history.person_count)
+        chooses = draw < CHOOSING_SHARE
+        judged = replace(request.trial, people=request.test_people)
+        test, _ = asked_people(known, parts.held_out, judged, ~chooses)
         inner = replace(history, events=known.events)
         inner_parts = split(inner.events, request.trial.split)
         part = Knowledge.of(inner, inner_parts.known, history.settings)
-        validation, _ = asked_people(part, inner_parts.held_out, request.trial)
-        if not len(test.people) or not len(validation.people):
+        validation, _ = asked_people(part, inner_parts.held_out, request.trial, chooses)
+        choosing, judging = len(validation.people), len(test.people)
+        if not choosing and not judging:
             raise InvalidInput(nothing_to_judge(history, request.trial))
+        if not choosing or not judging:
+            raise InvalidInput(
+                f"{history.name} has too few people: {choosing} to try settings on, {judging} others to judge them by."
+            )
         tried = islice(changes(history, part, request.trial.split.seed), request.candidates + UNCHANGING)
         return cls(part=part, validation=validation, known=known, test=test, changes=list(tried))
 

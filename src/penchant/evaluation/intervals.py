@@ -20,6 +20,10 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    def __str__(self) -> str:
+        """Return a difference for people, with its sign and its interval."""
+        return f"{self.value:+.4f} [{self.low:+.4f}, {self.high:+.4f}]"
+
 
 def drawn_means(values: FloatArray, seed: int) -> FloatArray:
     """Return the means of columns, (n_people, n_columns), over people drawn with replacement; (`DRAWS`, n_columns)."""

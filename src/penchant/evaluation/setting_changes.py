@@ -23,6 +23,13 @@ MAX_CATEGORIES = 6
 TYPE_FACTORS = (0.0, 0.33, 3.0)
 """What the weight of a type of interaction is tried to be multiplied by."""
 MAX_TYPE_WEIGHT = 100
+DELIBERATE = (
+    InteractionType.PURCHASE,
+    InteractionType.WATCH,
+    InteractionType.RATE_LIKE,
+    InteractionType.RATE_DISLIKE,
+)
+"""What people do on purpose, so that it has to count: who only rates would otherwise have an empty profile."""
 NEARBY = 0.1
 """How far blends are drawn around the best, once the net is used up."""
 
@@ -78,9 +85,28 @@ def _nearby(steps: Sequence[float]) -> Change:
     return change
 
 
+def weight_faults(weights: Mapping[InteractionType, float]) -> list[str]:
+    """Return which weights are not to be proposed, a sentence each.
+
+    No act counts for its opposite, and what is `DELIBERATE` counts: its weight is not 0.
+    """
+    found = []
+    for kind, weight in weights.items():
+        side = "above" if kind.default_weight > 0 else "below"
+        strength = weight if kind.default_weight > 0 else -weight
+        if kind in DELIBERATE and strength <= 0:
+            found.append(f"{kind.value} weighs {weight:g}; only weights {side} 0 are proposed for it.")
+        elif strength < 0:
+            found.append(f"{kind.value} weighs {weight:g}; only 0 and weights {side} 0 are proposed for it.")
+    return found
+
+
 def _weighing(kind: InteractionType, factor: float) -> Change:
     def change(settings: SourceSettings) -> SourceSettings:
         weight = round(min(MAX_TYPE_WEIGHT, max(-MAX_TYPE_WEIGHT, settings.interaction_weights[kind] * factor)), 2)
+        # Settings as they were are not tried.
+        if weight_faults({kind: weight}):
+            return settings
         return replace(settings, interaction_weights={**settings.interaction_weights, kind: weight})
 
     return change

@@ -102,14 +102,18 @@ def known_part(history: SourceHistory, request: EvaluationRequest) -> tuple[Know
 
 
 def asked_people(
-    knowledge: Knowledge, held_out: BoolArray, request: EvaluationRequest
+    knowledge: Knowledge, held_out: BoolArray, request: EvaluationRequest, among: BoolArray | None = None
 ) -> tuple[JudgedPeople, JudgedPeople]:
-    """Return the people by whom methods are judged: those with known interactions, and those without (cold)."""
+    """Return the people by whom methods are judged: those with known interactions, and those without (cold).
+
+    ``among`` is a mask of people; ``None`` is all of them.
+    """
     people, relevant = relevant_pieces(knowledge, held_out, request.relevant)
     everyone = JudgedPeople(people=people, relevant=relevant)
     random = np.random.default_rng([request.split.seed, 2])
     warm = knowledge.active[people] if len(people) else np.zeros(0, dtype=np.bool_)
-    return everyone.take(warm, request.people, random), everyone.take(~warm, request.people, random)
+    asked = np.ones(len(people), dtype=np.bool_) if among is None else among[people]
+    return everyone.take(warm & asked, request.people, random), everyone.take(~warm & asked, request.people, random)
 
 
 def nothing_to_judge(history: SourceHistory, request: EvaluationRequest) -> str:

@@ -1,11 +1,12 @@
-"""Tuning: candidates for settings are replayed on a validation split, and the best is judged on another one.
+"""Tuning: candidates for settings are replayed for some people, and the best is judged by other people.
 
 Two splits by the same rule, one within the other; what a step judges by is never part of what it knows:
 
     all interactions   |------------------ known -------------------|-- held out --|
-    choosing           |-------- known --------|---- held out ------|                 for every candidate
-    judging            |------------------ known -------------------|-- held out --|  once, for the best alone
+    choosing           |-------- known --------|---- held out ------|                 every candidate, by a third
+    judging            |------------------ known -------------------|-- held out --|  the best alone, by the others
 
+The best is proposed only if `objections`, the one rule, has none.
 The search goes up a hill: a change of one setting is tried from the best so far, and becomes the best if it gains.
 Lists are made by whoever there is (`candidate_lists`); while those of one candidate are awaited, those of the next
 ones are made as if it gained nothing, which is mostly so. What the search finds does not depend on it.
@@ -28,6 +29,7 @@ from penchant.evaluation.candidate_lists import (
     TuningTrial,
 )
 from penchant.evaluation.intervals import Estimate
+from penchant.evaluation.setting_changes import weight_faults
 from penchant.evaluation.trials import Tell, mean_ndcg
 from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
@@ -37,6 +39,8 @@ CLEARLY = 2.0
 WORTHWHILE = 0.5
 """How many standard errors a change has to gain: so proposals hold no whims, which change much and gain nothing
 (D69 of docs/decisions.md)."""
+MIN_JUDGES = 200
+"""People who have to judge settings that are proposed: an interval over fewer is none to go by (D148 of docs/decisions.md)."""
 AHEAD = 32
 """Candidates of which lists may be made before it is known from which settings they start."""
 
@@ -44,12 +48,34 @@ Gather = Callable[[Sequence[int], Iterable[int]], Sequence[IntArray]]
 """Gives the lists of items, in their order; meanwhile those of other ones may be made, which are likely to be next."""
 
 
+def obstacles(settings: SourceSettings, people: int) -> list[str]:
+    """Return what speaks against proposing settings whatever they gain, a sentence each.
+
+    ``people`` are those who judge.
+    """
+    few = f"{people:,} people can judge; {MIN_JUDGES} are needed."
+    return [few] * (people < MIN_JUDGES) + weight_faults(settings.interaction_weights)
+
+
+def objections(before: SourceSettings, after: SourceSettings, people: int, gain: Estimate) -> list[str]:
+    """Return why ``after`` is not proposed instead of ``before``, a sentence each; without one it is.
+
+    ``gain`` is that of NDCG@10 among so many people, by whom nothing was chosen.
+    """
+    found = obstacles(after, people)
+    if after == before:
+        return found or ["No other settings did better where they were tried."]
+    if not gain.low > 0:
+        found.append(f"Those who judged gained {gain}; the whole interval has to lie above 0.")
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningResult:
-    """The result of tuning: ``settings`` are the best on the validation split, ``better`` whether they are proposed.
+    """The result of tuning: ``settings`` are the best where they were chosen, ``better`` whether they are proposed.
 
-    ``gain`` is how much greater NDCG@10 is, person by person; ``sure_gain`` the lower bound on the validation split,
-    corrected for how many were tried.
+    ``gain`` is how much greater NDCG@10 is, person by person, for those who judge; ``sure_gain`` the lower bound for
+    those who choose, corrected for how many were tried.
     """
 
     before: SourceSettings
@@ -64,9 +90,14 @@ class TuningResult:
     gain: Estimate
 
     @property
+    def objections(self) -> list[str]:
+        """Why the settings are not proposed."""
+        return objections(self.before, self.settings, self.test_people, self.gain)
+
+    @property
     def better(self) -> bool:
-        """Whether the gain on the validation split is certain, and there is none the other way on the test split."""
-        return self.settings != self.before and self.sure_gain > 0 and self.gain.value >= 0
+        """Whether the settings are proposed."""
+        return not self.objections
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -144,8 +175,9 @@ class _Search:
 def tune(
     trial: TuningTrial, request: TuningRequest, gather: Gather, tell: Tell, now: Callable[[], float]
 ) -> TuningResult:
-    """Return the best settings that were found in time, judged by people whose later likes were not looked at before.
+    """Return the best settings that were found in time, judged by people by whom nothing was chosen.
 
+    Nothing is tried where no settings could be proposed.
     ``now`` is a monotonic clock, in seconds; a request's time begins with the call.
     """
     search = _Search(trial=trial, request=request, gather=gather, now=now, until=now() + request.seconds)
@@ -154,7 +186,8 @@ def tune(
     for group in (EARLY, LATE):
         search.gains[trial.places(group)] = search.gains_of(0, group)
     before = search.gains
-    search.run(tell)
+    if not obstacles(trial.known.settings, len(trial.test.people)):
+        search.run(tell)
     tell("judging", request.candidates, request.candidates)
     return _judged(search, before)
 
