@@ -4,11 +4,10 @@ Pure arithmetic; the sums over pieces are the index's.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,8 @@ from numpy.typing import NDArray
 from penchant.model import Term
 
 FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 SCORE_SCALE = 10**9
 """Scores are rounded to nine decimals and compared as integers of this unit."""
@@ -90,60 +91,92 @@ class Diversity:
         return bool(self.diversity or self.most)
 
 
-def varied(
-    first: Sequence[RankedPiece],
-    others: Sequence[RankedPiece],
-    terms: Mapping[str, AbstractSet[Term]],
-    variety: Diversity,
-    take: int,
-) -> list[RankedPiece]:
-    """Return the first as they are, then others chosen one by one, each good and unlike those before it.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PieceKeywords:
+    """The keywords of ``count`` pieces as pairs, none of which comes twice.
 
-    The next one has the greatest (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance,
-    Carbonell and Goldstein 1998), rounded to nine decimals, ties in the given order. Likeness is the greatest overlap
-    (Jaccard) of ``terms``, by id, with a piece that is listed already. A piece that would be one too many with a
-    keyword is left out; the first count towards that, but stay.
+    ``owners`` (z,) are the pieces, ascending, ``numbers`` (z,) their keywords as places in ``names``.
     """
-    chosen, waiting = list(first[:take]), list(others)
-    held = Counter(term for each in chosen for term in terms[each.id] if term.category in variety.most)
-    best = max((each.units for each in (*first, *others)), default=0)
-    scale = best if best > 0 else SCORE_SCALE
-    # Kept up to date with each choice, so that a pair of pieces is compared once.
-    likeness = dict.fromkeys((each.id for each in waiting), 0.0)
-    for each in chosen:
-        _grow(likeness, waiting, terms, terms[each.id])
-    while waiting and len(chosen) < take:
-        if variety.most:
-            waiting = [each for each in waiting if not _is_full(terms[each.id], held, variety.most)]
-        if not waiting:
-            break
+
+    count: int
+    owners: IntArray
+    numbers: IntArray
+    names: Sequence[Term]
+
+
+class VariedList(NamedTuple):
+    """The chosen pieces, by their places in what they are chosen from, and keywords of which no other may be added."""
+
+    places: list[int]
+    full: AbstractSet[Term]
+
+
+def varied(units: IntArray, first: int, keywords: PieceKeywords, variety: Diversity, take: int) -> VariedList:
+    """Return the first pieces as they are, then others chosen one by one, each good and unlike those before it.
+
+    ``units`` (n,) are s of pieces, after the first ones descending. The next one has the greatest
+    (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance, Carbonell and Goldstein 1998),
+    rounded to nine decimals, ties in the given order. Likeness is the greatest overlap (Jaccard) of ``keywords`` with a
+    piece that is listed already. A piece that would be one too many with a keyword is left out; the first count towards
+    that, but stay. Costs some passes over all pieces for each chosen one.
+    """
+    choice = _VariedChoice(keywords, variety)
+    best = int(units.max(initial=0))
+    worth = (1 - variety.diversity) * units / (best if best > 0 else SCORE_SCALE)
+    for place in range(min(first, take, len(units))):
+        choice.add(place)
+    choice.is_open[:first] = False
+    while len(choice.places) < take and choice.is_open.any():
+        gains = np.where(choice.is_open, worth - variety.diversity * choice.likeness, -np.inf)
         # Rounded, and the first of equal gains taken: the order of floating-point operations decides no tie.
-        gains = [
-            round((1 - variety.diversity) * each.units / scale - variety.diversity * likeness[each.id], SCORE_DECIMALS)
-            for each in waiting
-        ]
-        taken = waiting.pop(gains.index(max(gains)))
-        chosen.append(taken)
-        held.update(term for term in terms[taken.id] if term.category in variety.most)
-        if variety.diversity:
-            _grow(likeness, waiting, terms, terms[taken.id])
-    return chosen
+        greatest = round(float(gains.max()), SCORE_DECIMALS)
+        near = np.flatnonzero(gains >= greatest - 1 / SCORE_SCALE).tolist()
+        choice.add(next(place for place in near if round(float(gains[place]), SCORE_DECIMALS) == greatest))
+    return VariedList(choice.places, choice.full)
 
 
-def _grow(
-    likeness: dict[str, float],
-    waiting: Sequence[RankedPiece],
-    terms: Mapping[str, AbstractSet[Term]],
-    own: AbstractSet[Term],
-) -> None:
-    for each in waiting:
-        shared = len(terms[each.id] & own)
-        if shared:
-            likeness[each.id] = max(likeness[each.id], shared / len(terms[each.id] | own))
+class _VariedChoice:
+    """The pieces chosen so far, how like any other is to them, and which may still be chosen."""
 
+    def __init__(self, keywords: PieceKeywords, variety: Diversity) -> None:
+        self._keywords = keywords
+        self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
+        self._sizes = np.diff(self._starts)
+        order = np.argsort(keywords.numbers, kind="stable")
+        self._having = keywords.owners[order]
+        self._cuts = np.searchsorted(keywords.numbers[order], np.arange(len(keywords.names) + 1))
+        self._left = {
+            number: variety.most[term.category]
+            for number, term in enumerate(keywords.names)
+            if term.category in variety.most
+        }
+        self._counts_likeness = variety.diversity > 0
+        self.likeness: FloatArray = np.zeros(keywords.count)
+        self.is_open: BoolArray = np.ones(keywords.count, dtype=np.bool_)
+        self.places: list[int] = []
 
-def _is_full(terms: AbstractSet[Term], held: Mapping[Term, int], most: Mapping[str, int]) -> bool:
-    return any(term.category in most and held.get(term, 0) >= most[term.category] for term in terms)
+    @property
+    def full(self) -> AbstractSet[Term]:
+        """The keywords that as many chosen pieces have as may."""
+        return {self._keywords.names[number] for number, left in self._left.items() if left <= 0}
+
+    def add(self, place: int) -> None:
+        """Choose a piece."""
+        self.places.append(place)
+        self.is_open[place] = False
+        own = self._keywords.numbers[self._starts[place] : self._starts[place + 1]].tolist()
+        for number in own:
+            if number in self._left:
+                self._left[number] -= 1
+                if self._left[number] <= 0:
+                    self.is_open[self._pieces(number)] = False
+        if own and self._counts_likeness:
+            shared = np.bincount(np.concatenate([*map(self._pieces, own)]), minlength=self._keywords.count)
+            self.likeness = np.maximum(self.likeness, shared / (self._sizes + len(own) - shared))
+
+    def _pieces(self, number: int) -> IntArray:
+        """Return the pieces that have a keyword."""
+        return self._having[self._cuts[number] : self._cuts[number + 1]]
 
 
 def promoted(ids: Sequence[str], whitelist: Sequence[str]) -> list[str]:

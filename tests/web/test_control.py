@@ -1,6 +1,8 @@
 """Lists that are varied, limited by keyword, without some pieces, and for people of whom nothing is stored."""
 
+import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -47,6 +49,18 @@ def test_a_limited_list_is_filled_from_all_that_may_be_shown(service: Service) -
     service.put("/s/settings", json={"maxPerValue": {"genre": 1}})
 
     assert recommended(service) == ["a000", *(f"b{number:02}" for number in range(29))]
+
+
+def test_a_limited_list_under_boosts_is_filled_from_all_that_may_be_shown(service: Service) -> None:
+    alike = [piece(f"a{number:03}", "x", year=1) for number in range(300)]
+    others = [piece(f"b{number:02}", f"k{number}", year=2 if number % 2 else 1) for number in range(40)]
+    service.submit("s", *alike, piece("liked", "x"), *others)
+    like(service, "liked")
+    year = {"pointer": "/year", "type": "integer"}
+    service.put("/s/settings", json={"maxPerValue": {"genre": 1}, "attributes": {"year": year}})
+    boost = json.dumps({"key": "year", "gte": 2, "factor": 2})
+
+    assert recommended(service, f"?boost={quote(boost)}") == ["a000", *(f"b{number:02}" for number in range(29))]
 
 
 def test_without_a_limit_the_settings_do_not_name_it(films: Service) -> None:

@@ -40,7 +40,7 @@ WORTHWHILE = 0.5
 """How many standard errors a change has to gain: so proposals hold no whims, which change much and gain nothing
 (D69 of docs/decisions.md)."""
 MIN_JUDGES = 200
-"""People who have to judge settings that are proposed: an interval over fewer is none to go by (D148 of docs/decisions.md)."""
+"""People who have to judge settings that are proposed: over fewer it says little (D148 of docs/decisions.md)."""
 AHEAD = 32
 """Candidates of which lists may be made before it is known from which settings they start."""
 

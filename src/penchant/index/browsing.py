@@ -80,11 +80,7 @@ def pieces_marked(snapshot: Snapshot, span: MarkSpan, *, limit: int) -> list[str
 
 
 def _having(part: Part, term: Term) -> Numbers:
-    segment = part.segment
-    number = segment.terms.find(term_key(term))
-    if number is None:
-        return segment.posting_pieces[:0]
-    return segment.posting_pieces[segment.posting_starts[number] : segment.posting_starts[number + 1]]
+    return part.segment.having(term_key(term))
 
 
 def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:

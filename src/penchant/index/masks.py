@@ -1,14 +1,16 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
+from penchant.index.building import term_key
 from penchant.index.layout import IntArray, Mask
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
+from penchant.model import Term
 
 MAX_MASKS = 32
 """Masks kept for a segment beside the one of now, those used last: one for each channel, site or list with a filter,
@@ -22,7 +24,7 @@ ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 class Filter:
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
-    ``matching`` is a filter by attributes that has to hold for them.
+    ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
     pieces and those of its parameter ``exclude``.
     """
@@ -32,6 +34,7 @@ class Filter:
     matching: AttributeFilter | None = None
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
+    without: frozenset[Term] = frozenset()
 
 
 class _WindowMask(NamedTuple):
@@ -69,7 +72,15 @@ class Masks:
         return (len(self._kept) + 2) * len(self._segment)
 
     def allowed(self, shown: Filter) -> Mask:
-        """Return which pieces are live, available and in the catalogs; `Part.excluded` has the rest."""
+        """Return which pieces are live, available, in the catalogs and without some terms.
+
+        `Part.excluded` has the rest.
+        """
+        if shown.without:
+            others = self.allowed(replace(shown, without=frozenset())).copy()
+            for term in shown.without:
+                others[self._segment.having(term_key(term))] = 0
+            return others
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:
             return available.mask

@@ -156,7 +156,7 @@ def figures_of_person(
     preferences: Preferences = NO_PREFERENCES,
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
-    owners, rows = _rows_of(interactions.pieces, snapshot)
+    owners, rows = snapshot.locate(interactions.pieces)
     length = len(interactions)
     if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
         length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
@@ -190,7 +190,7 @@ def taste_length(interactions: Sequence[StoredInteraction], snapshot: Snapshot) 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
     """Return how many keywords each piece has, 0 for one that does not exist; pieces ascend."""
-    return _keyword_counts(*_rows_of(pieces, snapshot), snapshot)
+    return _keyword_counts(*snapshot.locate(pieces), snapshot)
 
 
 def kept_length(numbers: IntArray, counts: IntArray) -> int:
@@ -206,17 +206,6 @@ def _keyword_counts(owners: IntArray, rows: IntArray, snapshot: Snapshot) -> Int
         own = owners == number
         counts[own] = part.segment.starts[rows[own] + 1] - part.segment.starts[rows[own]]
     return counts
-
-
-def _rows_of(pieces: Strings, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
-    """Return for each piece the part that has it alive, -1 for none, and its row there."""
-    owners, rows = np.full(len(pieces), -1), np.full(len(pieces), -1)
-    for number, part in enumerate(snapshot.parts):
-        found = part.segment.ids.find_all(pieces)
-        # -1 looks at the last row for now.
-        lives = (found >= 0) & (part.live[found] > 0)
-        owners[lives], rows[lives] = number, found[lives]
-    return owners, rows
 
 
 def _first_of_each(numbers: IntArray, chosen: BoolArray) -> IntArray:

@@ -142,6 +142,13 @@ class Segment:
         cut = slice(self.starts[row], self.starts[row + 1])
         return self.piece_terms[cut], self.piece_weights[cut]
 
+    def having(self, term: str) -> Numbers:
+        """Return the rows, ascending, of the pieces that have a term, given as it is written in the table."""
+        number = self.terms.find(term)
+        if number is None:
+            return self.posting_pieces[:0]
+        return self.posting_pieces[self.posting_starts[number] : self.posting_starts[number + 1]]
+
     def catalog(self, name: str) -> Numbers:
         """Return the rows, ascending, of the pieces in a catalog."""
         number = self.catalogs.find(name)

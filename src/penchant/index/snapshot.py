@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.errors import UnknownPiece
+from penchant.index.arrays import run_places
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.compaction import Merge, compacted
 from penchant.index.factors import factors_of, root_norms
@@ -21,7 +22,7 @@ from penchant.index.part import NORM_SCALE, Part, SegmentOrigin
 from penchant.index.queries import best_of
 from penchant.index.segment import MAX_NORMS, Segment
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.strings import Strings, shard_numbers
+from penchant.index.strings import Strings, shard_numbers, unite_tables
 from penchant.model import Algorithm, IndexedPiece, Term
 
 Keep = Callable[[Segment], Segment]
@@ -154,6 +155,33 @@ class Snapshot:
         return {
             term_of(segment.terms[term]): weight for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
         }
+
+    def locate(self, ids: Strings) -> tuple[IntArray, IntArray]:
+        """Return for each id the number of the part that has it alive, -1 for none, and its row there."""
+        numbers, rows = np.full(len(ids), -1), np.full(len(ids), -1)
+        for number, part in enumerate(self.parts):
+            found = part.segment.ids.find_all(ids)
+            # -1 looks at the last row for now.
+            lives = (found >= 0) & (part.live[found] > 0)
+            numbers[lives], rows[lives] = number, found[lives]
+        return numbers, rows
+
+    def keyword_pairs(self, ids: Strings) -> tuple[IntArray, IntArray, list[Term]]:
+        """Return the terms of pieces as pairs: places in ``ids``, ascending, and numbers of terms; and these terms."""
+        part_of, rows = self.locate(ids)
+        owners, numbers = [np.zeros(0, dtype=np.int64)], []
+        for number, part in enumerate(self.parts):
+            places = np.flatnonzero(part_of == number)
+            begins = part.segment.starts[rows[places]]
+            counts = part.segment.starts[rows[places] + 1] - begins
+            owners.append(np.repeat(places, counts))
+            numbers.append(part.segment.piece_terms[run_places(begins, counts)].astype(np.int64))
+        used = [np.unique(each, return_inverse=True) for each in numbers]
+        table, renumbered = unite_tables([part.segment.terms for part in self.parts], [own for own, _ in used])
+        joined = [owners[0], *(new[place] for new, (_, place) in zip(renumbered, used, strict=True))]
+        pairs = np.concatenate(owners)
+        order = np.argsort(pairs, kind="stable")
+        return pairs[order], np.concatenate(joined)[order], list(map(term_of, table))
 
     @property
     def keyword_count(self) -> int:

@@ -1,18 +1,32 @@
 """Personal lists: how the best pieces for a person become a list: boosts, the whitelist, variety, and what sinks.
 
-A varied list may take several searches, each for more pieces than the one before, by this process (`listed`) or by
-shard processes (`listed_by_shards`).
+A varied list may take several searches, by this process (`listed`) or by shard processes (`listed_by_shards`).
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from penchant import ranking
-from penchant.index import Audience, BlendQuery, Booster, Filter, Find, OverlapQuery, PartQuery, PersonFigures, best_of
+from penchant.index import (
+    Audience,
+    BlendQuery,
+    Booster,
+    Filter,
+    Find,
+    OverlapQuery,
+    PartQuery,
+    PersonFigures,
+    Strings,
+    best_of,
+)
 from penchant.live.shard_scan import ShardScan
 from penchant.live.shards import Shards
 from penchant.live.views import View
-from penchant.model import MAX_TAKE
+from penchant.model import MAX_TAKE, Term
 from penchant.ranking import RankedPiece
 from penchant.service.list_inputs import BlendSearch, RecommendationInputs, searched_by
 from penchant.service.requests import PersonalRequest
@@ -21,7 +35,7 @@ from penchant.wire import RecommendationResult, RecommendedPiece
 
 CANDIDATES = 120
 MORE_CANDIDATES = 4
-"""How many of the best a varied list is chosen from, and by what this grows while too few of them may be listed."""
+"""How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
 
 
 class ListSearch(NamedTuple):
@@ -64,20 +78,39 @@ def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> Recommen
 
 
 def listed(view: View, query: PersonalRequest, search: ListSearch) -> list[RankedPiece]:
-    """Return the list that the best pieces make: whitelisted ones that something speaks for first, varied if asked."""
-    booster, count = Booster(query.boosts, 0, view.snapshot), _first_count(view, query)
-    while True:
-        wanted = count + len(query.sinking)
-        with tracing.span("search"):
+    """Return the list that the best pieces make: whitelisted ones that something speaks for first, varied if asked.
 
-            def find(shown: Filter, take: int = wanted) -> list[tuple[int, str]]:
-                return best_of(view.snapshot.parts, search.query, shown, take)
+    A list with limits per keyword is searched for again without the keywords that are full, each time with a piece
+    more at least: `MAX_TAKE` searches at most. With diversity the best pieces are looked at all together.
+    """
+    variety = variety_of(view, query)
+    if not variety:
+        return promoted_first(view, _best(view, query, search, MAX_TAKE))
+    count, found = CANDIDATES, _best(view, query, search, CANDIDATES)
+    made, full = _made(view, variety, _raised(view, found[:MAX_TAKE]), found)
+    while len(made) < MAX_TAKE and len(found) == count:
+        if variety.diversity:
+            count *= MORE_CANDIDATES
+            found = _best(view, query, search, count)
+            made, full = _made(view, variety, _raised(view, found[:MAX_TAKE]), found)
+        else:
+            # What was found before is listed, or has a keyword that is full.
+            omitted = search.shown.omitted.union(each.id for each in made)
+            rest = search._replace(shown=replace(search.shown, omitted=omitted, without=search.shown.without | full))
+            found = _best(view, query, rest, count)
+            made, full = _made(view, variety, made, found)
+    return made
 
-            found = _ranked(booster, search.shown, find, wanted)
-        made = _made(view, query, found, count)
-        if made is not None:
-            return made
-        count *= MORE_CANDIDATES
+
+def _best(view: View, query: PersonalRequest, search: ListSearch, count: int) -> list[RankedPiece]:
+    """Return so many of the best pieces, by their s in units, under the boosts of a request and after some sank."""
+    booster, wanted = Booster(query.boosts, 0, view.snapshot), count + len(query.sinking)
+    with tracing.span("search"):
+        found = _ranked(
+            booster, search.shown, lambda shown: best_of(view.snapshot.parts, search.query, shown, wanted), wanted
+        )
+    # Whatever else is among the best is found by so many, and what is not would not rise.
+    return ranking.sunk(found, query.sinking)[:count]
 
 
 async def listed_by_shards(
@@ -89,40 +122,37 @@ async def listed_by_shards(
         IndexNotReady: no process scans a part of the source, and this node cannot.
     """
     # Without the snapshot, as for similar pieces: this node need not have the masks of all segments.
-    booster, count = Booster(query.boosts, 0), _first_count(view, query)
+    booster, variety = Booster(query.boosts, 0), variety_of(view, query)
+    count = CANDIDATES if variety else MAX_TAKE
     while True:
         wanted = count + len(query.sinking)
         with tracing.span("search"):
             find = await shards.find(view.snapshot, scan, booster.filters(search.shown), wanted)
-        made = _made(view, query, _ranked(booster, search.shown, find, wanted), count)
-        if made is not None:
+        found = ranking.sunk(_ranked(booster, search.shown, find, wanted), query.sinking)[:count]
+        if not variety:
+            return promoted_first(view, found)
+        made, _ = _made(view, variety, _raised(view, found[:MAX_TAKE]), found)
+        if len(made) == MAX_TAKE or len(found) < count:
             return made
         count *= MORE_CANDIDATES
 
 
-def _first_count(view: View, query: PersonalRequest) -> int:
-    """Return of how many of the best pieces a list is made at first."""
-    return CANDIDATES if _variety(view, query) else MAX_TAKE
-
-
-def _variety(view: View, query: PersonalRequest) -> ranking.Diversity:
+def variety_of(view: View, query: PersonalRequest) -> ranking.Diversity:
+    """Return what a list is to have beside the best."""
     return ranking.Diversity(diversity=query.diversity, most=view.settings.max_per_value)
 
 
-def _made(view: View, query: PersonalRequest, best: list[RankedPiece], count: int) -> list[RankedPiece] | None:
-    """Return the list that the best pieces make, so many and as many more as may sink; ``None``: more are needed."""
-    variety = _variety(view, query)
-    # Whatever else is among the best is found by so many, and what is not would not rise.
-    found = ranking.sunk(best, query.sinking)[:count]
-    if not variety:
-        return promoted_first(view, found)
-    # The whitelist raises from the same pieces, however many candidates a varied list looks at.
-    raised = _raised(view, found[:MAX_TAKE])
-    others = [each for each in found if each not in raised]
-    terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in found}
-    made = ranking.varied(raised, others, terms, variety, MAX_TAKE)
-    # Where too many were left out, it takes as many candidates more to fill the list.
-    return made if len(made) == MAX_TAKE or len(found) < count else None
+def _made(
+    view: View, variety: ranking.Diversity, first: Sequence[RankedPiece], found: Sequence[RankedPiece]
+) -> tuple[list[RankedPiece], AbstractSet[Term]]:
+    """Return the list that begins with some pieces and goes on with what was found, and the keywords that are full."""
+    listed_ids = {each.id for each in first}
+    pieces = [*first, *(each for each in found if each.id not in listed_ids)]
+    owners, numbers, names = view.snapshot.keyword_pairs(Strings.of(each.id for each in pieces))
+    keywords = ranking.PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names)
+    units = np.fromiter((each.units for each in pieces), np.int64, len(pieces))
+    chosen = ranking.varied(units, len(first), keywords, variety, MAX_TAKE)
+    return [pieces[place] for place in chosen.places], chosen.full
 
 
 def _ranked(booster: Booster, shown: Filter, find: Find, count: int) -> list[RankedPiece]:

@@ -37,6 +37,7 @@ from penchant.service.personal_lists import (
     remembered_search,
     result_of,
     suited,
+    variety_of,
 )
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
@@ -54,7 +55,10 @@ Result = TypeVar("Result")
 MANY_KEYWORDS = 20_000
 """Keywords of a person's pieces beyond which the taste takes a turn of the account: a tenth of a second of a thread."""
 QUICK_PIECES = 20_000
-"""Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long."""
+"""Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long.
+
+A varied one takes longer than that of however many.
+"""
 
 
 class PersonalResult(NamedTuple, Generic[Result]):
@@ -166,7 +170,7 @@ class Recommender:
             result = await self._by_shards(
                 shards, view, query, lambda: remembered_search(view, query, person, audience, now)
             )
-        elif view.snapshot.piece_count <= QUICK_PIECES:
+        elif view.snapshot.piece_count <= QUICK_PIECES and not variety_of(view, query):
             result = suited(view, query, person, audience, now)
         else:
             result = await self._database.in_thread(suited, view, query, person, audience, now)

@@ -1,0 +1,133 @@
+"""Is a varied list what a full sort of the catalogue gives, by few searches, whatever its limits are?"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answers import EVERYTHING, stored
+from penchant.index import OverlapQuery, Part, Snapshot, best_of
+from penchant.index.masks import Filter
+from penchant.live.views import View
+from penchant.model import MAX_TAKE, SourceSettings, Term
+from penchant.ranking import RankedPiece, sunk
+from penchant.service import personal_lists
+from penchant.service.personal_lists import ListSearch, listed
+from penchant.service.requests import PersonalRequest
+from penchant.storage import SourceHead
+from variety_reference import listed_by_definition
+
+LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), ("tag", "b"), ("tag", "c")))
+KEYWORDS = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
+PIECES = st.lists(st.fixed_dictionaries({"genre": KEYWORDS, "tag": KEYWORDS}), max_size=40)
+IDS = st.sampled_from([f"p{number}" for number in range(40)])
+MOST = st.dictionaries(st.sampled_from(["genre", "tag", "none"]), st.integers(1, 3), max_size=2)
+
+
+class CountedQuery(OverlapQuery):
+    """Counts what each search takes of the first part."""
+
+    def __init__(self, terms: Sequence[Term], *, fill: bool) -> None:
+        super().__init__(terms, fill=fill)
+        self.taken: list[int] = []
+
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        self.taken.append(take)
+        return super().best_in(part, shown, take, limit)
+
+
+def view_of(pieces: dict[str, Any], settings: SourceSettings, whitelist: tuple[str, ...] = ()) -> View:
+    """Return a source in two segments, so that keywords of the first have other numbers in the second."""
+    snapshot, ids = Snapshot.empty(), list(pieces)
+    for some in (ids[::2], ids[1::2]):
+        changes = {each: stored({"id": each, "categories": pieces[each]}) for each in some}
+        snapshot = snapshot.apply(changes, max_merged=0)
+    head = SourceHead(
+        source_id=1,
+        account_id=1,
+        name="s",
+        incarnation=1,
+        epoch=1,
+        version=1,
+        interactions_version=0,
+        piece_count=len(pieces),
+        created_at=0,
+        changed_at=0,
+    )
+    return View(
+        head=head,
+        snapshot=snapshot,
+        settings=settings,
+        whitelist=whitelist,
+        blacklist=(),
+        blacklisted=frozenset(),
+    )
+
+
+def everything_in_order(view: View, query: PersonalRequest, search: ListSearch) -> list[RankedPiece]:
+    """Return all pieces that may be shown, best first."""
+    parts, count = view.snapshot.parts, view.snapshot.piece_count
+    found = best_of(parts, search.query, search.shown, count)
+    return sunk([RankedPiece(piece_id, -key) for key, piece_id in found], query.sinking)
+
+
+@given(
+    pieces=PIECES,
+    most=MOST,
+    diversity=st.sampled_from([0.0, 0.0, 0.3, 1.0]),
+    named=st.lists(IDS, max_size=3, unique=True),
+    sinking=st.dictionaries(IDS, st.sampled_from([0.2, 0.5]), max_size=4),
+    fill=st.booleans(),
+)
+def test_a_list_is_that_of_the_whole_catalogue_in_order(
+    *,
+    pieces: list[dict[str, list[str]]],
+    most: dict[str, int],
+    diversity: float,
+    named: list[str],
+    sinking: dict[str, float],
+    fill: bool,
+) -> None:
+    catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
+    view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]))
+    request = PersonalRequest(user_id="u", diversity=diversity, sinking=sinking)
+    search = ListSearch(OverlapQuery(LIKED, fill=fill), replace(EVERYTHING, omitted=frozenset(named[2:])))
+    ranked = everything_in_order(view, request, search)
+    terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(personal_lists, "CANDIDATES", 6)
+        patch.setattr(personal_lists, "MAX_TAKE", 5)
+        found = listed(view, request, search)
+
+    varied = bool(most or diversity)
+    candidates = 6 if varied else len(ranked)
+    assert found == listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
+
+
+def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() -> None:
+    pieces = {f"p{number:04}": {"kind": [f"k{number % 2}"], "genre": [f"g{number % 7}"]} for number in range(2_000)}
+    view = view_of(pieces, SourceSettings(max_per_value={"kind": 5}))
+    query = CountedQuery(LIKED, fill=True)
+
+    found = listed(view, PersonalRequest(user_id="u"), ListSearch(query, EVERYTHING))
+
+    assert [each.id for each in found] == [f"p{number:04}" for number in range(10)]
+    searches = len(query.taken) / len(view.snapshot.parts)
+    assert searches <= MAX_TAKE
+    assert max(query.taken) == personal_lists.CANDIDATES
+
+
+def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
+    """Hundreds of pieces share a keyword with the piece that was just listed, so that each search finds one more."""
+    pieces = {f"p{genre:02}.{number:03}": {"genre": [f"g{genre:02}"]} for genre in range(40) for number in range(130)}
+    view = view_of(pieces, SourceSettings(max_per_value={"genre": 1}))
+    query = CountedQuery(LIKED, fill=True)
+
+    found = listed(view, PersonalRequest(user_id="u"), ListSearch(query, EVERYTHING))
+
+    assert [each.id for each in found] == [f"p{genre:02}.000" for genre in range(30)]
+    assert len(query.taken) == MAX_TAKE * len(view.snapshot.parts)
