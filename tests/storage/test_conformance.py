@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text, update
-from sqlalchemy.event import listen
+from sqlalchemy import text
 
 from penchant.errors import PenchantError, StorageUnavailable, TooManyPieces, TooManySources, UnknownSource
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
@@ -30,8 +29,7 @@ from penchant.storage import (
     Storage,
     SubmitPieces,
 )
-from penchant.storage.hashing import shared_event_key, user_key
-from penchant.storage.schema import event_ids
+from penchant.storage.hashing import user_key
 from storage.conftest import Opening
 from strategies import examples
 
@@ -228,54 +226,6 @@ def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -
     assert storage.pieces.read(account, "s", "a")[1] == b"199"
 
 
-def test_an_event_id_is_stored_once(storage: Storage, account: int) -> None:
-    done(storage, submitting(account))
-    new = NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id="a", occurred_at=5, event_id="e")
-    other = NewInteraction(user_id="u", type=InteractionType.CLICK, piece_id="b", event_id="e")
-
-    outcome = done(storage, RecordInteractions(account_id=account, source="s", interactions=[new, other, new]))
-    again = done(storage, RecordInteractions(account_id=account, source="s", interactions=[other]))
-
-    assert (outcome.duplicates, again.duplicates) == (2, 1)
-    assert {each.user_id for each in (*outcome.interactions, *again.interactions)} == {"u"}
-    assert {each.occurred_at for each in (*outcome.interactions, *again.interactions)} == {5}
-
-
-def test_an_event_id_is_of_one_person(storage: Storage, account: int) -> None:
-    done(storage, submitting(account))
-    done(storage, watching(account, "u", piece="a", event="e"))
-
-    others = done(storage, watching(account, "v", "w", piece="b", event="e"))
-    again = done(storage, watching(account, "u", "v", piece="c", event="e"))
-
-    assert (others.duplicates, again.duplicates) == (0, 2)
-    assert [(each.user_id, each.piece_id) for each in others.interactions] == [("v", "b"), ("w", "b")]
-    assert [(each.user_id, each.piece_id) for each in again.interactions] == [("u", "a"), ("v", "b")]
-
-
-@pytest.mark.parametrize("owner", ("u", "v", None))
-def test_event_ids_under_the_keys_of_before_are_their_person_s(
-    storage: Storage, account: int, owner: str | None
-) -> None:
-    """As releases until 0.1.0 have stored them: one key for all people."""
-    done(storage, submitting(account))
-    source = head(storage, account).source_id
-    if owner is not None:
-        done(storage, watching(account, owner, piece="a", event="e"))
-        old = {"event_key": shared_event_key(source, "e")}
-        with storage.keys._transactions.write() as connection:  # as an earlier release has written it
-            connection.execute(update(event_ids).where(event_ids.c.source_id == source).values(old))
-    sent: list[str] = []
-    engine = storage.keys._transactions.database.writing_engine
-    listen(engine, "before_cursor_execute", lambda *given: sent.append(str(given[2])))
-    outcome = done(storage, watching(account, "u", piece="b", event="e"))
-
-    assert outcome.duplicates == (1 if owner == "u" else 0)
-    assert outcome.interactions[0].piece_id == ("a" if owner == "u" else "b")
-    # Whether somebody else has the id is to be seen in nothing, what is asked of the database included.
-    assert len([each for each in sent if "event_ids" in each and each.startswith("SELECT")]) == 1
-
-
 def test_a_person_s_interactions_are_read_newest_first(storage: Storage, account: int) -> None:
     done(storage, submitting(account))
     for piece, at in (("a", 3), ("b", 1), ("c", 3), ("d", 2)):
@@ -301,7 +251,7 @@ def test_an_erasure_is_a_record_of_the_feed_without_an_id(storage: Storage, acco
     assert (others.type, others.piece_id) == (InteractionType.WATCH, "a")
     assert erasure == Erasure(version=4, user_key=user_key(head(storage, account).source_id, "u"))
     assert of_user(storage, account, "u") == []
-    assert done(storage, watching(account, "w", event="e")).duplicates == 0
+    assert done(storage, watching(account, "u", event="e")).duplicates == 0
 
 
 def test_sources_are_busy_by_what_was_recorded_whatever_became_of_it(storage: Storage, account: int) -> None:

@@ -130,6 +130,9 @@ def test_event_ids_are_still_known_and_people_still_erased(client: TestClient) -
     stored = client.post("/films/interactions", json=acts)
 
     assert stored.json() == {"accepted": 1, "duplicates": 1}
+    others = [{"userId": "bob", "type": "Click", "contentId": "ronin", "eventId": "event 1"}] * 2
+    assert client.post("/films/interactions", json=others).json() == {"accepted": 1, "duplicates": 1}
+    assert client.get("/films/users/bob/interactions?type=Click&content-id=ronin").json()
     assert client.delete("/films/users/ann").status_code == 202
     assert client.get("/films/users/ann/interactions").json() == []
 

@@ -301,6 +301,28 @@ def test_nobody_is_signed_for_more_than_a_day(filled: Service, life_s: int, stat
         assert answer.json()["title"] == "This person is not signed"
 
 
+def test_a_page_neither_learns_from_event_ids_of_others_nor_takes_them(filled: Service) -> None:
+    page = Page(filled)
+    alice = f"/s/users/{OTHERS[0]}/interactions"
+    assert filled.post(f"{alice}/Purchase/content/a?event-id=order-1001").status_code == 200
+
+    def post(path: str, **body: Any) -> Any:
+        answer = filled.post(path, key=page.key, headers=page.headers("kim"), **body)
+        assert answer.status_code == 200
+        return answer
+
+    asked = post("/s/users/kim/interactions/Click/content/b?event-id=order-1001")
+    planted = [{"userId": "kim", "type": "Click", "contentId": "c", "eventId": f"order-{n}"} for n in (1001, 1002)]
+    taken = post("/s/interactions", json=planted)
+    bought = filled.post(f"{alice}/Purchase/content/b?event-id=order-1002").json()
+
+    assert told_of(asked, OTHERS) == []
+    assert (asked.json()["key"]["userId"], asked.json()["type"], asked.json()["contentId"]) == ("kim", "Click", "b")
+    assert taken.json() == {"accepted": 1, "duplicates": 1}
+    assert (bought["key"]["userId"], bought["type"], bought["contentId"]) == (OTHERS[0], "Purchase", "b")
+    assert len(filled.get(f"{alice}?type=Purchase").json()) == 2
+
+
 def test_pages_use_up_no_answers_of_servers(filled: Service) -> None:
     page = Page(filled, requests_per_month=5)
     before = usage_of(filled)

@@ -179,7 +179,7 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"));
   }
 
-  /** Record an interaction; with an `eventId` it is stored once, however often it is sent. */
+  /** Record an interaction; with an `eventId`, an id of this person's, it is stored once, however often it is sent. */
   recordInteraction(
     source: string,
     userId: string,
@@ -198,7 +198,7 @@ export class Client {
     return navigator.sendBeacon(url);
   }
 
-  /** Record any number of interactions, 10,000 at a time; without an `eventId` each may be stored twice by a retry. */
+  /** Record any number of interactions, 10,000 at a time; only those with an `eventId` (of their person) are never stored twice. */
   async recordInteractions(source: string, interactions: Entries<Interaction>): Promise<BulkReceipt> {
     let total: BulkReceipt | null = null;
     for await (const { body, batch } of batches(interactions, MAX_INTERACTIONS)) {

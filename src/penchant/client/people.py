@@ -63,7 +63,7 @@ class RecommendOptions(PersonalOptions, total=False):
 
 
 class EventOptions(TypedDict, total=False):
-    """When an interaction happened, and an id with which it is stored once however often it is sent.
+    """When an interaction happened, and an id of this person's by which it is stored once however often it is sent.
 
     ``list`` is the list that it came from, by the ``x-penchant-list`` of its answer.
     """
@@ -125,7 +125,7 @@ def record_interactions(source: str, interactions: Iterable[Interaction | Mappin
     """Store any number of interactions, 10,000 at a time, each 10,000 all or none.
 
     An error's ``stored`` tells what was stored before. Where all have event ids, the whole can be sent again without
-    harm, and what is lost on the way is.
+    harm, and what is lost on the way is. An event id is of one person: the same one of another is another event.
     """
     parts = batches(interactions, MAX_INTERACTIONS, _has_event_id)
     return (yield from send_all(parts, lambda batch: _bulk(source, batch), add_receipt))

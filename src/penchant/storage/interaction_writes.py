@@ -28,6 +28,17 @@ LOOKUP_KEYS = 5_000
 """Event ids in one look-up: both databases bound the parameters of a statement."""
 
 
+_EVENTS = select(
+    event_ids.c.event_key,
+    event_ids.c.version,
+    select(interactions.c.user_key)
+    .where(interactions.c.source_id == event_ids.c.source_id, interactions.c.version == event_ids.c.version)
+    .scalar_subquery()
+    .label("owner"),
+)
+"""Event ids and whose they are. A join would do as well, but PostgreSQL may read all interactions for one."""
+
+
 def record(
     connection: Connection,
     database: WriteDialect,
@@ -146,40 +157,51 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
 def _read_events(
     connection: Connection, row: Any, new: Sequence[NewInteraction]
 ) -> dict[tuple[str, str], StoredInteraction]:
-    """Return what is stored of these people under the event ids of these interactions, in this incarnation.
+    """Return what is stored of these people under the event ids of these interactions, in this incarnation."""
+    new_by_event = {(each.user_id, each.event_id): each for each in new if each.event_id is not None}
+    versions = _find_versions(connection, row, list(new_by_event))
+    stored: dict[int, Any] = {}
+    for some in _portions(list(versions.values())):
+        own = (interactions.c.source_id == row.source_id) & interactions.c.version.in_(some)
+        stored.update((each.version, each) for each in connection.execute(select(interactions).where(own)))
+    # An event id without its interaction is still known: to store it again would count it twice.
+    return {
+        event: _interaction(stored[version]) if version in stored else _unstored(new_by_event[event], version)
+        for event, version in versions.items()
+    }
 
-    Each id is looked up under the key of its person, and under the one of earlier releases, which many people may
-    share: of these only the person's own row counts. Whether others have the same id changes no statement.
+
+def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Return under which versions events, each a person and an event id, are stored.
+
+    Each is looked up under its key, and under the one of earlier releases, which many people may share: there only a
+    row of this very person counts. Who owns a row is found in the same statement, by one look-up in an index, so that
+    others who have the id change neither the statements nor how much they read.
     """
-    wanted: dict[bytes, list[NewInteraction]] = defaultdict(list)
-    for each in new:
-        if each.event_id is not None:
-            wanted[event_key(row.source_id, each.user_id, each.event_id)].append(each)
-            wanted[shared_event_key(row.source_id, each.event_id)].append(each)
-    events: dict[tuple[str, str], StoredInteraction] = {}
-    of_event = (interactions.c.source_id == event_ids.c.source_id) & (interactions.c.version == event_ids.c.version)
-    for keys in _portions(list(wanted)):
-        statement = (
-            select(event_ids.c.event_key, event_ids.c.version.label("event_version"), interactions)
-            .outerjoin(interactions, of_event)
-            .where(
-                event_ids.c.source_id == row.source_id,
-                event_ids.c.event_key.in_(keys),
-                event_ids.c.version > row.interactions_cleared_at,
-            )
-        )
-        for found in connection.execute(statement):
-            for each in wanted[bytes(found.event_key)]:
-                event = each.user_id, str(each.event_id)
-                if found.user_id == each.user_id:
-                    events[event] = _interaction(found)
-                elif found.version is None and bytes(found.event_key) == event_key(row.source_id, *event):
-                    # An event id without its interaction is still known: to store it again would count it twice.
-                    events[event] = _unstored(each, found.event_version)
-    return events
+    source = row.source_id
+    shared_keys: dict[bytes, dict[bytes, tuple[str, str]]] = defaultdict(dict)
+    own_keys: dict[bytes, tuple[str, str]] = {}
+    for event in events:
+        own_keys[event_key(source, *event)] = event
+        shared_keys[shared_event_key(source, event[1])][user_key(source, event[0])] = event
+    found = [
+        each
+        for keys in _portions([*own_keys, *shared_keys])
+        for each in connection.execute(_EVENTS.where(event_ids.c.source_id == source, event_ids.c.event_key.in_(keys)))
+        # Not in the statement: with a bound of versions SQLite would read all rows of the source from there on.
+        if each.version > row.interactions_cleared_at
+    ]
+    versions: dict[tuple[str, str], int] = {}
+    # An event is under both keys where nodes of two releases have stored it: what came first is answered.
+    for each in sorted(found, key=lambda each: int(each.version)):
+        key, owner = bytes(each.event_key), b"" if each.owner is None else bytes(each.owner)
+        event_found = own_keys.get(key) or shared_keys.get(key, {}).get(owner)
+        if event_found is not None:
+            versions.setdefault(event_found, each.version)
+    return versions
 
 
-def _portions(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+def _portions(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for begin in range(0, len(keys), LOOKUP_KEYS):
         yield keys[begin : begin + LOOKUP_KEYS]
 

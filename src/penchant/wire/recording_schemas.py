@@ -35,7 +35,10 @@ def recording_schemas() -> dict[str, Any]:
             "type": {"type": "string", "enum": [kind.value for kind in InteractionType]},
             "contentId": name,
             "timestamp": moment,
-            "eventId": {"oneOf": [name, {"type": "null"}]},
+            "eventId": {
+                "oneOf": [name, {"type": "null"}],
+                "description": "Your id of the event: the same one of the same person is stored once.",
+            },
             "listId": {"type": ["string", "null"], "maxLength": MAX_LENGTH},
         },
         "required": ["userId", "type", "contentId"],
