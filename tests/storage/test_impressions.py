@@ -38,7 +38,7 @@ def account(storage: Storage) -> int:
 def identity(storage: Storage, account: int, user: str | None = "kim", *, days_ago: float = 0) -> ListIdentity:
     ids = ListIds(storage.list_secret(), clock=lambda: NOW - days_ago * 86_400)
     of = head(storage, account)
-    return ids.read(of, ids.make(of, placement="home", variant="a", user_id=user))
+    return ids.read(of, ids.make(of, placement="home", variant="a", user_id=user, pieces=("a", "b")))
 
 
 def seeing(account: int, shown: ListIdentity, *pieces: str, at: int | None = None) -> RecordImpressions:
@@ -49,9 +49,19 @@ def seeing(account: int, shown: ListIdentity, *pieces: str, at: int | None = Non
     return RecordImpressions(account_id=account, source="s", impressions=seen, window_ms=24 * HOUR_MS)
 
 
+def naming(shown: ListIdentity, piece: str) -> NewImpression:
+    return NewImpression(identity=shown, piece_id=piece, position=1, shown_at=shown.made_at)
+
+
 def clicking(account: int, *pieces: str, at: int = NOW_MS, shown_in: ListIdentity | None = None) -> RecordInteractions:
     new = [
-        NewInteraction(user_id="kim", type=InteractionType.CLICK, piece_id=piece, occurred_at=at, shown_in=shown_in)
+        NewInteraction(
+            user_id="kim",
+            type=InteractionType.CLICK,
+            piece_id=piece,
+            occurred_at=at,
+            shown_in=None if shown_in is None else naming(shown_in, piece),
+        )
         for piece in pieces
     ]
     return RecordInteractions(account_id=account, source="s", interactions=new)

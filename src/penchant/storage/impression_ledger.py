@@ -7,13 +7,13 @@ only the first one counts, so that no count is greater than that of what was sho
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
 
-from penchant.model import InteractionType, ListIdentity
+from penchant.model import InteractionType, NewImpression
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import piece_key
@@ -22,7 +22,7 @@ from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED, CountAddi
 from penchant.storage.schema import impressions
 
 MAX_LIST_PIECES = 100
-"""Pieces that are taken of one list: more than any has, so that nobody fills the table with one id."""
+"""Pieces that are taken of a list whose id does not prove what was in it: nobody fills the table with one id."""
 KEYS_AT_ONCE = 500
 """Lists, and people, in one look-up: both databases bound the parameters of a statement."""
 SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
@@ -76,11 +76,12 @@ class ImpressionLedger:
             shown = or_(*(and_(self._own(), self._shown_to(person, wanted[person])) for person in portion))
             self._load(select(impressions).where(shown, impressions.c.counts_until >= since))
 
-    def show(self, identity: ListIdentity, piece_id: str, position: int, *, shown_at: int, counts_until: int) -> bool:
+    def show(self, shown: NewImpression, *, counts_until: int) -> bool:
         """Note a piece of a list as shown; return ``False`` where it is known, or the list has too many already."""
-        known = self._impressions.get((identity.key, piece_id))
+        identity = shown.identity
+        known = self._impressions.get((identity.key, shown.piece_id))
         if known is not None:
-            self._find_position(known, position, counts_until)
+            self._find_position(known, shown.position, counts_until)
             return False
         if self._sizes[identity.key] >= MAX_LIST_PIECES:
             return False
@@ -89,9 +90,9 @@ class ImpressionLedger:
             variant=identity.variant,
             person=identity.person,
             list_key=identity.key,
-            piece_id=piece_id,
-            position=position,
-            shown_at=shown_at,
+            piece_id=shown.piece_id,
+            position=shown.position,
+            shown_at=shown.shown_at,
             counts_until=counts_until,
             is_new=True,
         )
@@ -101,10 +102,10 @@ class ImpressionLedger:
         self._count(impression, SHOWN)
         return True
 
-    def attribute(self, kind: InteractionType, piece_id: str, occurred_at: int, identity: ListIdentity) -> None:
+    def attribute(self, kind: InteractionType, occurred_at: int, shown: NewImpression) -> None:
         """Attribute an interaction to the list that it names; a piece that people do something with was shown."""
-        self.show(identity, piece_id, 0, shown_at=max(occurred_at, identity.made_at), counts_until=0)
-        impression = self._impressions.get((identity.key, piece_id))
+        self.show(replace(shown, shown_at=max(occurred_at, shown.shown_at)), counts_until=0)
+        impression = self._impressions.get((shown.identity.key, shown.piece_id))
         if impression is not None:
             self._lead_to(impression, kind)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, update
 
-from penchant.model import ListIdentity, StoredInteraction
+from penchant.model import NewImpression, StoredInteraction
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.impression_ledger import ImpressionLedger
@@ -27,14 +27,7 @@ def record_impressions(
     outcomes = []
     for command in commands:
         accepted = sum(
-            ledger.show(
-                each.identity,
-                each.piece_id,
-                each.position,
-                shown_at=each.shown_at,
-                counts_until=each.shown_at + command.window_ms,
-            )
-            for each in command.impressions
+            ledger.show(each, counts_until=each.shown_at + command.window_ms) for each in command.impressions
         )
         outcomes.append(
             Outcome(
@@ -53,31 +46,31 @@ def attribute(
     connection: Connection,
     database: WriteDialect,
     row: Any,
-    recorded: Sequence[tuple[StoredInteraction, ListIdentity | None]],
+    recorded: Sequence[tuple[StoredInteraction, NewImpression | None]],
 ) -> None:
     """Attribute interactions that were just stored to what their people were shown."""
     ledger = ImpressionLedger(connection, database, row)
-    named = [(each, identity) for each, identity in recorded if identity is not None]
+    named = [shown for _, shown in recorded if shown is not None]
     # Most sources have no placements: to them it costs one look.
     if not named and ledger.is_empty():
         return
     secret = read_secret(connection, LIST_IDS)
     people = {
         each.user_id: list_person(secret, user_key(row.source_id, each.user_id))
-        for each, identity in recorded
-        if identity is None
+        for each, shown in recorded
+        if shown is None
     }
     wanted: dict[bytes, set[str]] = defaultdict(set)
-    for each, identity in recorded:
-        if identity is None:
+    for each, shown in recorded:
+        if shown is None:
             wanted[people[each.user_id]].add(each.piece_id)
-    ledger.load_lists({identity.key for _, identity in named})
+    ledger.load_lists({shown.identity.key for shown in named})
     ledger.load_people(wanted, since=min(each.occurred_at for each, _ in recorded))
-    for each, identity in recorded:
-        if identity is None:
+    for each, shown in recorded:
+        if shown is None:
             ledger.attribute_to_last(each.type, each.piece_id, each.occurred_at, people[each.user_id])
         else:
-            ledger.attribute(each.type, each.piece_id, each.occurred_at, identity)
+            ledger.attribute(each.type, each.occurred_at, shown)
     ledger.store()
 
 

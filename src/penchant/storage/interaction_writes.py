@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from penchant.model import ListIdentity, NewInteraction, StoredInteraction
+from penchant.model import NewImpression, NewInteraction, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import event_key, piece_key, user_key
@@ -49,7 +49,7 @@ def record(
     if recording.events:
         connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
     if recording.stored:
-        attribute(connection, database, row, list(zip(recording.stored, recording.lists, strict=True)))
+        attribute(connection, database, row, list(zip(recording.stored, recording.shown, strict=True)))
         raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
@@ -63,7 +63,7 @@ class _InteractionRecorder:
         self._events_by_key = events
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
-        self.lists: list[ListIdentity | None] = []
+        self.shown: list[NewImpression | None] = []
         self.events: list[dict[str, Any]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
@@ -93,7 +93,7 @@ class _InteractionRecorder:
             version=self.version,
         )
         self.stored.append(interaction)
-        self.lists.append(new.shown_in)
+        self.shown.append(new.shown_in)
         if key is not None:
             # Of two with the same event id in one group, of whichever requests, the second is a duplicate already.
             self._events_by_key[key] = interaction

@@ -21,7 +21,8 @@ async def record_impressions(call: Call) -> Answer:
         return found
 
     now = call.services.people.now()
-    impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list))
+    find_position = call.services.list_ids.position
+    impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list, find_position))
     # Lists for nobody in particular concern nobody: a browser key needs no signature for them.
     if people:
         call.require_people(people, name=lambda user_id: call.services.list_ids.person(head.source_id, user_id).hex())

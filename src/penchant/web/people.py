@@ -8,7 +8,7 @@ from penchant.errors import invalid_parameter
 from penchant.model import (
     NO_PREFERENCES,
     InteractionType,
-    ListIdentity,
+    NewImpression,
     NewInteraction,
     Preferences,
     StoredImpression,
@@ -79,7 +79,7 @@ async def record(call: Call) -> Answer:
         piece_id=call.path["contentID"],
         occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
         event_id=values["event-id"],
-        shown_in=None if values["list"] is None else await _named_list(call, values["list"], user_id),
+        shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
     return Answer(body=encode(_answer(call.source, outcome.interactions[0])), headers=_versions(outcome))
@@ -90,10 +90,10 @@ async def _head(call: Call) -> SourceHead:
     return await call.services.views.head(call.access.account_id, call.source)
 
 
-async def _named_list(call: Call, text: str, user_id: str) -> ListIdentity | None:
+async def _named_piece(call: Call, text: str) -> NewImpression | None:
     head = await _head(call)
     try:
-        return call.services.impressions.named_list(head, text, user_id)
+        return call.services.impressions.named_piece(head, text, call.path["userID"], call.path["contentID"])
     except ValueError as error:
         raise invalid_parameter("list", str(error)) from error
 
@@ -120,7 +120,7 @@ async def record_many(call: Call) -> Answer:
     decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
     if b"listId" in call.body:
         # The head is read for lists alone: storing finds the source by itself.
-        read_list = functools.partial(call.services.impressions.named_list, await _head(call))
+        read_list = functools.partial(call.services.impressions.named_piece, await _head(call))
         interactions = await call.decode_body(lambda body: decode(body, now, read_list))
     else:
         interactions = await call.decode_body(lambda body: decode(body, now))
