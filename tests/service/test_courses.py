@@ -27,7 +27,9 @@ def random_counts(seed: int, days: int) -> CountsTable:
     positions = np.zeros((len(rows), POSITIONS), np.int64)
     positions[:, 1] = groups.sum(1)
     names, numbers, kinds = zip(*rows, strict=True)
-    return CountsTable(np.array(names), np.array(numbers), np.array(kinds), positions, groups)
+    stages = generator.integers(0, 3, len(rows))
+    by_page = generator.random(len(rows)) < 0.5
+    return CountsTable(np.array(names), np.array(numbers), np.array(kinds), stages, by_page, positions, groups)
 
 
 def difference(tallies: dict[str, VariantTally], name: str) -> tuple[float, float, float]:

@@ -73,9 +73,11 @@ class Impressions:
                 actor=access.key_id,
                 impressions=impressions,
                 window_ms=settings.attribution_hours * HOUR_MS,
+                by_page=access.is_browser,
             )
         )
         self._metrics.impressions_recorded.inc(outcome.created)
+        self._metrics.impressions_beyond.inc(outcome.beyond)
         return outcome
 
     async def of_person(self, view: View, user_id: str) -> list[StoredImpression]:

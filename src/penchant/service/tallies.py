@@ -1,5 +1,6 @@
 """Tallies of variants: the counts of a placement over some days, added up in the ways that results show."""
 
+from collections import Counter
 from collections.abc import Collection
 
 import numpy as np
@@ -44,9 +45,8 @@ class VariantTally:
     @property
     def days(self) -> list[tuple[int, int, int]]:
         """Days on which something was shown, ascending, with how much, and how much of it succeeded."""
-        succeeded = dict(zip(self._succeeded.days.tolist(), self._succeeded.positions.sum(1).tolist(), strict=True))
-        shown = zip(self._shown.days.tolist(), self._shown.positions.sum(1).tolist(), strict=True)
-        return [(day, count, succeeded.get(day, 0)) for day, count in shown]
+        shown, succeeded = _by_day(self._shown), _by_day(self._succeeded)
+        return [(day, count, succeeded[day]) for day, count in shown.items()]
 
 
 def tallies_of(table: CountsTable, success: InteractionType | None, names: Collection[str]) -> dict[str, VariantTally]:
@@ -54,6 +54,13 @@ def tallies_of(table: CountsTable, success: InteractionType | None, names: Colle
     kind = SUCCEEDED if success is None else success.code
     every = sorted({*names, *np.unique(table.variants).tolist()})
     return {name: VariantTally(name, table.only(table.variants == name), kind) for name in every}
+
+
+def _by_day(table: CountsTable) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for day, count in zip(table.days.tolist(), table.positions.sum(1).tolist(), strict=True):
+        found[day] += count
+    return found
 
 
 def _until(table: CountsTable, days: Numbers) -> Groups:

@@ -49,7 +49,8 @@ def record(
     if recording.events:
         connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
     if recording.stored:
-        attribute(connection, database, row, list(zip(recording.stored, recording.shown, strict=True)))
+        recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
+        attribute(connection, database, row, list(recorded))
         raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
@@ -64,12 +65,13 @@ class _InteractionRecorder:
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
         self.shown: list[NewImpression | None] = []
+        self.by_page: list[bool] = []
         self.events: list[dict[str, Any]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
         """Return what a command does."""
         before = len(self.stored)
-        answered = tuple(self._take(each) for each in command.interactions)
+        answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
         duplicates = len(answered) - (len(self.stored) - before)
         return Outcome(
             version=self._row.version,
@@ -78,7 +80,7 @@ class _InteractionRecorder:
             duplicates=duplicates,
         )
 
-    def _take(self, new: NewInteraction) -> StoredInteraction:
+    def _take(self, new: NewInteraction, *, by_page: bool) -> StoredInteraction:
         """Return an interaction as it is stored: with the next version, or as it was when its event id came first."""
         key = None if new.event_id is None else event_key(self._row.source_id, new.event_id)
         if key is not None and key in self._events_by_key:
@@ -94,6 +96,7 @@ class _InteractionRecorder:
         )
         self.stored.append(interaction)
         self.shown.append(new.shown_in)
+        self.by_page.append(by_page)
         if key is not None:
             # Of two with the same event id in one group, of whichever requests, the second is a duplicate already.
             self._events_by_key[key] = interaction
