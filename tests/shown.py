@@ -1,5 +1,10 @@
 """Lists that a test has shown to people, by the ids that the service itself gives."""
 
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -7,8 +12,11 @@ import httpx
 
 from penchant.bootstrap import storage_of
 from penchant.service.list_ids import ListIds
-from penchant.storage import Storage
+from penchant.storage import Storage, list_person, user_key
 from serving import Service
+
+PIECES = ("a", "b", "c", "d")
+"""What is in the lists of most tests."""
 
 
 def list_id(
@@ -19,12 +27,20 @@ def list_id(
     user: str | None = "kim",
     source: str = "s",
     made_at: float | None = None,
+    pieces: Sequence[str] = PIECES,
 ) -> str:
-    """Return the id of a list of a placement, as its answer has it."""
+    """Return the id of a list of a placement with these pieces, as its answer has it."""
     with closing(storage_of(service.settings)) as storage:
         account = storage.accounts.ensure(service.account)
         return stored_list_id(
-            storage, account, placement=placement, variant=variant, user=user, source=source, made_at=made_at
+            storage,
+            account,
+            placement=placement,
+            variant=variant,
+            user=user,
+            source=source,
+            made_at=made_at,
+            pieces=pieces,
         )
 
 
@@ -37,12 +53,27 @@ def stored_list_id(
     user: str | None = "kim",
     source: str = "s",
     made_at: float | None = None,
+    pieces: Sequence[str] = PIECES,
 ) -> str:
     """Return the id of a list of a source in an open database, made at a moment in seconds."""
     head = storage.sources.read_head(account, source)
     assert head is not None
     ids = ListIds(storage.list_secret(), **({} if made_at is None else {"clock": lambda: made_at}))
-    return ids.make(head, placement=placement, variant=variant, user_id=user)
+    return ids.make(head, placement=placement, variant=variant, user_id=user, pieces=pieces)
+
+
+def unproven_list_id(service: Service, *, user: str = "kim") -> str:
+    """Return a list's id as da6edb1 made them, which does not say which pieces were in it; spelt out here."""
+    with closing(storage_of(service.settings)) as storage:
+        head = storage.sources.read_head(storage.accounts.ensure(service.account), "s")
+        assert head is not None
+        secret = storage.list_secret()
+    person = list_person(secret, user_key(head.source_id, user))
+    moment = int(time.time()).to_bytes(5, "big")
+    rest = b"1234" + bytes([len(person)]) + person + b"a\0home"
+    origin = head.source_id.to_bytes(8, "big") + head.incarnation.to_bytes(8, "big")
+    tag = hmac.digest(secret, origin + moment + rest, hashlib.sha256)[:11]
+    return base64.urlsafe_b64encode(moment + tag + rest).decode().rstrip("=")
 
 
 def report(service: Service, *lists: dict[str, Any], source: str = "s", **options: Any) -> Any:

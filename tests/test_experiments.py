@@ -1,23 +1,35 @@
 """Intervals of experiments have the truth however often one looks, of people who differ."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from experiments_of_people import GROUPS, PIECES, Trial, days_of
+from experiments_of_people import (
+    PIECES,
+    Attack,
+    Trial,
+    bounded,
+    days_of,
+    staged_days_of,
+    unbounded,
+    verdicts_of,
+)
 from penchant.experiments import (
     ALPHA,
     LEAST_SUCCESSES,
     Arm,
     BoundedRate,
+    bounded_arms,
     design_effect,
     difference,
     rate_interval,
     reweighted_rate,
     share_interval,
 )
+from penchant.storage.placement_counts import GROUPS
 
 Flags = npt.NDArray[np.bool_]
 ALIKE_PEOPLE = Trial(experiments=2_000, days=60, people=10, rate=0.3, alike=50.0)
@@ -72,6 +84,73 @@ def test_a_variant_that_is_worse_is_found() -> None:
 
     assert at_any_look(trial, lambda base, other: np.asarray(compared(base, other).upper < 0)) > 0.95
     assert at_any_look(trial, lambda base, other: np.asarray(compared(base, other).lower > 0)) < 0.03
+
+
+def ever(trial: Trial, side: int, attack: Attack | None = None, *, tailed: bool = False) -> float:
+    """Return the share of experiments with a verdict on one side (1: better, -1: worse) after any of the days."""
+    found = [verdicts_of(*bounded(arms)) == side for arms in staged_days_of(trial, attack, tailed=tailed)]
+    return float(np.mean(np.any(found, axis=0)))
+
+
+@pytest.mark.parametrize("tailed", (False, True))
+def test_of_equal_variants_hardly_any_differ_where_nobody_outweighs_others(tailed: bool) -> None:  # noqa: FBT001  # a case
+    trial = Trial(experiments=200, days=30, rate=0.15)
+
+    assert ever(trial, 1, tailed=tailed) + ever(trial, -1, tailed=tailed) <= ALPHA
+
+
+def test_who_has_only_a_part_hides_no_lift() -> None:
+    trial = Trial(experiments=200, days=30, lift=0.5)
+    *_, last = staged_days_of(trial)
+    all_counts = unbounded(last)
+
+    before = np.mean(difference(*all_counts, design_effect(*all_counts)).lower > 0)
+    after = np.mean(verdicts_of(*bounded(last)) == 1)
+
+    assert after >= before > 0.3
+
+
+REVIEWED = Trial(experiments=100, days=30, people=3, visits=0.07, rate=0.156, lift=0.9)
+"""400 people, 8,000 pieces, rates of 15.6 and 29.6 %."""
+
+
+@pytest.mark.parametrize("people", (1, 10))
+@pytest.mark.parametrize("arm", (0, 1))
+@pytest.mark.parametrize("succeeds", (True, False))
+def test_ten_of_400_people_do_not_turn_a_verdict(people: int, arm: int, succeeds: bool) -> None:  # noqa: FBT001  # a case
+    attack = Attack(people=people, arm=arm, succeeds=succeeds)
+
+    assert ever(REVIEWED, -1, attack) == 0
+
+
+@pytest.mark.parametrize("arm", (0, 1))
+def test_a_hundred_of_4_000_people_do_not_turn_a_verdict_once_these_have_come(arm: int) -> None:
+    attack = Attack(people=100, arm=arm, succeeds=arm == 0, first_day=20)
+
+    assert ever(replace(REVIEWED, experiments=20, people=31), -1, attack) == 0
+
+
+def test_without_parts_one_person_turns_verdicts() -> None:
+    arms = [unbounded(each) for each in staged_days_of(REVIEWED, Attack(people=1))]
+
+    assert np.mean(np.any([compared(*each).upper < 0 for each in arms], axis=0)) > 0.3
+
+
+def test_stages_count_as_far_as_people_fill_them() -> None:
+    def arm(*shown: float) -> Arm:
+        return Arm(np.asarray(shown)[:, None] * np.ones(GROUPS), np.zeros((len(shown), GROUPS)))
+
+    pieces = np.array([16.0, 16.0, 32.0, 64.0])
+
+    # Of what the first stage is filled: all, a half, a quarter, and then less; what comes after a gap does not count.
+    found = bounded_arms([arm(8, 4, 4, 7), arm(8, 4, 4, 7)], pieces)
+    gap = bounded_arms([arm(8, 0, 9, 9)], pieces)
+
+    assert found.kept.tolist() == [True, True, True, False]
+    assert float(found.pieces) == 64
+    assert found.arms[0].n == 16 * GROUPS
+    assert gap.kept.tolist() == [True, False, False, False]
+    assert bounded_arms([arm(0, 0, 0, 0)], pieces).arms[0].n == 0
 
 
 def test_shares_that_are_kept_raise_no_alarm_and_others_do() -> None:

@@ -16,9 +16,17 @@ the lists of a month. So variances are not those of coins, but are taken from gr
 the same one: how much the rates of the groups differ (the linearised ratio; Cochran, "Sampling Techniques", 6.4). They
 count wherever they say more than coins do; how many times more is the design effect.
 
+*Nobody outweighs the others.* Who comes a hundred times as often as others, or a program that does nothing else, would
+count a hundred times. So counts come by stages of what a person was shown (the first pieces, as many again, twice as
+many), and stages count only as far as a quarter of the people come (`bounded_arms`): nobody has more than a few times
+the part of others, who lose little, and hang together less. Groups cannot tell this afterwards: one that somebody fills
+has a variance of its own, which goes to 0 with the others' part. A difference is told only where a few people could not
+have made it (`share_of_few`).
+
 All functions take arrays whose last axis is that of the groups, and return one number for each of the axes before it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,10 +42,21 @@ EXPECTED_SHIFT = 0.05
 """The same for the share that a variant has of the lists."""
 LEAST_SUCCESSES = 20
 """Successes of two variants together below which nothing is told of their difference: the normal law is not yet one."""
+LEAST_FILLED = 0.25
+"""How much of a stage people must fill on average, beside the first one, for it to count. Between 0.1 and 0.25 the last
+is best: what is left out costs no power, and attackers have less (docs/experiments.md)."""
+FEW_PEOPLE = 10
+"""People who must not be able to turn a verdict by themselves."""
+MOST_OF_FEW = 0.25
+"""The share of what a variant showed that so few people may have at most, or nothing is told of a difference: above it
+ten people who report nothing but successes could turn it."""
+MOST_OF_GROUP = 0.1
+"""The same for one group of people: of 64 groups, each has a sixty-fourth on average."""
 PLAIN_QUANTILE = 1.96
 """Of the normal law: 95 % are within so many standard deviations."""
 
 Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +99,41 @@ class Arm:
     def group_variance(self) -> Numbers:
         """The variance of the rate as the groups of people show it."""
         return _ratio_variance(self.successes, self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedArms:
+    """Arms in which nobody has more than a part; ``pieces`` is how many pieces of a person count at most."""
+
+    arms: Sequence[Arm]
+    kept: Flags
+    pieces: Numbers
+
+
+def bounded_arms(arms: Sequence[Arm], stage_pieces: Numbers) -> BoundedArms:
+    """Return arms of the stages that enough people fill.
+
+    The arms that are given have an axis of stages before that of the groups; of each person a stage has as many pieces
+    as ``stage_pieces`` says. It goes by what was shown alone, in all arms together, so that no success decides of it.
+    """
+    shown = sum((arm.shown.sum(-1) for arm in arms), np.zeros(()))
+    filled = shown / stage_pieces
+    is_filled = filled >= LEAST_FILLED * filled[..., :1]
+    # A stage counts only where all before it do: people go through them in order.
+    kept = np.logical_and.accumulate(is_filled, axis=-1)
+    bounded = [Arm((arm.shown * kept[..., None]).sum(-2), (arm.successes * kept[..., None]).sum(-2)) for arm in arms]
+    return BoundedArms(bounded, kept, np.asarray((kept * stage_pieces).sum(-1)))
+
+
+def share_of_few(base: Arm, other: Arm, pieces: Numbers) -> Numbers:
+    """Return which share of what one of two arms showed a few people could have; ``pieces`` is a person's part."""
+    return np.asarray(np.minimum(1, FEW_PEOPLE * pieces / np.maximum(1, np.minimum(base.n, other.n))))
+
+
+def share_of_group(base: Arm, other: Arm) -> Numbers:
+    """Return the greatest share that one group has of what one of two arms showed."""
+    shares = [arm.shown.max(-1) / np.maximum(1, arm.n) for arm in (base, other)]
+    return np.asarray(np.maximum(*shares))
 
 
 def design_effect(*arms: Arm) -> Numbers:

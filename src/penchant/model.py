@@ -213,6 +213,7 @@ class ListIdentity:
 
     ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
     within its source, and keys sort by ``made_at``, which is in milliseconds since 1970 UTC, in whole seconds.
+    ``proof`` tells which pieces were in the list (`penchant.wire.list_ids`); ids from before they told that have none.
     """
 
     placement: str
@@ -220,6 +221,7 @@ class ListIdentity:
     person: bytes
     made_at: int
     key: bytes
+    proof: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +251,7 @@ class StoredImpression:
 class NewInteraction:
     """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
 
-    ``shown_in`` is the list from which it came, where that is known.
+    ``shown_in`` is the piece in the list from which it came, where that is known.
     """
 
     user_id: str
@@ -257,7 +259,7 @@ class NewInteraction:
     piece_id: str
     occurred_at: int | None = None
     event_id: str | None = None
-    shown_in: ListIdentity | None = None
+    shown_in: NewImpression | None = None
 
 
 class GradedLike(NamedTuple):

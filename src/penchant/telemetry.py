@@ -168,6 +168,11 @@ class Metrics:
         self.impressions_recorded = Counter(
             "penchant_impressions_recorded", "Pieces of lists stored as seen.", registry=self.registry
         )
+        self.impressions_beyond = Counter(
+            "penchant_impressions_beyond",
+            "Pieces of lists not stored as seen, beyond what counts of a person, or of lists for nobody, on a day.",
+            registry=self.registry,
+        )
         self.changes_sent = Counter(
             "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
         )

@@ -51,8 +51,9 @@ def show(service: Service, people: int) -> None:
         account = storage.accounts.ensure(service.account)
         for number in range(people):
             user, variant = f"u{number}", "base" if number % 4 else "fresh"
-            listed = stored_list_id(storage, account, variant=variant, user=user)
-            reports.append({"listId": listed, "content": [f"p{place}" for place in range(10)]})
+            pieces = [f"p{place}" for place in range(10)]
+            listed = stored_list_id(storage, account, variant=variant, user=user, pieces=pieces)
+            reports.append({"listId": listed, "content": pieces})
             liked = range(number % 3 + 1 if variant == "base" else number % 5 + 2)
             clicks += [{"userId": user, "type": "Click", "contentId": f"p{n}", "listId": listed} for n in liked]
     for path, rows in (("impressions", reports), ("interactions", clicks)):

@@ -70,6 +70,7 @@ LEFT_OUT = {
     "dictionaries": "made of the pieces, to compress them",
     "impressions": "name people by a secret of the database",
     "placement_counts": "counted from impressions",
+    "placement_people": "counted from impressions",
     "placement_pieces": "counted from impressions",
     "lineage": "tells of the database itself",
     "unfinished_move": "tells of the database itself",

@@ -6,7 +6,7 @@ import pytest
 from penchant import experiments
 from penchant.model import InteractionType
 from penchant.service.courses import courses_of
-from penchant.service.tallies import VariantTally, tallies_of
+from penchant.service.tallies import VariantTally, arms_of, tallies_of
 from penchant.storage.placement_counts import GROUPS, POSITIONS, SHOWN, SUCCEEDED, CountsTable
 
 NAMES = {"base", "b", "c"}
@@ -27,12 +27,15 @@ def random_counts(seed: int, days: int) -> CountsTable:
     positions = np.zeros((len(rows), POSITIONS), np.int64)
     positions[:, 1] = groups.sum(1)
     names, numbers, kinds = zip(*rows, strict=True)
-    return CountsTable(np.array(names), np.array(numbers), np.array(kinds), positions, groups)
+    stages = generator.integers(0, 3, len(rows))
+    by_page = generator.random(len(rows)) < 0.5
+    return CountsTable(np.array(names), np.array(numbers), np.array(kinds), stages, by_page, positions, groups)
 
 
 def difference(tallies: dict[str, VariantTally], name: str) -> tuple[float, float, float]:
-    effect = experiments.design_effect(*(each.arm for each in tallies.values()))
-    found = experiments.difference(tallies["base"].arm, tallies[name].arm, effect, 0.025)
+    arms = arms_of(tallies).by_name
+    effect = experiments.design_effect(*arms.values())
+    found = experiments.difference(arms["base"], arms[name], effect, 0.025)
     return float(found.value), float(found.lower), float(found.upper)
 
 
@@ -47,7 +50,8 @@ def test_a_point_is_the_difference_by_all_until_its_day() -> None:
         for point in course.points:
             until = tallies_of(table.between(0, point.day), None, NAMES)
             assert (point.value, point.lower, point.upper) == pytest.approx(difference(until, course.variant))
-            assert point.shown == until["base"].arm.n + until[course.variant].arm.n
+            arms = arms_of(until).by_name
+            assert point.shown == arms["base"].n + arms[course.variant].n
     assert courses[0].points[-1].is_told
 
 

@@ -13,10 +13,12 @@ from penchant.storage import (
     DeleteSource,
     EraseUser,
     MoveSide,
+    PutPlacement,
     RecordImpressions,
     RecordInteractions,
     Storage,
 )
+from penchant.storage.impression_ledger import LISTS_A_DAY
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened
@@ -38,7 +40,7 @@ def account(storage: Storage) -> int:
 def identity(storage: Storage, account: int, user: str | None = "kim", *, days_ago: float = 0) -> ListIdentity:
     ids = ListIds(storage.list_secret(), clock=lambda: NOW - days_ago * 86_400)
     of = head(storage, account)
-    return ids.read(of, ids.make(of, placement="home", variant="a", user_id=user))
+    return ids.read(of, ids.make(of, placement="home", variant="a", user_id=user, pieces=("a", "b")))
 
 
 def seeing(account: int, shown: ListIdentity, *pieces: str, at: int | None = None) -> RecordImpressions:
@@ -49,9 +51,19 @@ def seeing(account: int, shown: ListIdentity, *pieces: str, at: int | None = Non
     return RecordImpressions(account_id=account, source="s", impressions=seen, window_ms=24 * HOUR_MS)
 
 
+def naming(shown: ListIdentity, piece: str) -> NewImpression:
+    return NewImpression(identity=shown, piece_id=piece, position=1, shown_at=shown.made_at)
+
+
 def clicking(account: int, *pieces: str, at: int = NOW_MS, shown_in: ListIdentity | None = None) -> RecordInteractions:
     new = [
-        NewInteraction(user_id="kim", type=InteractionType.CLICK, piece_id=piece, occurred_at=at, shown_in=shown_in)
+        NewInteraction(
+            user_id="kim",
+            type=InteractionType.CLICK,
+            piece_id=piece,
+            occurred_at=at,
+            shown_in=None if shown_in is None else naming(shown_in, piece),
+        )
         for piece in pieces
     ]
     return RecordInteractions(account_id=account, source="s", interactions=new)
@@ -189,3 +201,121 @@ def test_what_was_passed_over_is_counted_until_it_leads_to_something(storage: St
     assert passed_over() == {"a": 1, "b": 2}
     done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
     assert passed_over() == {}
+
+
+def test_what_was_shown_before_people_had_parts_goes_on_to_count(
+    opening: Opening, storage: Storage, account: int
+) -> None:
+    shown = identity(storage, account)
+    done(storage, seeing(account, shown, "a"))
+    storage.close()
+    with opening.beside() as connection:
+        connection.exec_driver_sql("DROP TABLE placement_people")
+        for column in ("stage", "by_page", "repeated"):
+            connection.exec_driver_sql(f"ALTER TABLE impressions DROP COLUMN {column}")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
+        connection.commit()
+
+    with closing(opening()) as again:
+        done(again, clicking(account, "a", shown_in=shown))
+        done(again, seeing(account, shown, "a", "b"))
+
+        assert counted(again, account) == {SHOWN: 2, LISTS: 1, 1: 1, SUCCEEDED: 1}
+        assert again.upkeep.check() == []
+
+
+def test_of_a_person_twenty_lists_of_a_day_count(storage: Storage, account: int) -> None:
+    lists = [identity(storage, account) for _ in range(LISTS_A_DAY + 2)]
+
+    outcomes = [done(storage, seeing(account, each, "a")) for each in lists]
+    done(storage, clicking(account, "b", shown_in=lists[0]))
+    done(storage, clicking(account, "b", shown_in=lists[-1]))
+    done(storage, seeing(account, identity(storage, account, "lee"), "a"))
+
+    assert [outcome.created for outcome in outcomes] == [1] * LISTS_A_DAY + [0, 0]
+    assert [outcome.beyond for outcome in outcomes] == [0] * LISTS_A_DAY + [1, 1]
+    assert counted(storage, account) == {SHOWN: 22, LISTS: 21, 1: 1, SUCCEEDED: 1}
+
+
+def test_the_next_day_has_lists_of_its_own_and_no_day_before_it_has(storage: Storage, account: int) -> None:
+    for days_ago in (3, 2, 3):
+        lists = [identity(storage, account, days_ago=days_ago) for _ in range(LISTS_A_DAY)]
+        for each in lists:
+            done(storage, seeing(account, each, "a"))
+
+    assert counted(storage, account)[LISTS] == 2 * LISTS_A_DAY
+
+
+def test_a_piece_succeeds_once_a_day(storage: Storage, account: int) -> None:
+    lists = [identity(storage, account, days_ago=days) for days in (1, 0, 0, 0)]
+    for each in lists:
+        done(storage, clicking(account, "a", shown_in=each, at=each.made_at))
+    purchase = replace(clicking(account, "a", shown_in=lists[3]).interactions[0], type=InteractionType.PURCHASE)
+    done(storage, RecordInteractions(account_id=account, source="s", interactions=[purchase]))
+
+    assert counted(storage, account) == {SHOWN: 4, LISTS: 4, 1: 2, 6: 1, SUCCEEDED: 2}
+    of = head(storage, account)
+    found = storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0)
+    assert sorted(len(each.led_to) for each in found) == [1, 1, 2, 2]
+
+
+def parts(storage: Storage, account: int, kind: int) -> dict[tuple[int, bool], int]:
+    """Return how many are counted of a kind, by stage, and by whether pages alone have reported it."""
+    of = head(storage, account)
+    table = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table
+    rows = table.only(table.kinds == kind)
+    keys = zip(rows.stages.tolist(), rows.by_page.tolist(), strict=True)
+    return {key: int(count) for key, count in zip(keys, rows.positions.sum(1), strict=True) if count}
+
+
+def test_what_a_person_was_shown_is_counted_in_stages_of_each_version(storage: Storage, account: int) -> None:
+    def show_lists(count: int) -> None:
+        for _ in range(count):
+            done(storage, seeing(account, identity(storage, account), *"abcdefgh"))
+
+    show_lists(5)
+    assert parts(storage, account, SHOWN) == {(0, False): 16, (1, False): 16, (2, False): 8}
+    placement = PutPlacement(
+        account_id=account,
+        source="s",
+        name="home",
+        body=b"{}",
+        assignment=b"{}",
+        after=0,
+        max_versions=2,
+        max_placements=2,
+    )
+    done(storage, placement)
+    show_lists(1)
+
+    assert parts(storage, account, SHOWN) == {(0, False): 24, (1, False): 16, (2, False): 8}
+
+
+def test_what_a_page_has_said_is_apart_until_a_server_says_it(storage: Storage, account: int) -> None:
+    shown = identity(storage, account)
+    seen, clicked = seeing(account, shown, "a", "b"), clicking(account, "a", shown_in=shown)
+
+    done(storage, replace(seen, by_page=True))
+    done(storage, replace(clicked, by_page=True))
+    assert parts(storage, account, SHOWN) == {(0, True): 2}
+    assert parts(storage, account, SUCCEEDED) == {(0, True): 1}
+    done(storage, seen)
+    assert parts(storage, account, SHOWN) == {(0, False): 2}
+    assert parts(storage, account, SUCCEEDED) == {(0, True): 1}
+    done(storage, clicked)
+
+    assert parts(storage, account, SUCCEEDED) == parts(storage, account, 1) == {(0, False): 1}
+    assert counted(storage, account) == {SHOWN: 2, LISTS: 1, 1: 1, SUCCEEDED: 1}
+
+
+def test_a_person_s_part_is_erased_with_the_person_and_with_time(
+    opening: Opening, storage: Storage, account: int
+) -> None:
+    done(storage, seeing(account, identity(storage, account), "a"))
+    done(storage, seeing(account, identity(storage, account, "lee", days_ago=29), "a"))
+
+    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    assert count_rows(opening)["placement_people"] == 1
+    purge_all(storage, NOW_MS + 2 * DAY_MS, chunk=1)
+
+    assert "placement_people" not in count_rows(opening)

@@ -7,7 +7,7 @@ import pytest
 from penchant.service.courses import CoursePoint, VariantCourse
 from penchant.web.dashboard.pictures import course_picture
 from serving import Service
-from shown import show
+from shown import list_id, report, show
 from visitors import Visitor, text_of, words
 
 VARIANTS = [{"name": "a", "share": 0.5, "kind": "new"}]
@@ -53,6 +53,26 @@ def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_pictu
     assert "a 300" in words(page, "interactions")
     assert "1 60.00% of 1,500 20.00% of 1,500 2 0.00%" in words(page, "positions")
     assert "not checked 4 80% 0" in words(page, "checks")
+
+
+def test_a_difference_that_few_people_made_is_told_in_words(visitor: Visitor, home: Service) -> None:
+    show(home, 80, clicks={"base": 70, "a": 4})
+
+    page = visitor.get("results", source="s", name="home")
+
+    assert "a undecided: ten people could have made 50% of it 80 320 4" in words(page, "variants")
+    assert "shown to nobody any more" not in text_of(page.text)
+    assert "pieces count for rates" not in text_of(page.text)
+
+
+def test_what_counts_of_a_person_is_told_where_somebody_has_more(visitor: Visitor, home: Service) -> None:
+    show(home, 80, clicks={"base": 20, "a": 20})
+    more = [list_id(home, variant="base", user="base0") for _ in range(10)]
+    assert report(home, *[{"listId": each, "content": ["a", "b", "c", "d"]} for each in more]).status_code == 202
+
+    page = visitor.get("results", source="s", name="home")
+
+    assert "Of each person the first 16 pieces count for rates" in text_of(page.text)
 
 
 def test_a_course_is_drawn_by_days_from_the_first_that_tells_anything() -> None:

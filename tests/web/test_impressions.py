@@ -13,7 +13,7 @@ from penchant.storage import source_id
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant.wire import sign_user
 from serving import Service
-from shown import list_id, report
+from shown import list_id, report, unproven_list_id
 
 SHOP = "https://shop.example"
 CLICK = 1
@@ -22,6 +22,7 @@ CLICK = 1
 @pytest.fixture
 def shop(service: Service) -> Service:
     service.submit("s", piece("a", "x"), piece("b", "x"), piece("c", "x"))
+    assert service.put("/s/placements/home", json={"kind": "new"}).status_code == 200
     return service
 
 
@@ -51,11 +52,11 @@ def test_what_was_seen_is_counted_once_at_its_position(shop: Service) -> None:
     shown = list_id(shop)
 
     first = report(shop, {"listId": shown, "content": ["a", "b"]})
-    again = report(shop, {"listId": shown, "content": ["a", {"id": "c", "position": 7}]})
+    again = report(shop, {"listId": shown, "content": ["a", {"id": "c", "position": 3}]})
 
     assert (first.status_code, first.json()) == (202, {"accepted": 2, "duplicates": 0})
     assert again.json() == {"accepted": 1, "duplicates": 1}
-    assert counted(shop) == {SHOWN: {1: 1, 2: 1, 7: 1}, LISTS: {0: 1}}
+    assert counted(shop) == {SHOWN: {1: 1, 2: 1, 3: 1}, LISTS: {0: 1}}
 
 
 def test_two_reports_of_the_same_at_once_count_once(shop: Service) -> None:
@@ -72,7 +73,7 @@ def test_two_reports_of_the_same_at_once_count_once(shop: Service) -> None:
 def test_an_interaction_belongs_to_the_last_list_that_showed_the_piece(shop: Service) -> None:
     early, late = time.time() - 7200, time.time() - 3600
     report(shop, {"listId": list_id(shop, made_at=early), "content": ["a"]})
-    report(shop, {"listId": list_id(shop, placement="end", made_at=late), "content": ["b", "a"]})
+    report(shop, {"listId": list_id(shop, placement="end", made_at=late, pieces="ba"), "content": ["b", "a"]})
 
     act(shop, "a")
     act(shop, "a")
@@ -83,14 +84,55 @@ def test_an_interaction_belongs_to_the_last_list_that_showed_the_piece(shop: Ser
     assert set(counted(shop)) == {SHOWN, LISTS}
 
 
-def test_an_interaction_names_its_list_also_before_the_report(shop: Service) -> None:
-    shown = list_id(shop)
+def test_a_list_that_proves_nothing_is_taken_at_its_word(shop: Service) -> None:
+    shown = unproven_list_id(shop)
 
     act(shop, "b", query=f"?list={shown}")
     assert counted(shop) == {SHOWN: {0: 1}, LISTS: {0: 1}, CLICK: {0: 1}, SUCCEEDED: {0: 1}}
     assert report(shop, {"listId": shown, "content": ["a", "b"]}).json() == {"accepted": 1, "duplicates": 1}
 
     assert counted(shop) == {SHOWN: {1: 1, 2: 1}, LISTS: {0: 1}, CLICK: {2: 1}, SUCCEEDED: {2: 1}}
+
+
+def test_an_interaction_names_its_list_also_before_the_report(shop: Service) -> None:
+    shown = list_id(shop)
+
+    act(shop, "b", query=f"?list={shown}")
+    assert counted(shop) == {SHOWN: {2: 1}, LISTS: {0: 1}, CLICK: {2: 1}, SUCCEEDED: {2: 1}}
+    assert report(shop, {"listId": shown, "content": ["a", "b"]}).json() == {"accepted": 1, "duplicates": 1}
+
+    assert counted(shop) == {SHOWN: {1: 1, 2: 1}, LISTS: {0: 1}, CLICK: {2: 1}, SUCCEEDED: {2: 1}}
+
+
+def test_pieces_that_were_not_in_a_list_were_not_shown(shop: Service) -> None:
+    answer = shop.get("/s/placements/home/list?user=kim&take=2")
+    shown, seen = answer.headers["x-penchant-list"], [each["id"] for each in answer.json()["content"]]
+
+    refused = report(shop, {"listId": shown, "content": [seen[0], "made-up", {"id": "c"}]})
+
+    assert seen == ["a", "b"]
+    assert refused.status_code == 422
+    assert [fault["pointer"] for fault in refused.json()["errors"]] == ["/0/content/1", "/0/content/2/id"]
+    assert counted(shop) == {}
+
+
+def test_an_interaction_with_a_piece_that_was_not_in_the_list_came_from_another(shop: Service) -> None:
+    report(shop, {"listId": list_id(shop, placement="end", pieces="c"), "content": ["c"]})
+    shown = list_id(shop, pieces="ab")
+
+    act(shop, "c", query=f"?list={shown}")
+    bulk = [{"userId": "kim", "type": "Click", "contentId": "made-up", "listId": shown}]
+    assert shop.post("/s/interactions", json=bulk).status_code == 200
+
+    assert counted(shop) == {}
+    assert counted(shop, "end")[CLICK] == {1: 1}
+    assert len(shop.get("/s/users/kim/export").json()["interactions"]) == 2
+
+
+def test_the_position_is_the_one_that_a_piece_had(shop: Service) -> None:
+    report(shop, {"listId": list_id(shop), "content": [{"id": "c", "position": 1}, "b"]})
+
+    assert counted(shop)[SHOWN] == {2: 1, 3: 1}
 
 
 def test_a_bulk_of_interactions_names_lists_too(shop: Service) -> None:
@@ -103,7 +145,7 @@ def test_a_bulk_of_interactions_names_lists_too(shop: Service) -> None:
 
     assert refused.status_code == 422
     assert [fault["pointer"] for fault in refused.json()["errors"]] == ["/1/listId"]
-    assert counted(shop)[CLICK] == {0: 1}
+    assert counted(shop)[CLICK] == {1: 1}
 
 
 def test_an_interaction_after_the_window_belongs_to_no_list(shop: Service) -> None:
@@ -137,7 +179,7 @@ def test_an_export_tells_what_was_shown_and_an_erasure_forgets_it(shop: Service)
     ]
     assert "impressions" not in shop.get("/s/users/kim/export").json()
     assert len(shop.get("/s/users/lee/export").json()["impressions"]) == 1
-    assert counted(shop)[SHOWN] == {1: 2}
+    assert counted(shop)[SHOWN] == {1: 1, 2: 1}
     act(shop, "a")
     assert counted(shop)[CLICK] == {1: 1}
 
@@ -200,7 +242,7 @@ def test_a_list_that_is_no_list_is_refused_with_an_interaction(shop: Service) ->
 
 
 def test_no_more_pieces_of_a_list_are_taken_than_lists_have(shop: Service) -> None:
-    shown = list_id(shop)
+    shown = unproven_list_id(shop)
 
     answer = report(shop, {"listId": shown, "content": [f"p{number}" for number in range(120)]})
 

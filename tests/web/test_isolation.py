@@ -109,7 +109,8 @@ def told(service: Service, operation: Operation, source: str, headers: Headers, 
     options = asked | {"headers": headers | asked.get("headers", {})}
     if LIST_ID.encode() in options.get("content", b""):
         # The documentation's list is none of any source: asked for is one that there is.
-        options["content"] = options["content"].replace(LIST_ID.encode(), list_id(service, source="mine").encode())
+        made = list_id(service, source="mine", pieces=("alien", "gravity"))
+        options["content"] = options["content"].replace(LIST_ID.encode(), made.encode())
     answer = service.client.request(operation.method, path, **options)
     shown = sorted((name, value) for name, value in answer.headers.items() if name not in OF_THE_REQUEST)
     return answer.status_code, shown, answer.content.replace(source.encode(), b"SOURCE")

@@ -116,7 +116,8 @@ def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:
         for days_ago, piece_id in ((20, "a"), (10, "b"), (0, "c")):
             moment = int(time.time() * 1000) - days_ago * DAY_MS
             ids = ListIds(storage.list_secret(), clock=lambda moment=moment: moment / 1000)  # type: ignore[misc]
-            shown: ListIdentity = ids.read(head, ids.make(head, placement="home", variant="b", user_id="kim"))
+            made = ids.make(head, placement="home", variant="b", user_id="kim", pieces="abc")
+            shown: ListIdentity = ids.read(head, made)
             seen = NewImpression(identity=shown, piece_id=piece_id, position=1, shown_at=moment)
             command = RecordImpressions(account_id=account, source="s", impressions=[seen], window_ms=0)
             storage.submit(command).result(timeout=120)
@@ -156,8 +157,9 @@ def test_results_are_for_keys_that_may_write(shop: Service) -> None:
 
 
 def test_the_list_of_a_placement_is_reported_by_its_header(shop: Service) -> None:
+    shop.put("/s/placements/home", json={"kind": "popular", "fallback": "new", "variants": VARIANTS})
     answer = shop.get("/s/placements/home/list?user=kim")
-    seen = [each["id"] for each in shop.get("/s/new").json()["content"]]
+    seen = [each["id"] for each in answer.json()["content"]]
 
     assert report(shop, {"listId": answer.headers["x-penchant-list"], "content": seen, "userId": "kim"}).json() == {
         "accepted": 4,

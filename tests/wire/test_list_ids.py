@@ -1,22 +1,33 @@
 """Ids of lists come back as they were made, are short, and nobody else makes one."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penchant.model import MAX_TAKE
 from penchant.service.list_ids import ListIds
 from penchant.storage import SourceHead
 from penchant.wire import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
+from penchant.wire.list_ids import position_in_list
 
 SECRET = b"s" * 32
 SOURCE = b"source 1"
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=14)
 
 
-def list_id(placement: str = "home", variant: str = "b", person: bytes = b"", made_at: int = 1_700_000_000_123) -> str:
-    return encode_list_id(SECRET, SOURCE, (placement, variant), person=person, made_at=made_at, chance=b"1234")
+def list_id(
+    placement: str = "home",
+    variant: str = "b",
+    person: bytes = b"",
+    made_at: int = 1_700_000_000_123,
+    pieces: Sequence[str] = ("a", "b"),
+) -> str:
+    names = (placement, variant)
+    return encode_list_id(SECRET, SOURCE, names, person=person, made_at=made_at, chance=b"1234", pieces=pieces)
 
 
 @given(NAMES, NAMES, st.sampled_from([b"", b"p" * 16]), st.integers(0, 2**42))
@@ -28,13 +39,39 @@ def test_an_id_says_what_it_was_made_of(placement: str, variant: str, person: by
     assert len(found.key) == 16
 
 
-def test_the_longest_id_has_fewer_than_200_characters_that_need_no_escape() -> None:
-    longest = list_id("p" * (MAX_LIST_NAMES_BYTES - 1), "v", b"p" * 16)
+@given(st.lists(st.text(min_size=1, max_size=20), max_size=MAX_TAKE, unique=True))
+def test_an_id_proves_its_pieces_and_where_they_were(pieces: list[str]) -> None:
+    found = decode_list_id(SECRET, SOURCE, list_id(pieces=pieces))
 
-    assert re.fullmatch(r"[A-Za-z0-9_-]{190,199}", longest)
+    places = [position_in_list(SECRET, found, each, at) for at, each in enumerate(pieces, 1)]
+    assert places == list(range(1, len(pieces) + 1))
+
+
+def test_of_1_000_pieces_that_were_not_in_a_list_none_is() -> None:
+    found = decode_list_id(SECRET, SOURCE, list_id())
+
+    # By chance one in 8,000,000 would be; this secret and these pieces are always the same.
+    assert {position_in_list(SECRET, found, f"other {number}", 1) for number in range(1_000)} == {None}
+    assert position_in_list(b"t" * 32, found, "a", 1) is None
+
+
+def test_a_position_is_the_true_one_whatever_is_reported() -> None:
+    found = decode_list_id(SECRET, SOURCE, list_id(pieces=("a", "b")))
+
+    assert [position_in_list(SECRET, found, "b", reported) for reported in (0, 1, 2, 7)] == [2, 2, 2, 2]
+    assert position_in_list(SECRET, replace(found, proof=None), "b", 7) == 7
+
+
+def test_the_longest_id_has_320_characters_that_need_no_escape() -> None:
+    every = [f"piece {number}" for number in range(MAX_TAKE)]
+    longest = list_id("p" * (MAX_LIST_NAMES_BYTES - 1), "v", b"p" * 16, pieces=every)
+
+    assert re.fullmatch(r"[A-Za-z0-9_-]{320}", longest)
     assert decode_list_id(SECRET, SOURCE, longest).variant == "v"
     with pytest.raises(ValueError, match="bytes"):
         list_id("p" * MAX_LIST_NAMES_BYTES, "v")
+    with pytest.raises(ValueError, match="30 pieces"):
+        list_id(pieces=[*every, "one more"])
 
 
 def test_what_was_changed_by_a_character_is_no_id() -> None:
@@ -61,10 +98,10 @@ def test_keys_of_lists_sort_by_time() -> None:
 def test_a_list_for_one_person_is_nobody_else_s() -> None:
     ids = ListIds(SECRET, clock=lambda: 1_700_000_000.5)
     head = SourceHead(4711, 1, "s", 1, 1, 0, 0, 0, 0, 0)
-    for_kim = ids.make(head, placement="home", variant="a", user_id="kim")
-    for_all = ids.make(head, placement="home", variant="a", user_id=None)
+    for_kim = ids.make(head, placement="home", variant="a", user_id="kim", pieces=())
+    for_all = ids.make(head, placement="home", variant="a", user_id=None, pieces=())
 
-    assert ids.make(head, placement="home", variant="a", user_id=None) != for_all
+    assert ids.make(head, placement="home", variant="a", user_id=None, pieces=()) != for_all
     assert ids.read(head, for_kim, user_id="kim").person == ids.person(4711, "kim")
     assert ids.read(head, for_all, user_id="lee").person == b""
     with pytest.raises(ValueError, match="another person"):

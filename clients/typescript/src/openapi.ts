@@ -657,12 +657,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -745,7 +745,7 @@ export interface paths {
         };
         /**
          * The list of a placement, for a person and beside a piece.
-         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, which tells placement, variant and, by a hash that only the service can make, the person. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`.
+         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 280 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`.
          */
         get: operations["placementList"];
         put?: never;
@@ -1011,7 +1011,7 @@ export interface paths {
         put?: never;
         /**
          * Report up to 10,000 pieces of lists as seen, all or none.
-         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, in their order from position 1, or objects with `id` and `position`. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and 100 pieces of a list at most; what is known or too much already is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
+         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, or objects with `id` and `position`. The id of the list proves which pieces were in it, and where: any other piece is 422, and the position that counts is the one that the piece had. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and so does each of 20 lists of a placement a day and person; of lists for nobody a source keeps 200,000 pieces a day. What is known or beyond that is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
          */
         post: operations["recordImpressions"];
         delete?: never;
@@ -1356,6 +1356,7 @@ export interface components {
          * @description The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
          *
          *         ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+         *         ``pieces_of_person`` is how many pieces of each person count for rates, where some were shown more.
          */
         PlacementResults: {
             placement: string;
@@ -1365,6 +1366,8 @@ export interface components {
             counted: string;
             /** Format: double */
             designEffect: number;
+            /** Format: int64 */
+            piecesOfPerson?: number;
             stopped: string[];
             variants: components["schemas"]["VariantResult"][];
         } & {
@@ -1375,6 +1378,7 @@ export interface components {
          * @description What a variant showed and what came of it.
          *
          *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
+         *         ``doubt`` is there where intervals show a difference of which nothing is said.
          */
         VariantResult: {
             variant: string;
@@ -1392,6 +1396,7 @@ export interface components {
             rate: components["schemas"]["Interval"];
             difference: components["schemas"]["Interval"] | null;
             verdict: string;
+            doubt?: components["schemas"]["Doubt"];
             pieces: number | null;
             coverage: number | null;
             share: components["schemas"]["ListShare"] | null;
@@ -1411,6 +1416,20 @@ export interface components {
             lower: number;
             /** Format: double */
             upper: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Doubt
+         * @description Why nothing is said of a difference that intervals show: too few people may have made it.
+         *
+         *         ``code`` is ``few-people``: ten of them could have made this ``share`` of what a variant showed; or ``one-group``:
+         *         one of 64 groups of people made it.
+         */
+        Doubt: {
+            code: string;
+            /** Format: double */
+            share: number;
         } & {
             [key: string]: unknown;
         };
@@ -2280,6 +2299,8 @@ export interface components {
             /** @enum {string} */
             fallback?: "similar" | "recommendations" | "popular" | "new" | "again";
             experiment?: string;
+            /** @description Whether variants that are certainly worse are stopped; absent: by reports of servers alone. */
+            autoStop?: boolean;
             variants?: components["schemas"]["PlacementVariant"][];
         };
         PlacementVariant: {

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from penchant import experiments
 from penchant.experiments import BoundedRate
-from penchant.service.tallies import VariantTally
+from penchant.service.tallies import VariantTally, arms_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def courses_of(
     """
     every = np.unique([day for each in tallies.values() for day, _, _ in each.days]).astype(np.int64)
     days = every[np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(np.int64)]
-    arms = {name: each.arm_until(days) for name, each in tallies.items()}
+    arms = arms_of(tallies, days).by_name
     effects = experiments.design_effect(*arms.values())
     base_arm = arms[base.name]
     return [

@@ -48,14 +48,19 @@ class Impressions:
             raise ValueError(f"This list is more than {days} days old, and what was seen of it is kept no longer.")
         return found
 
-    def named_list(self, head: SourceHead, text: str, user_id: str) -> ListIdentity | None:
-        """Return the list that an interaction names; ``None`` for one so old that nothing is kept of it.
+    def named_piece(self, head: SourceHead, text: str, user_id: str, piece_id: str) -> NewImpression | None:
+        """Return the piece in the list that a person's interaction with it names.
+
+        ``None`` where it was not in that list, or the list is so old that nothing is kept of it.
 
         Raises:
             ValueError: it is none of this source, or for another person; the message is for the caller.
         """
         found = self._list_ids.read(head, text, user_id=user_id)
-        return None if self._is_older(found, IMPRESSION_DAYS) else found
+        position = self._list_ids.position(found, piece_id)
+        if position is None or self._is_older(found, IMPRESSION_DAYS):
+            return None
+        return NewImpression(identity=found, piece_id=piece_id, position=position, shown_at=found.made_at)
 
     async def record(
         self, access: Access, source: str, settings: SourceSettings, impressions: Sequence[NewImpression]
@@ -68,9 +73,11 @@ class Impressions:
                 actor=access.key_id,
                 impressions=impressions,
                 window_ms=settings.attribution_hours * HOUR_MS,
+                by_page=access.is_browser,
             )
         )
         self._metrics.impressions_recorded.inc(outcome.created)
+        self._metrics.impressions_beyond.inc(outcome.beyond)
         return outcome
 
     async def of_person(self, view: View, user_id: str) -> list[StoredImpression]:

@@ -67,7 +67,11 @@ class People:
         """Store interactions, all or none; returns after the commit."""
         outcome = await self._database.change(
             RecordInteractions(
-                account_id=access.account_id, source=source, actor=access.key_id, interactions=interactions
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                interactions=interactions,
+                by_page=access.is_browser,
             )
         )
         self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates)

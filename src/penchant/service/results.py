@@ -7,18 +7,29 @@ from datetime import date, timedelta
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET, UnsetType
 
 from penchant import experiments
 from penchant.errors import UnknownPlacement, invalid_parameter
-from penchant.experiments import BoundedRate
+from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
 from penchant.model import DAY_MS, InteractionType
 from penchant.service.courses import VariantCourse, courses_of
 from penchant.service.placements import PlacementInForce, read_row
-from penchant.service.tallies import VariantTally, tallies_of
+from penchant.service.tallies import VariantTally, arms_of, tallies_of
 from penchant.storage import SourceHead, Storage
-from penchant.storage.placement_counts import GROUPS
-from penchant.wire import BASE, BUCKETS, DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
+from penchant.storage.placement_counts import GROUPS, CountsTable
+from penchant.wire import (
+    BASE,
+    BUCKETS,
+    DayCount,
+    Doubt,
+    Interval,
+    ListShare,
+    PlacementResults,
+    PositionCount,
+    VariantResult,
+)
 
 DIGITS = 9
 MAX_DAYS = 800
@@ -91,11 +102,9 @@ class Results:
         base = request.base or BASE
         if base not in tallies:
             raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
-        if (first, last) == (began, today) and request.type is None:
-            stopped = _worse(tallies)
-        elif first <= began and today <= last:
+        if first <= began and today <= last:
             # What was read holds all since that version was stored: of a year it takes longest to read.
-            stopped = _worse(tallies_of(counts.table.between(began, today), None, _names(placement)))
+            stopped = _stopped(counts.table.between(began, today), placement)
         else:
             stopped = worse_variants(storage, head, placement, today)
         # The people of a stopped variant see the base: their shares are others from then on.
@@ -111,6 +120,7 @@ class Results:
             base=base,
             counted="successes" if request.type is None else request.type.value,
             design_effect=_rounded(comparison.effect),
+            pieces_of_person=comparison.pieces_of_person,
             stopped=sorted(stopped),
             variants=[comparison.result(each, pieces, head.piece_count) for each in tallies.values()],
         )
@@ -127,26 +137,35 @@ class _Comparison:
         self._base = base
         self._shares = shares
         self._began = began
-        self.effect = experiments.design_effect(*(each.arm for each in tallies.values()))
+        self._arms = arms_of(tallies)
+        self.effect = experiments.design_effect(*self._arms.by_name.values())
         # Lists of the first day may be from before the version in force, when variants had other shares.
-        self._lists = sum((each.lists_after(began) for each in tallies.values()), np.zeros(GROUPS))
+        self._lists = sum((self._lists_of(each) for each in tallies.values()), np.zeros(GROUPS))
         # Several variants are several chances of a false alarm, which they share.
         self._alpha = experiments.ALPHA / max(1, len(tallies) - 1)
 
+    @property
+    def pieces_of_person(self) -> int | UnsetType:
+        """How many pieces count of each person at most, where some were shown more."""
+        is_beyond = any((each.staged.shown.sum(-1) * ~self._arms.kept).any() for each in self._tallies.values())
+        return int(self._arms.pieces) if is_beyond else UNSET
+
     def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
         """Return what is shown of a variant."""
-        difference = self.difference(own)
+        difference, doubt = self.difference(own), self._doubt(own)
+        found = verdict(difference)
         shown_pieces = None if pieces is None else pieces.get(own.name, 0)
         return VariantResult(
             variant=own.name,
             lists=own.lists,
             shown=own.shown,
-            anonymous=own.shown - int(own.arm.n),
+            anonymous=own.shown - own.known,
             successes=own.successes,
             interactions=own.interactions,
-            rate=_interval(experiments.rate_interval(own.arm, self.effect)),
+            rate=_interval(experiments.rate_interval(self._arms.by_name[own.name], self.effect)),
             difference=None if difference is None else _interval(difference),
-            verdict=verdict(difference),
+            verdict=self.verdict(own),
+            doubt=UNSET if doubt is None or found == "undecided" else doubt,
             pieces=shown_pieces,
             coverage=None if shown_pieces is None else _rounded(shown_pieces / max(1, piece_count)),
             share=self._share(own),
@@ -158,24 +177,44 @@ class _Comparison:
         """Return how a variant differs from the base; ``None`` of the base itself."""
         if own is self._base:
             return None
-        return experiments.difference(self._base.arm, own.arm, self.effect, self._alpha)
+        return experiments.difference(*self._pair(own), self.effect, self._alpha)
+
+    def verdict(self, own: VariantTally) -> str:
+        """Return what may be said of a variant."""
+        return verdict(self.difference(own)) if self._doubt(own) is None else "undecided"
 
     def courses(self) -> list[VariantCourse]:
         """Return how the variants came to differ from the base."""
         return courses_of(self._tallies, self._base, self._alpha, most=MAX_POINTS)
 
+    def _doubt(self, own: VariantTally) -> Doubt | None:
+        """Return why nothing may be said of a variant, whatever its difference: a few people may have made it."""
+        if own is self._base:
+            return None
+        few = experiments.share_of_few(*self._pair(own), self._arms.pieces)
+        group = experiments.share_of_group(*self._pair(own))
+        if few > experiments.MOST_OF_FEW:
+            return Doubt(code="few-people", share=_rounded(few))
+        return Doubt(code="one-group", share=_rounded(group)) if group > experiments.MOST_OF_GROUP else None
+
+    def _pair(self, own: VariantTally) -> tuple[Arm, Arm]:
+        return self._arms.by_name[self._base.name], self._arms.by_name[own.name]
+
+    def _lists_of(self, own: VariantTally) -> experiments.Numbers:
+        return np.asarray((own.lists_after(self._began) * self._arms.kept[:, None]).sum(0))
+
     def _share(self, own: VariantTally) -> ListShare | None:
         expected = self._shares.get(own.name)
         if expected is None:
             return None
-        share = experiments.share_interval(own.lists_after(self._began), self._lists)
+        share = experiments.share_interval(self._lists_of(own), self._lists)
         told = _interval(share)
         off = not told.lower <= expected <= told.upper
         return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
 
 
 def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, today: int) -> frozenset[str]:
-    """Return the variants of a placement that are certainly worse than its base, by all since that version was stored.
+    """Return the variants of a placement that are stopped: certainly worse than its base, by all since that version.
 
     ``today`` is the present UTC day, counted from 1970.
     """
@@ -184,13 +223,17 @@ def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInFor
         return frozenset()
     days = (row.recorded_at // DAY_MS, today)
     counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
-    return _worse(tallies_of(counts.table, None, _names(placement)))
+    return _stopped(counts.table, placement)
 
 
-def _worse(tallies: Mapping[str, VariantTally]) -> frozenset[str]:
+def _stopped(table: CountsTable, placement: PlacementInForce) -> frozenset[str]:
+    """Return the variants that counts show to be certainly worse, by those reports that may stop one."""
+    auto_stop = placement.spec.auto_stop
+    if auto_stop is False:
+        return frozenset()
+    tallies = tallies_of(table if auto_stop else table.only(~table.by_page), None, _names(placement))
     comparison = _Comparison(tallies, tallies[BASE], {}, 0)
-    found = {name: comparison.difference(each) for name, each in tallies.items()}
-    return frozenset(name for name, difference in found.items() if verdict(difference) == "worse")
+    return frozenset(name for name, each in tallies.items() if comparison.verdict(each) == "worse")
 
 
 def verdict(difference: BoundedRate | None) -> str:

@@ -1,13 +1,25 @@
 """Tallies of variants: the counts of a placement over some days, added up in the ways that results show."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from penchant import experiments
 from penchant.experiments import Arm
 from penchant.model import InteractionType
-from penchant.storage.placement_counts import GROUPS, LISTS, SHOWN, SUCCEEDED, CountsTable, Numbers
+from penchant.storage.placement_counts import (
+    GROUPS,
+    LISTS,
+    SHOWN,
+    STAGE_PIECES,
+    STAGES,
+    SUCCEEDED,
+    CountsTable,
+    Numbers,
+)
 
 Groups = npt.NDArray[np.float64]
 
@@ -25,13 +37,14 @@ class VariantTally:
         self.successes = int(self._succeeded.positions.sum())
         by_kind = {each.value: int(table.positions[table.kinds == each.code].sum()) for each in InteractionType}
         self.interactions = {name: count for name, count in by_kind.items() if count}
-        self.arm = Arm(_by_group(self._shown), _by_group(self._succeeded))
+        self.known = int(self._shown.groups.sum())
+        self.staged = Arm(_by_stage(self._shown), _by_stage(self._succeeded))
 
     def lists_after(self, day: int) -> Groups:
-        """Return the lists that were shown after a day, in each group of people."""
-        return _by_group(self._lists.only(self._lists.days > day))
+        """Return the lists that were shown after a day, by stage and group of people."""
+        return _by_stage(self._lists.only(self._lists.days > day))
 
-    def arm_until(self, days: Numbers) -> Arm:
+    def staged_until(self, days: Numbers) -> Arm:
         """Return what was shown until the end of each of some days, and how much of it succeeded; days are an axis."""
         return Arm(_until(self._shown, days), _until(self._succeeded, days))
 
@@ -44,9 +57,27 @@ class VariantTally:
     @property
     def days(self) -> list[tuple[int, int, int]]:
         """Days on which something was shown, ascending, with how much, and how much of it succeeded."""
-        succeeded = dict(zip(self._succeeded.days.tolist(), self._succeeded.positions.sum(1).tolist(), strict=True))
-        shown = zip(self._shown.days.tolist(), self._shown.positions.sum(1).tolist(), strict=True)
-        return [(day, count, succeeded.get(day, 0)) for day, count in shown]
+        shown, succeeded = _by_day(self._shown), _by_day(self._succeeded)
+        return [(day, count, succeeded[day]) for day, count in shown.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementArms:
+    """The arms of variants by name; ``kept`` are the stages that count, ``pieces`` what counts of a person at most."""
+
+    by_name: Mapping[str, Arm]
+    kept: experiments.Flags
+    pieces: Groups
+
+
+def arms_of(tallies: Mapping[str, VariantTally], days: Numbers | None = None) -> PlacementArms:
+    """Return what known people were shown in variants and what came of it, nobody with more than a part.
+
+    With ``days`` until the end of each of these, which are an axis.
+    """
+    staged = [each.staged if days is None else each.staged_until(days) for each in tallies.values()]
+    found = experiments.bounded_arms(staged, np.asarray(STAGE_PIECES, dtype=np.float64))
+    return PlacementArms(dict(zip(tallies, found.arms, strict=True)), found.kept, found.pieces)
 
 
 def tallies_of(table: CountsTable, success: InteractionType | None, names: Collection[str]) -> dict[str, VariantTally]:
@@ -56,11 +87,24 @@ def tallies_of(table: CountsTable, success: InteractionType | None, names: Colle
     return {name: VariantTally(name, table.only(table.variants == name), kind) for name in every}
 
 
+def _by_day(table: CountsTable) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for day, count in zip(table.days.tolist(), table.positions.sum(1).tolist(), strict=True):
+        found[day] += count
+    return found
+
+
 def _until(table: CountsTable, days: Numbers) -> Groups:
-    # Rows are ascending by day: a sum for each number of rows, and how many of them a day includes.
-    sums = np.vstack([np.zeros((1, GROUPS)), table.groups.cumsum(0)])
-    return np.asarray(sums[np.searchsorted(table.days, days, side="right")])
+    found = np.zeros((len(days), STAGES, GROUPS))
+    for stage in np.unique(table.stages):
+        rows = table.only(table.stages == stage)
+        # Rows are ascending by day: a sum for each number of rows, and how many of them a day includes.
+        sums = np.vstack([np.zeros((1, GROUPS)), rows.groups.cumsum(0)])
+        found[:, stage] = sums[np.searchsorted(rows.days, days, side="right")]
+    return found
 
 
-def _by_group(table: CountsTable) -> Groups:
-    return np.asarray(table.groups.sum(0), dtype=np.float64)
+def _by_stage(table: CountsTable) -> Groups:
+    found = np.zeros((STAGES, GROUPS))
+    np.add.at(found, table.stages, table.groups)
+    return found

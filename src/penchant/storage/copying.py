@@ -26,6 +26,7 @@ from penchant.storage.schema import (
     lists,
     pieces,
     placement_counts,
+    placement_people,
     placement_pieces,
     placement_versions,
     placements,
@@ -44,7 +45,16 @@ SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids, preferences)
 """The tables whose new rows the version tells."""
-SMALL_TABLES = (lists, placements, placement_versions, impressions, placement_counts, placement_pieces, dictionaries)
+SMALL_TABLES = (
+    lists,
+    placements,
+    placement_versions,
+    impressions,
+    placement_people,
+    placement_counts,
+    placement_pieces,
+    dictionaries,
+)
 """The tables that are copied whole each time: they have no versions of their own that a feed tells."""
 SOURCE_TABLES = (*HEAD_TABLES, *FEED_TABLES, *SMALL_TABLES)
 """The tables of a source."""

@@ -2,27 +2,46 @@
 
 A piece of a list is one impression, however often it is reported. An interaction is attributed to one of them: of the
 list that it names, or of the last one that showed the piece to the person, for as long as that counts. Of each type
-only the first one counts, so that no count is greater than that of what was shown.
+only the first one counts, of a piece that a placement showed to a person several times on a day the first one of all
+these, so that no count is greater than that of what was shown. What counts say of an impression follows from the
+impression (`_counts_of`); whenever it changes, they change by the difference.
+
+A person has a part in a placement, bounded by lists a day; so have the lists for nobody, all together, by pieces.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
 
-from penchant.model import InteractionType, ListIdentity
+from penchant.model import InteractionType, ListIdentity, NewImpression
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import piece_key
 from penchant.storage.list_keys import made_at_of
-from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED, CountAdditions, CountKey, day_of, group_of
-from penchant.storage.schema import impressions
+from penchant.storage.placement_counts import (
+    LISTS,
+    SHOWN,
+    SUCCEEDED,
+    CountAdditions,
+    CountKey,
+    day_of,
+    group_of,
+    stage_of,
+    stored_kind,
+)
+from penchant.storage.schema import impressions, placement_people, placements
 
 MAX_LIST_PIECES = 100
-"""Pieces that are taken of one list: more than any has, so that nobody fills the table with one id."""
+"""Pieces that are taken of a list whose id does not prove what was in it: nobody fills the table with one id."""
+LISTS_A_DAY = 20
+"""Lists of a placement that count of a person on a day: more than people look at, few for whoever makes them up."""
+ANONYMOUS_PIECES_A_DAY = 200_000
+"""Pieces of lists for nobody that a source keeps of a day: 1.5 to 4 GB in 30 days; no verdict goes by them."""
 KEYS_AT_ONCE = 500
 """Lists, and people, in one look-up: both databases bound the parameters of a statement."""
 SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
@@ -42,8 +61,21 @@ class Impression:
     shown_at: int
     counts_until: int
     led_to: int = 0
+    stage: int = 0
+    by_page: int = 0
+    repeated: bool = False
     is_new: bool = False
     is_changed: bool = False
+
+
+@dataclass(slots=True)
+class _PersonPart:
+    """How much a person has been shown in a placement (`penchant.storage.schema.placement_people`)."""
+
+    version: int = 0
+    day: int = 0
+    lists: int = 0
+    pieces: int = 0
 
 
 class ImpressionLedger:
@@ -57,58 +89,94 @@ class ImpressionLedger:
         self._impressions: dict[tuple[bytes, str], Impression] = {}
         self._of_person: dict[tuple[bytes, str], list[Impression]] = defaultdict(list)
         self._sizes: Counter[bytes] = Counter()
+        self._parts: dict[tuple[bytes, str], _PersonPart] = defaultdict(_PersonPart)
+        self._changed_parts: set[tuple[bytes, str]] = set()
+        self._refused: set[bytes] = set()
+        self._versions: dict[str, int] = {}
         self._counts = CountAdditions()
+        self.beyond = 0
 
     def is_empty(self) -> bool:
         """Return whether nothing is stored that could be attributed to."""
         own = {"source": self._source, "incarnation": self._incarnation}
         return self._connection.execute(_ANY, own).first() is None
 
-    def load_lists(self, keys: Collection[bytes]) -> None:
-        """Read what was shown of these lists."""
-        for portion in _portions(keys):
+    def load_lists(self, identities: Collection[ListIdentity]) -> None:
+        """Read what was shown of these lists, and the parts of those whom they are for."""
+        if not identities:
+            return
+        for portion in _portions({each.key for each in identities}):
             self._load(select(impressions).where(self._own(), impressions.c.list_key.in_(portion)))
+        parts = placement_people.c
+        own = (parts.source_id == self._source) & (parts.incarnation == self._incarnation)
+        for portion in _portions({each.person for each in identities}):
+            for row in self._connection.execute(select(placement_people).where(own, parts.person.in_(portion))):
+                part = _PersonPart(version=row.version, day=row.day, lists=row.lists, pieces=row.pieces)
+                self._parts[bytes(row.person), row.placement] = part
+        in_force = select(placements.c.name, placements.c.version).where(placements.c.source_id == self._source)
+        self._versions = {row.name: row.version for row in self._connection.execute(in_force)}
 
-    def load_people(self, wanted: Mapping[bytes, Collection[str]], since: int) -> None:
-        """Read where these people were shown these pieces, as far as it counts at a moment or later."""
+    def load_people(self, wanted: Mapping[bytes, Collection[str]]) -> None:
+        """Read where these people were shown these pieces."""
         for portion in _portions(wanted):
             # The source within each alternative: only so SQLite looks each of them up by the index of people.
             shown = or_(*(and_(self._own(), self._shown_to(person, wanted[person])) for person in portion))
-            self._load(select(impressions).where(shown, impressions.c.counts_until >= since))
+            self._load(select(impressions).where(shown))
 
-    def show(self, identity: ListIdentity, piece_id: str, position: int, *, shown_at: int, counts_until: int) -> bool:
-        """Note a piece of a list as shown; return ``False`` where it is known, or the list has too many already."""
-        known = self._impressions.get((identity.key, piece_id))
+    def show(self, shown: NewImpression, *, counts_until: int, by_page: bool) -> bool:
+        """Note a piece of a list as shown; return ``False`` where it is known, or there are too many already.
+
+        Beyond the part of whom the list is for, and in a list that has too many, nothing is noted.
+        """
+        identity = shown.identity
+        known = self._impressions.get((identity.key, shown.piece_id))
         if known is not None:
-            self._find_position(known, position, counts_until)
+            with self._changing(known):
+                known.counts_until = max(known.counts_until, counts_until)
+                known.position = known.position or shown.position
+                if not by_page:
+                    known.by_page &= ~1
             return False
         if self._sizes[identity.key] >= MAX_LIST_PIECES:
+            return False
+        part = self._take_part(identity)
+        if part is None:
+            self.beyond += 1
             return False
         impression = Impression(
             placement=identity.placement,
             variant=identity.variant,
             person=identity.person,
             list_key=identity.key,
-            piece_id=piece_id,
-            position=position,
-            shown_at=shown_at,
+            piece_id=shown.piece_id,
+            position=shown.position,
+            shown_at=shown.shown_at,
             counts_until=counts_until,
+            stage=stage_of(part.pieces) if identity.person else 0,
+            by_page=int(by_page),
             is_new=True,
         )
+        part.pieces += 1
         if not self._sizes[identity.key]:
-            self._counts.add(_count_key(impression, LISTS), 0, group_of(identity.person))
+            self._counts.add(_count_key(impression, LISTS, by_page=by_page), 0, group_of(identity.person))
         self._keep(impression)
-        self._count(impression, SHOWN)
+        self._count(_counts_of(impression), impression, by=1)
         return True
 
-    def attribute(self, kind: InteractionType, piece_id: str, occurred_at: int, identity: ListIdentity) -> None:
-        """Attribute an interaction to the list that it names; a piece that people do something with was shown."""
-        self.show(identity, piece_id, 0, shown_at=max(occurred_at, identity.made_at), counts_until=0)
-        impression = self._impressions.get((identity.key, piece_id))
-        if impression is not None:
-            self._lead_to(impression, kind)
+    def attribute(self, kind: InteractionType, occurred_at: int, shown: NewImpression, *, by_page: bool) -> None:
+        """Attribute an interaction to the list that it names; a piece that people do something with was shown.
 
-    def attribute_to_last(self, kind: InteractionType, piece_id: str, occurred_at: int, person: bytes) -> None:
+        To nothing where the list is beyond the part of whom it is for.
+        """
+        at = max(occurred_at, shown.shown_at)
+        self.show(replace(shown, shown_at=at), counts_until=0, by_page=by_page)
+        impression = self._impressions.get((shown.identity.key, shown.piece_id))
+        if impression is not None:
+            self._lead_to(impression, kind, by_page=by_page)
+
+    def attribute_to_last(
+        self, kind: InteractionType, piece_id: str, occurred_at: int, person: bytes, *, by_page: bool
+    ) -> None:
         """Attribute an interaction to the last list that showed the piece to the person, if that still counts."""
         # By the moment of the list, which is the service's own clock; what is reported as seen may be another's.
         counting = (
@@ -118,7 +186,7 @@ class ImpressionLedger:
         )
         last = max(counting, key=lambda each: each.list_key, default=None)
         if last is not None:
-            self._lead_to(last, kind)
+            self._lead_to(last, kind, by_page=by_page)
 
     def store(self) -> None:
         """Write what is new and what has changed, and the counts."""
@@ -133,6 +201,9 @@ class ImpressionLedger:
         changed = [each for each in self._impressions.values() if each.is_changed and not each.is_new]
         if changed:
             self._connection.execute(_UPDATE, [self._to_change(each) for each in changed])
+        if self._changed_parts:
+            statement = statements.upsert(self._database.insert, statements.PEOPLE_KEY)
+            self._connection.execute(statement, [self._to_part_row(each) for each in sorted(self._changed_parts)])
         self._counts.store(self._connection, self._database.insert, self._source, self._incarnation)
 
     def _own(self) -> Any:
@@ -156,6 +227,9 @@ class ImpressionLedger:
                         shown_at=row.shown_at,
                         counts_until=row.counts_until,
                         led_to=row.led_to,
+                        stage=row.stage,
+                        by_page=row.by_page,
+                        repeated=row.repeated,
                     )
                 )
 
@@ -165,29 +239,62 @@ class ImpressionLedger:
         if impression.person:
             self._of_person[impression.person, impression.piece_id].append(impression)
 
-    def _find_position(self, impression: Impression, position: int, counts_until: int) -> None:
-        """Complete an impression that was known only by an interaction that came before the report."""
-        if impression.counts_until < counts_until:
-            impression.counts_until, impression.is_changed = counts_until, True
-        if impression.position or not position:
-            return
-        impression.position, impression.is_changed = position, True
-        for kind in (SHOWN, *_kinds(impression.led_to)):
-            self._counts.move(_count_key(impression, kind), position)
+    def _take_part(self, identity: ListIdentity) -> _PersonPart | None:
+        """Return the part to which a new piece of a list belongs; ``None`` where that has as much as may count."""
+        if identity.key in self._refused:
+            return None
+        key = (identity.person, identity.placement if identity.person else "")
+        part, version = self._parts[key], self._versions.get(key[1], 0)
+        # Days only go on: whoever reports late, or names days of before, gets no others for it.
+        day = day_of(identity.made_at)
+        if part.day < day:
+            part.day, part.lists = day, 0
+            part.pieces = part.pieces if identity.person else 0
+        if part.version != version:
+            part.version, part.pieces = version, 0
+        is_new = not self._sizes[identity.key]
+        if part.lists >= LISTS_A_DAY and is_new if identity.person else part.pieces >= ANONYMOUS_PIECES_A_DAY:
+            self._refused.add(identity.key)
+            return None
+        part.lists += is_new
+        self._changed_parts.add(key)
+        return part
 
-    def _lead_to(self, impression: Impression, kind: InteractionType) -> None:
+    def _lead_to(self, impression: Impression, kind: InteractionType, *, by_page: bool) -> None:
+        """Note what an impression led to; of a piece and day it is counted with the first one that led to something."""
+        first = None if impression.led_to and not impression.repeated else self._first_of_day(impression)
+        if first is not None:
+            impression.repeated = True
+            self._lead_to(first, kind, by_page=by_page)
         bit = 1 << kind.code
-        if impression.led_to & bit:
-            return
-        before = set(_kinds(impression.led_to))
-        impression.led_to |= bit
-        impression.is_changed = True
-        for each in _kinds(impression.led_to):
-            if each not in before:
-                self._count(impression, each)
+        with self._changing(impression):
+            if not impression.led_to & bit:
+                impression.led_to |= bit
+                impression.by_page |= bit * by_page
+            elif not by_page:
+                impression.by_page &= ~bit
 
-    def _count(self, impression: Impression, kind: int) -> None:
-        self._counts.add(_count_key(impression, kind), impression.position, group_of(impression.person))
+    def _first_of_day(self, impression: Impression) -> Impression | None:
+        """Return the impression of the same piece, placement, person and day that has led to something, if any."""
+        for each in self._of_person.get((impression.person, impression.piece_id), ()):
+            is_same = each.placement == impression.placement and day_of(each.shown_at) == day_of(impression.shown_at)
+            if is_same and each is not impression and each.led_to and not each.repeated:
+                return each
+        return None
+
+    @contextmanager
+    def _changing(self, impression: Impression) -> Iterator[None]:
+        """Have the counts follow what the block changes of an impression."""
+        before, was = replace(impression), _counts_of(impression)
+        yield
+        if impression != before:
+            impression.is_changed = True
+            self._count(was, before, by=-1)
+            self._count(_counts_of(impression), impression, by=1)
+
+    def _count(self, keys: Iterable[CountKey], impression: Impression, *, by: int) -> None:
+        for key in keys:
+            self._counts.add(key, impression.position, group_of(impression.person), by=by)
 
     def _to_row(self, impression: Impression) -> tuple[Any, ...]:
         """Return the columns of a row, in their order."""
@@ -204,6 +311,9 @@ class ImpressionLedger:
             impression.shown_at,
             impression.counts_until,
             impression.led_to,
+            impression.stage,
+            impression.by_page,
+            impression.repeated,
         )
 
     def _to_change(self, impression: Impression) -> dict[str, Any]:
@@ -215,7 +325,14 @@ class ImpressionLedger:
             "position": impression.position,
             "counts_until": impression.counts_until,
             "led_to": impression.led_to,
+            "by_page": impression.by_page,
+            "repeated": impression.repeated,
         }
+
+    def _to_part_row(self, key: tuple[bytes, str]) -> dict[str, Any]:
+        person, placement = key
+        own = {"source_id": self._source, "incarnation": self._incarnation, "person": person, "placement": placement}
+        return own | asdict(self._parts[key])
 
     def _day_rows(self, days: Iterable[tuple[str, str, str, int]]) -> list[dict[str, Any]]:
         """Return the rows that widen the days on which pieces were shown, in the order of their keys."""
@@ -247,15 +364,28 @@ _UPDATE = update(impressions).where(
 )
 
 
-def _kinds(led_to: int) -> list[int]:
-    """Return the kinds of counts that an impression with these bits is in, beside that of what was shown."""
-    kinds = [kind.code for kind in InteractionType if led_to & 1 << kind.code]
-    return [*kinds, SUCCEEDED] if led_to & SUCCESSES else kinds
+def _counts_of(impression: Impression) -> list[CountKey]:
+    """Return the counts that an impression is in; what it led to is a page's word where that it was shown is."""
+    shown_by_page, led_to = bool(impression.by_page & 1), impression.led_to
+    counts = [_count_key(impression, SHOWN, by_page=shown_by_page)]
+    if impression.repeated:
+        return counts
+    bits = {kind.code: 1 << kind.code for kind in InteractionType} | {SUCCEEDED: SUCCESSES}
+    for kind, mask in bits.items():
+        if led_to & mask:
+            by_page = shown_by_page or not led_to & mask & ~impression.by_page
+            counts.append(_count_key(impression, kind, by_page=by_page))
+    return counts
 
 
-def _count_key(impression: Impression, kind: int) -> CountKey:
+def _count_key(impression: Impression, kind: int, *, by_page: bool) -> CountKey:
     # By the day on which it was shown, whenever something comes of it: so rates of days are shares of what was shown.
-    return CountKey(impression.placement, day_of(impression.shown_at), impression.variant, kind)
+    return CountKey(
+        impression.placement,
+        day_of(impression.shown_at),
+        impression.variant,
+        stored_kind(kind, impression.stage, by_page=by_page),
+    )
 
 
 def _portions(keys: Collection[bytes]) -> Iterable[list[bytes]]:

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete
 
 from penchant.model import DAY_MS, IMPRESSION_DAYS
 from penchant.storage.list_keys import first_key
-from penchant.storage.schema import impressions, placement_counts, placement_pieces, sources
+from penchant.storage.schema import impressions, placement_counts, placement_people, placement_pieces, sources
 
 COUNT_DAYS = 800
 """How long counts are kept: two years to compare, and some time to do it."""
@@ -19,10 +19,12 @@ def purge_impressions(connection: Connection, source: int, *, now: int, chunk: i
     """
     head = select(sources.c.incarnation, sources.c.deleted).where(sources.c.source_id == source)
     row = connection.execute(head).one()
-    oldest = first_key(now - min(retention_days, IMPRESSION_DAYS) * DAY_MS)
+    days = min(retention_days, IMPRESSION_DAYS)
+    oldest = first_key(now - days * DAY_MS)
     first_day = now // DAY_MS - COUNT_DAYS
     ages: dict[Table, Any] = {
         impressions: impressions.c.list_key < oldest,
+        placement_people: placement_people.c.day < now // DAY_MS - days,
         placement_counts: placement_counts.c.day < first_day,
         placement_pieces: placement_pieces.c.last_day < first_day,
     }

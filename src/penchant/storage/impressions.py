@@ -87,7 +87,8 @@ class ImpressionStore:
 
         Of lists of a placement that were made since a moment, for people who are known.
         """
-        led = case((impressions.c.led_to.op("&")(SUCCESSES) != 0, 1), else_=0)
+        has_led = (impressions.c.led_to.op("&")(SUCCESSES) != 0) & ~impressions.c.repeated
+        led = case((has_led, 1), else_=0)
         statement = (
             select(impressions.c.variant, func.count(), func.sum(led))
             .where(_shown_to_known(source_id, incarnation, placement, since))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from penchant.model import ListIdentity, NewInteraction, StoredInteraction
+from penchant.model import NewImpression, NewInteraction, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.dialect import WriteDialect
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
@@ -61,7 +61,8 @@ def record(
     if recording.events:
         connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
     if recording.stored:
-        attribute(connection, database, row, list(zip(recording.stored, recording.lists, strict=True)))
+        recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
+        attribute(connection, database, row, list(recorded))
         raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
@@ -78,13 +79,14 @@ class _InteractionRecorder:
         self._events = events
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
-        self.lists: list[ListIdentity | None] = []
+        self.shown: list[NewImpression | None] = []
+        self.by_page: list[bool] = []
         self.events: list[dict[str, Any]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
         """Return what a command does."""
         before = len(self.stored)
-        answered = tuple(self._take(each) for each in command.interactions)
+        answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
         duplicates = len(answered) - (len(self.stored) - before)
         return Outcome(
             version=self._row.version,
@@ -93,7 +95,7 @@ class _InteractionRecorder:
             duplicates=duplicates,
         )
 
-    def _take(self, new: NewInteraction) -> StoredInteraction:
+    def _take(self, new: NewInteraction, *, by_page: bool) -> StoredInteraction:
         """Return an interaction as it is stored: with the next version, or as it was when its event id came first."""
         event = None if new.event_id is None else (new.user_id, new.event_id)
         if event is not None and event in self._events:
@@ -108,7 +110,8 @@ class _InteractionRecorder:
             version=self.version,
         )
         self.stored.append(interaction)
-        self.lists.append(new.shown_in)
+        self.shown.append(new.shown_in)
+        self.by_page.append(by_page)
         if event is not None:
             # Of two of a person with the same event id in one group, of whichever requests, the second is a duplicate.
             self._events[event] = interaction

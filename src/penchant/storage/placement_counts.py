@@ -6,6 +6,12 @@ A row has one number for each position in a list and, of known people, one for e
     position   unknown  1  2  ...  30  31 and more | group  0  1  ...  63
 
 All writers of a source hold its counter's lock, so that a row may be read, added to and written again.
+
+*Parts.* Nobody may weigh more than others because of seeing more, so counts tell apart in which stage of what a person
+was shown they are: of the pieces that a version of a placement shows to a person the first 16 are in stage 0, as many
+again in stage 1, twice as many in 2, and so on. Readers leave out the stages that few people have reached
+(`penchant.service.tallies`). They also tell apart what browser keys alone have reported. The stored kind has both
+beside the kind itself: rows of before have them of stage 0, as reported by keys of servers.
 """
 
 from collections import defaultdict
@@ -27,6 +33,14 @@ LISTS = 100
 """The kind that counts lists of which something was shown; they have no position."""
 SUCCEEDED = 101
 """The kind that counts pieces that led to any interaction but a dislike."""
+FIRST_STAGE_PIECES = 16
+"""Pieces of a person in stage 0: a list or two, which everybody who is shown anything has."""
+STAGES = 12
+"""Stages: the last one begins after 16,384 pieces of a person."""
+STAGE_PIECES = np.concatenate([[FIRST_STAGE_PIECES], FIRST_STAGE_PIECES << np.arange(STAGES - 1)])
+"""How many pieces of a person each stage has; the last one has all others as well."""
+_KIND_VALUES = 128
+"""A stored kind is the kind and so many times twice the stage, and once more if browser keys alone have reported it."""
 POSITIONS = 32
 GROUPS = 64
 _FIELDS = POSITIONS + GROUPS
@@ -38,7 +52,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class CountKey(NamedTuple):
-    """What a row of counts is of."""
+    """What a row of counts is of; ``kind`` is the stored one."""
 
     placement: str
     day: int
@@ -46,20 +60,41 @@ class CountKey(NamedTuple):
     kind: int
 
 
+def stored_kind(kind: int, stage: int, *, by_page: bool) -> int:
+    """Return the kind under which a part of the counts of a kind is stored."""
+    return kind + _KIND_VALUES * (2 * stage + by_page)
+
+
+def stage_of(pieces: int) -> int:
+    """Return the stage of the next piece that is shown to a person who was shown so many."""
+    return min((pieces // FIRST_STAGE_PIECES).bit_length(), STAGES - 1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CountsTable:
-    """Counts of a placement: a row for each variant, day and kind, by position in the list and by group of people."""
+    """Counts of a placement: a row for each variant, day, kind and part, by position and by group of people.
+
+    A part is a stage, as reported by pages (with browser keys) alone or not.
+    """
 
     variants: npt.NDArray[np.str_]
     days: Numbers
     kinds: Numbers
+    stages: Numbers
+    by_page: npt.NDArray[np.bool_]
     positions: Numbers
     groups: Numbers
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "CountsTable":
         """Return some of the rows."""
         return CountsTable(
-            self.variants[rows], self.days[rows], self.kinds[rows], self.positions[rows], self.groups[rows]
+            self.variants[rows],
+            self.days[rows],
+            self.kinds[rows],
+            self.stages[rows],
+            self.by_page[rows],
+            self.positions[rows],
+            self.groups[rows],
         )
 
     def between(self, first: int, last: int) -> "CountsTable":
@@ -83,18 +118,12 @@ class CountAdditions:
     def __init__(self) -> None:
         self._added: dict[CountKey, Numbers] = defaultdict(lambda: np.zeros(_FIELDS, np.int64))
 
-    def add(self, key: CountKey, position: int, group: int | None) -> None:
-        """Count one at a position, in a group of people where it was for somebody who is known."""
+    def add(self, key: CountKey, position: int, group: int | None, *, by: int = 1) -> None:
+        """Count one more (or, by -1, less) at a position, in a group of people where it was for somebody known."""
         numbers = self._added[key]
-        numbers[min(position, POSITIONS - 1)] += 1
+        numbers[min(position, POSITIONS - 1)] += by
         if group is not None:
-            numbers[POSITIONS + group] += 1
-
-    def move(self, key: CountKey, position: int) -> None:
-        """Count one that had no position at this one."""
-        numbers = self._added[key]
-        numbers[0] -= 1
-        numbers[min(position, POSITIONS - 1)] += 1
+            numbers[POSITIONS + group] += by
 
     def store(self, connection: Connection, insert: statements.Insert, source: int, incarnation: int) -> None:
         """Add to the rows of the source."""
@@ -128,10 +157,14 @@ def read_counts(
     # All rows in one array, as the driver gives them: of a year there are thousands.
     rows = [] if found.cursor is None else found.cursor.fetchall()
     numbers = np.frombuffer(b"".join([row[3] for row in rows]), _DTYPE).reshape(-1, _FIELDS).astype(np.int64)
+    stored = np.array([row[2] for row in rows], dtype=np.int64)
+    parts = stored // _KIND_VALUES
     return CountsTable(
         variants=np.array([row[0] for row in rows], dtype=np.str_),
         days=np.array([row[1] for row in rows], dtype=np.int64),
-        kinds=np.array([row[2] for row in rows], dtype=np.int64),
+        kinds=stored % _KIND_VALUES,
+        stages=parts // 2,
+        by_page=parts % 2 == 1,
         positions=numbers[:, :POSITIONS],
         groups=numbers[:, POSITIONS:],
     )
@@ -148,11 +181,11 @@ def counts_by_day(
         counts.incarnation == incarnation,
         counts.day >= first,
         counts.day <= last,
-        counts.kind.in_((LISTS, SHOWN, SUCCEEDED)),
+        (counts.kind % _KIND_VALUES).in_((LISTS, SHOWN, SUCCEEDED)),
     )
     found: dict[tuple[int, int], int] = defaultdict(int)
     for day, kind, numbers in connection.execute(statement.limit(limit)):
-        found[day, kind] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
+        found[day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
     return [(day, kind, count) for (day, kind), count in sorted(found.items())]
 
 

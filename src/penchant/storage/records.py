@@ -272,6 +272,8 @@ class RecordInteractions(SourceCommand):
     """Store interactions; one whose event id is known already (or repeats in the command) is not stored."""
 
     interactions: Sequence[NewInteraction]
+    by_page: bool = False
+    """Whether a browser key has sent them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +293,8 @@ class RecordImpressions(SourceCommand):
 
     impressions: Sequence[NewImpression]
     window_ms: int
+    by_page: bool = False
+    """Whether a browser key has sent them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,8 +335,8 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions.
-    ``interactions`` are those of a
+    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions, ``beyond``
+    impressions that were not kept because there were enough that day. ``interactions`` are those of a
     `RecordInteractions` in its order, for a stored event id the one that was stored first.
     """
 
@@ -343,6 +347,7 @@ class Outcome:
     deleted: int = 0
     interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
+    beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -242,11 +242,16 @@ impressions = Table(
     Column("shown_at", BigInteger, nullable=False),
     Column("counts_until", BigInteger, nullable=False),
     Column("led_to", Integer, nullable=False),
+    Column("stage", SmallInteger, nullable=False),
+    Column("by_page", Integer, nullable=False),
+    Column("repeated", Boolean, nullable=False),
 )
 """Pieces that people were shown. ``list_key`` begins with the moment of the list (`penchant.wire.list_ids`), so that
 old rows come first; ``person`` is the keyed hash of the list's id, empty where it is for nobody in particular;
 ``position`` counts from 1, 0 for unknown. Until ``counts_until`` interactions that name no list are attributed to the
-row; ``led_to`` has the bit of the code of each type of interaction that was."""
+row; ``led_to`` has the bit of the code of each type of interaction that was. ``stage`` is how much the person had been
+shown before (`storage.placement_counts`). ``by_page`` has the bits of what browser keys alone have reported, bit 0 that
+it was shown. What a ``repeated`` row led to is counted with another one of the same piece and day."""
 # What a person was shown, each piece by itself, the lists in the order of time.
 Index(
     "impressions_of_person",
@@ -256,6 +261,21 @@ Index(
     impressions.c.piece_key,
     impressions.c.list_key,
 )
+placement_people = Table(
+    "placement_people",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
+    Column("person", LargeBinary, primary_key=True),
+    Column("placement", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("day", Integer, nullable=False),
+    Column("lists", Integer, nullable=False),
+    Column("pieces", Integer, nullable=False),
+)
+"""How much a person has been shown in a placement: ``pieces`` under its ``version``, ``lists`` on the UTC ``day``.
+
+The row without a person and a placement has the pieces of a day in lists for nobody in particular."""
 placement_counts = Table(
     "placement_counts",
     metadata,

@@ -13,6 +13,7 @@ from penchant.storage.schema import (
     interactions,
     pieces,
     placement_counts,
+    placement_people,
     placement_pieces,
     preferences,
     sources,
@@ -124,6 +125,7 @@ class UpsertKey(NamedTuple):
 PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
 EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
 PREFERENCES_KEY = UpsertKey(preferences, ("source_id", "user_key"))
+PEOPLE_KEY = UpsertKey(placement_people, tuple(column.name for column in placement_people.primary_key.columns))
 COUNTS_KEY = UpsertKey(placement_counts, tuple(column.name for column in placement_counts.primary_key.columns))
 
 

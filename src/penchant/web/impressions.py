@@ -28,7 +28,8 @@ async def read_impressions(call: Call) -> ReportedImpressions:
     settings = await service.settings(head)
     read_list = functools.partial(service.reported_list, head, settings)
     now = call.services.people.now()
-    impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list))
+    find_position = call.services.list_ids.position
+    impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list, find_position))
     return ReportedImpressions(impressions, head, settings, call.services.list_ids)
 
 

@@ -9,7 +9,7 @@ from penchant.errors import invalid_parameter
 from penchant.model import (
     NO_PREFERENCES,
     InteractionType,
-    ListIdentity,
+    NewImpression,
     NewInteraction,
     Preferences,
     StoredImpression,
@@ -80,7 +80,7 @@ async def record(call: Call) -> Answer:
         piece_id=call.path["contentID"],
         occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
         event_id=values["event-id"],
-        shown_in=None if values["list"] is None else await _named_list(call, values["list"], user_id),
+        shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
     return Answer(body=encode(_answer(call.source, outcome.interactions[0])), headers=_versions(outcome))
@@ -91,10 +91,10 @@ async def _head(call: Call) -> SourceHead:
     return await call.services.views.head(call.access.account_id, call.source)
 
 
-async def _named_list(call: Call, text: str, user_id: str) -> ListIdentity | None:
+async def _named_piece(call: Call, text: str) -> NewImpression | None:
     head = await _head(call)
     try:
-        return call.services.impressions.named_list(head, text, user_id)
+        return call.services.impressions.named_piece(head, text, call.path["userID"], call.path["contentID"])
     except ValueError as error:
         raise invalid_parameter("list", str(error)) from error
 
@@ -121,7 +121,7 @@ async def read_interactions(call: Call) -> Sequence[NewInteraction]:
     decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
     if b"listId" in call.body:
         # The head is read for lists alone: storing finds the source by itself.
-        read_list = functools.partial(call.services.impressions.named_list, await _head(call))
+        read_list = functools.partial(call.services.impressions.named_piece, await _head(call))
         return await call.decode_body(lambda body: decode(body, now, read_list))
     return await call.decode_body(lambda body: decode(body, now))
 

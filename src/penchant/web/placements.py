@@ -170,7 +170,11 @@ def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementA
 
 def _list_id(call: Call, view: View, result: PlacementResult) -> str:
     return call.services.list_ids.make(
-        view.head, placement=result.placement, variant=result.variant, user_id=result.user_id
+        view.head,
+        placement=result.placement,
+        variant=result.variant,
+        user_id=result.user_id,
+        pieces=[each.id for each in result.content],
     )
 
 

@@ -111,7 +111,7 @@ from penchant.wire.placements import (
 )
 from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
 from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
-from penchant.wire.results import DayCount, Interval, ListShare, PlacementResults, PositionCount, VariantResult
+from penchant.wire.results import DayCount, Doubt, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
@@ -152,6 +152,7 @@ __all__ = [
     "BulkReceipt",
     "ChangeLine",
     "DayCount",
+    "Doubt",
     "ExplainedPiece",
     "ExplainedResult",
     "ExportedImpression",

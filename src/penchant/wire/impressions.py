@@ -17,9 +17,13 @@ _MEMBERS = ("listId", "content", "userId", "timestamp")
 
 ReadList = Callable[[str, str | None], ListIdentity]
 """Returns what a list's id says, given whose list it is said to be; raises ``ValueError`` with what is wrong."""
+FindPosition = Callable[[ListIdentity, str, int], int | None]
+"""Returns where a piece stood in a list, given where it is said to have; ``None`` where it was not in it."""
 
 
-def decode_impressions(body: bytes, now: int, read_list: ReadList) -> tuple[NewImpression, ...]:
+def decode_impressions(
+    body: bytes, now: int, read_list: ReadList, find_position: FindPosition
+) -> tuple[NewImpression, ...]:
     """Return the impressions of a JSON array of lists; times are checked against ``now``, in ms since 1970 UTC.
 
     Raises:
@@ -30,7 +34,7 @@ def decode_impressions(body: bytes, now: int, read_list: ReadList) -> tuple[NewI
     faults = Faults()
     found: list[NewImpression] = []
     for place, entry in enumerate(split_array(body, MAX_IMPRESSIONS_PER_REQUEST, "lists")):
-        found += _read(entry, f"/{place}", now, read_list, faults)
+        found += _read(entry, f"/{place}", now, read_list, find_position, faults)
         if len(found) > MAX_IMPRESSIONS_PER_REQUEST:
             raise TooManyEntries(f"Found more than {MAX_IMPRESSIONS_PER_REQUEST} pieces; send fewer in one request.")
         if faults.full():
@@ -39,7 +43,9 @@ def decode_impressions(body: bytes, now: int, read_list: ReadList) -> tuple[NewI
     return tuple(found)
 
 
-def _read(raw: msgspec.Raw, where: str, now: int, read_list: ReadList, faults: Faults) -> list[NewImpression]:
+def _read(
+    raw: msgspec.Raw, where: str, now: int, read_list: ReadList, find_position: FindPosition, faults: Faults
+) -> list[NewImpression]:
     """Return what was seen of a list; with a fault, which is noted, it is not to be used."""
     value = decode_entry(raw, where, faults)
     if value is msgspec.UNSET:
@@ -55,10 +61,14 @@ def _read(raw: msgspec.Raw, where: str, now: int, read_list: ReadList, faults: F
         return []
     # Nothing was seen before its list was made, whatever a client's clock says.
     shown_at = max(identity.made_at, given_at)
-    return [
-        NewImpression(identity=identity, piece_id=piece_id, position=position, shown_at=shown_at)
-        for piece_id, position in seen
-    ]
+    shown = []
+    for at, piece_id, reported in seen:
+        position = find_position(identity, piece_id, reported)
+        if position is None:
+            faults.add(at, "This piece was not in the list; report what was seen of it.")
+        else:
+            shown.append(NewImpression(identity=identity, piece_id=piece_id, position=position, shown_at=shown_at))
+    return shown
 
 
 def _read_list(value: dict[str, Any], where: str, read_list: ReadList, faults: Faults) -> ListIdentity | None:
@@ -78,8 +88,11 @@ def _read_list(value: dict[str, Any], where: str, read_list: ReadList, faults: F
         return None
 
 
-def _read_content(content: Any, where: str, faults: Faults) -> list[tuple[str, int]]:
-    """Return the pieces that were seen with their positions: where these are not given, by their order from 1."""
+def _read_content(content: Any, where: str, faults: Faults) -> list[tuple[str, str, int]]:
+    """Return the pieces that were seen: where the body has them, their ids and positions.
+
+    Where positions are not given they are those of their order, from 1.
+    """
     if not isinstance(content, list):
         faults.add(
             where, f"Found {kind_of(content)}; an array of ids, or of objects with id and position, is accepted."
@@ -100,7 +113,7 @@ def _read_content(content: Any, where: str, faults: Faults) -> list[tuple[str, i
         elif type(position) is not int or not 1 <= position <= MAX_POSITION:
             faults.add(f"{at}/position", f"Found another value; an integer from 1 to {MAX_POSITION} is accepted.")
         else:
-            seen.append((piece_id, position))
+            seen.append((f"{at}/id" if isinstance(entry, dict) else at, piece_id, position))
         if faults.full():
             break
     return seen

@@ -14,7 +14,7 @@ from penchant.model import (
     INTERACTION_TYPE_NAMES,
     MAX_INTERACTIONS_PER_REQUEST,
     InteractionType,
-    ListIdentity,
+    NewImpression,
     NewInteraction,
 )
 from penchant.wire.entries import split_array
@@ -49,16 +49,19 @@ class _RawInteraction(msgspec.Struct, rename="camel", gc=False):
     list_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-ReadList = Callable[[str, str], ListIdentity | None]
-"""Returns the list of an id that a person's interaction names; raises ``ValueError`` with what is wrong."""
+ReadList = Callable[[str, str, str], NewImpression | None]
+"""Returns the piece in the list of an id that a person's interaction with it names.
+
+``None`` where it was not in it, or nothing is kept of the list; raises ``ValueError`` with what is wrong.
+"""
 _plain_decoder = msgspec.json.Decoder(_PlainInteraction)
 _raw_decoder = msgspec.json.Decoder(_RawInteraction)
 _MEMBERS = ("user_id", "type", "content_id", "timestamp", "event_id", "list_id")
 
 
-def _no_list(text: str, user_id: str) -> None:
+def _no_list(text: str, user_id: str, piece_id: str) -> None:
     """Return that an interaction came from no list that is known, whatever it names."""
-    del text, user_id
+    del text, user_id, piece_id
 
 
 def decode_interactions(body: bytes, now: int, read_list: ReadList = _no_list) -> tuple[NewInteraction, ...]:
@@ -134,7 +137,7 @@ def _read(raw: msgspec.Raw, where: str, now: int, read_list: ReadList, faults: F
         piece_id=piece_id,
         occurred_at=occurred_at,
         event_id=event_id,
-        shown_in=_read_list(members["list_id"], user_id, f"{where}/listId", read_list, faults),
+        shown_in=_read_list(members["list_id"], (user_id, piece_id), f"{where}/listId", read_list, faults),
     )
 
 
@@ -171,14 +174,17 @@ def _read_id(text: Any, where: str, faults: Faults) -> str:
     return str(text)
 
 
-def _read_list(text: Any, user_id: str, where: str, read_list: ReadList, faults: Faults) -> ListIdentity | None:
+def _read_list(
+    text: Any, done: tuple[str, str], where: str, read_list: ReadList, faults: Faults
+) -> NewImpression | None:
+    """Return the piece in the list that an interaction names; ``done`` is who did something with which piece."""
     if text is None or text is msgspec.UNSET:
         return None
     if not isinstance(text, str):
         faults.add(where, f"Found {kind_of(text)}; the id of a list as a string is accepted.")
         return None
     try:
-        return read_list(text, user_id)
+        return read_list(text, *done)
     except ValueError as error:
         faults.add(where, str(error))
         return None

@@ -13,6 +13,10 @@ _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES}
 _CATALOG = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 _KIND = {"type": "string", "enum": list(PlacementKind)}
+_AUTO_STOP = {
+    "type": "boolean",
+    "description": "Whether variants that are certainly worse are stopped; absent: by reports of servers alone.",
+}
 _TAKE = {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE}
 
 
@@ -32,7 +36,7 @@ def placement_schemas(settings: Mapping[str, Any], version: Mapping[str, Any]) -
         "Placement": {
             "type": "object",
             "additionalProperties": False,
-            "properties": members | {"experiment": _ID, "variants": variants},
+            "properties": members | {"experiment": _ID, "autoStop": _AUTO_STOP, "variants": variants},
             "required": ["kind"],
         },
         "PlacementVariant": variant,

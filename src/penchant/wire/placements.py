@@ -64,7 +64,7 @@ _OF_SETTINGS = {
 """The members that are settings of a source, with their fields."""
 _MEMBERS = tuple(_USES)
 _VARIANT_MEMBERS = ("name", "share", *_MEMBERS)
-_PLACEMENT_MEMBERS = (*_MEMBERS, "experiment", "variants")
+_PLACEMENT_MEMBERS = (*_MEMBERS, "experiment", "autoStop", "variants")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +117,14 @@ class Variant:
 class PlacementSpec:
     """A placement: ``members`` as they were given, and what they mean.
 
-    By ``experiment`` people are told apart; ``None`` stands for the placement's name.
+    By ``experiment`` people are told apart; ``None`` stands for the placement's name. ``auto_stop`` is whether variants
+    that are certainly worse are stopped; ``None``: only where what keys of servers have reported shows it.
     """
 
     members: Mapping[str, Any]
     rules: ListRules
     experiment: str | None = None
+    auto_stop: bool | None = None
     variants: tuple[Variant, ...] = field(default=())
 
     def rules_of(self, variant: str | None) -> ListRules:
@@ -198,7 +200,10 @@ class _PlacementReader:
         self.require_use(value, shown, where)
         members = {name: value[name] for name in _PLACEMENT_MEMBERS if value.get(name) is not None}
         experiment = self.experiment(value.get("experiment"), where)
-        return PlacementSpec(members=members, rules=rules, experiment=experiment, variants=variants)
+        auto_stop = self.flag(value.get("autoStop"), f"{where}/autoStop")
+        return PlacementSpec(
+            members=members, rules=rules, experiment=experiment, auto_stop=auto_stop, variants=variants
+        )
 
     def rules(self, value: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return the members of a list that are given, by their fields; those with a fault are left out."""
@@ -296,6 +301,12 @@ class _PlacementReader:
         if problem:
             self.faults.add(f"{where}/experiment", problem)
         return value if problem is None else None
+
+    def flag(self, value: Any, where: str) -> bool | None:
+        if value is None or isinstance(value, bool):
+            return value
+        self.faults.add(where, f"Found {kind_of(value)}; true or false is accepted.")
+        return None
 
     def kind(self, value: Any, where: str) -> PlacementKind | None:
         if isinstance(value, str) and value in list(PlacementKind):

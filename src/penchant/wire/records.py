@@ -283,6 +283,7 @@ class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
 
     kind: str
     experiment: str | UnsetType = UNSET
+    auto_stop: bool | UnsetType = UNSET
     variants: Sequence[PlacementVariant] | UnsetType = UNSET
 
 

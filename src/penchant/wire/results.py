@@ -1,6 +1,7 @@
 """Results of placements as they are answered: what each variant showed, and what came of it."""
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.wire.frames import Record
 
@@ -39,10 +40,22 @@ class ListShare(Record, frozen=True, kw_only=True):
     off: bool
 
 
+class Doubt(Record, frozen=True, kw_only=True):
+    """Why nothing is said of a difference that intervals show: too few people may have made it.
+
+    ``code`` is ``few-people``: ten of them could have made this ``share`` of what a variant showed; or ``one-group``:
+    one of 64 groups of people made it.
+    """
+
+    code: str
+    share: float
+
+
 class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     """What a variant showed and what came of it.
 
     ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
+    ``doubt`` is there where intervals show a difference of which nothing is said.
     """
 
     variant: str
@@ -54,6 +67,7 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     rate: Interval
     difference: Interval | None
     verdict: str
+    doubt: Doubt | UnsetType = UNSET
     pieces: int | None
     coverage: float | None
     share: ListShare | None
@@ -65,6 +79,7 @@ class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
     """The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
 
     ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+    ``pieces_of_person`` is how many pieces of each person count for rates, where some were shown more.
     """
 
     placement: str
@@ -73,5 +88,6 @@ class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
     base: str
     counted: str
     design_effect: float
+    pieces_of_person: int | UnsetType = UNSET
     stopped: list[str]
     variants: list[VariantResult]

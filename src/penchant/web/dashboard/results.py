@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import UnsetType
+
 from penchant.errors import invalid_parameter
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
@@ -16,6 +18,10 @@ from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import VariantResult
 
 _ASKED = (FROM, TO, SUCCESS, BASE_VARIANT)
+_DOUBTS = {
+    "few-people": "undecided: ten people could have made {:.0%} of it",
+    "one-group": "undecided: one group of people made {:.0%} of it",
+}
 _VERDICTS = {"better": "certainly better", "worse": "certainly worse", "undecided": "no difference shown yet"}
 
 
@@ -92,6 +98,8 @@ def _variant(result: VariantResult, course: VariantCourse | None) -> ShownVarian
         return ShownVariant(result=result, verdict="what others are compared with", points=(), picture=None)
     is_told = bool(course.points) and course.points[-1].is_told
     verdict = _VERDICTS[result.verdict] if is_told else "too early to say"
+    if not isinstance(result.doubt, UnsetType):
+        verdict = _DOUBTS[result.doubt.code].format(result.doubt.share)
     return ShownVariant(result=result, verdict=verdict, points=course.points, picture=course_picture(course))
 
 

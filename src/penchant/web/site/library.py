@@ -35,6 +35,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
     ),
     "Reference": (
         "docs/interface.md",
+        "docs/choices.md",
         "docs/settings.md",
         "docs/limits.md",
         "docs/metrics.md",
