@@ -1,8 +1,6 @@
 """The dashboard's search: pieces by anything that is written in them, people by their ids, the best first."""
 
-import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,8 +8,6 @@ import pytest
 
 from factories import piece
 from penchant.service import searching
-from penchant.web.dashboard import searching as search_pages
-from penchant.web.dashboard.site import HEAVY_PAGES_OF_ACCOUNT, PageAnswer, Visit
 from serving import Service
 from visitors import Visitor, text_of, words
 
@@ -126,31 +122,3 @@ def test_nobody_finds_what_is_not_theirs(filled: Service) -> None:
     assert "does not include the feature 'interactionsListing'" in text_of(
         basic.get("search", source="s", q="kim").text
     )
-
-
-@pytest.mark.usefixtures("fresh", "alone")
-class TestPagesThatHoldUpOthers:
-    @pytest.fixture(autouse=True)
-    def searching(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-        """Have each search last, and note how many there are at once."""
-        real, under_way, seen = search_pages.search, [0], list[int]()
-
-        async def search(visit: Visit) -> PageAnswer:
-            under_way[0] += 1
-            seen.append(under_way[0])
-            await asyncio.sleep(0.05)
-            under_way[0] -= 1
-            return await real(visit)
-
-        monkeypatch.setattr(search_pages, "search", search)
-        return seen
-
-    def test_an_account_has_two_at_once(self, searching: list[int], service: Service) -> None:
-        service.submit("s", *BOOKS)
-        visitors = [Visitor(service, service.key) for _ in range(8)]
-
-        with ThreadPoolExecutor(8) as together:
-            pages = list(together.map(lambda visitor: visitor.get("search", source="s", text="book"), visitors))
-
-        assert [page.status_code for page in pages] == [200] * 8
-        assert (len(searching), max(searching)) == (8, HEAVY_PAGES_OF_ACCOUNT)

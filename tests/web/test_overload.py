@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,14 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.live.admission import CROWD
+from penchant.live.views import View
 from penchant.service import content
+from penchant.service.searching import SearchResult, SourceSearch
+from penchant.service.shares import PAGES_OF_ACCOUNT
 from penchant.settings import NodeSettings
 from penchant.storage.hashing import account_id
 from serving import Service
+from visitors import Visitor
 
 pytestmark = pytest.mark.usefixtures("fresh")  # what a process has no room for, others would be refused
 
@@ -67,6 +72,61 @@ def test_a_listing_whose_client_leaves_gives_its_turn_back(service: Service) -> 
 
     assert service.get("/s/content").status_code == 200
     wait_until(lambda: listings.is_idle)
+
+
+HEAVY = ("/-/dashboard/search?source=s&q=x", "/-/dashboard/map?source=s", "/-/dashboard/history?source=s")
+
+
+def test_heavy_pages_of_an_account_wait_their_turn_and_are_refused_after_a_while(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"))
+    other = service.new_key(account="other")
+    assert service.post("/s/content", key=other, json=[piece("a"), piece("b")]).status_code == 202
+    own_pages, pages_of_other = Visitor(service, service.key), Visitor(service, other)
+    shares = service.client.app.services.page_shares  # type: ignore[attr-defined]
+    shares.wait_s = 0.1
+    account = account_id(service.account)
+    held = [asyncio.run(shares.take(account)) for _ in range(PAGES_OF_ACCOUNT)]
+
+    for path in HEAVY:
+        assert (own_pages.ask("GET", path).status_code, pages_of_other.ask("GET", path).status_code) == (503, 200)
+    explained = "/s/content/a/similar?explain=true"
+    refused = service.get(explained)
+    assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    assert own_pages.get("pieces", source="s").status_code == 200
+
+    for give_back in held:
+        give_back()
+    shares.wait_s = 60
+    assert [own_pages.ask("GET", path).status_code for path in HEAVY] == [200, 200, 200]
+    assert service.get(explained).status_code == 200
+    wait_until(lambda: shares.is_idle)
+
+
+def test_however_many_searches_come_at_once_an_account_has_two_under_way(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.submit("s", *(piece(f"p{number}", "x") for number in range(150)))
+    service.client.app.services.page_shares.wait_s = 60  # type: ignore[attr-defined]
+    under_way: list[int] = []
+    running = 0
+    search = SourceSearch.pieces
+
+    async def counted(self: SourceSearch, view: View, text: str, *, after: str | None = None) -> SearchResult:
+        nonlocal running
+        running += 1
+        under_way.append(running)
+        try:
+            return await search(self, view, text, after=after)
+        finally:
+            running -= 1
+
+    monkeypatch.setattr(SourceSearch, "pieces", counted)
+    visitor = Visitor(service, service.key)
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda _: visitor.get("search", source="s", q="nothing"), range(24)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert (len(under_way), max(under_way)) == (24, PAGES_OF_ACCOUNT)
 
 
 @contextlib.contextmanager

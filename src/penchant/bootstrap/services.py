@@ -58,6 +58,7 @@ from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
 from penchant.service.shard_reports import ShardReports
+from penchant.service.shares import AccountShares, page_shares
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.service.variant_guard import VariantGuard
@@ -295,6 +296,7 @@ def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callab
 class _ListServices(TypedDict):
     """The services of lists that are not a person's own, of reasons, and of placements, which show any of them."""
 
+    page_shares: AccountShares
     explanations: Explanations
     plain_lists: PlainLists
     revisits: RevisitLists
@@ -308,10 +310,12 @@ def _lists(
 ) -> _ListServices:
     plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
     placements = Placements(database)
-    explanations = Explanations(database, recommender)
+    shares = page_shares()
+    explanations = Explanations(database, recommender, shares)
     makers = ListMakers(recommender, explanations, plain_lists, revisits)
     placement_lists = PlacementLists(placements, makers, guard, metrics)
     return _ListServices(
+        page_shares=shares,
         explanations=explanations,
         plain_lists=plain_lists,
         revisits=revisits,

@@ -35,6 +35,7 @@ from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
 from penchant.service.shard_reports import ShardReports
+from penchant.service.shares import AccountShares
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
@@ -63,6 +64,7 @@ class Services:
     placement: PlacementFollower | None
     shard_reports: ShardReports
     similar_answers: SimilarAnswers
+    page_shares: AccountShares
     explanations: Explanations
     previews: Previews
     plain_lists: PlainLists

@@ -26,7 +26,7 @@ from penchant.service.nearest import require_neighbours
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shard_listings import search_by_shards
-from penchant.service.shares import HEAVY_WAIT_S, AccountShares, heavy_shares
+from penchant.service.shares import HEAVY_WAIT_S, AccountShares
 from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult, StatedLikings
 
 Arguments = ParamSpec("Arguments")
@@ -58,10 +58,10 @@ class _ListPosition:
 class Explanations:
     """Lists with reasons, and the places of pieces that they do or do not show."""
 
-    def __init__(self, database: AsyncStorage, recommender: Recommender) -> None:
+    def __init__(self, database: AsyncStorage, recommender: Recommender, shares: AccountShares) -> None:
         self._database = database
         self._recommender = recommender
-        self._shares = heavy_shares("explanations are being made")
+        self._shares = shares
         self._searches = AccountShares(
             "explanations are being searched for",
             turns=SEARCHES_AT_ONCE,

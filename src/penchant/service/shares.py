@@ -14,6 +14,9 @@ HEAVY_TURNS = 2
 """Requests that a process serves at once of each kind that may hold a thread for seconds, of an account one."""
 HEAVY_WAIT_S = 5.0
 """How long one more waits for its turn."""
+PAGE_TURNS = 4
+PAGES_OF_ACCOUNT = 2
+"""Pages of all kinds that a process makes at once, and of one account."""
 
 
 @dataclass(slots=True)
@@ -103,3 +106,17 @@ class AccountShares:
 def heavy_shares(name: str) -> AccountShares:
     """Return the shares of work that may hold a thread for seconds: after it an account rests for as long again."""
     return AccountShares(name, turns=HEAVY_TURNS, of_account=1, wait_s=HEAVY_WAIT_S, pause=1.0)
+
+
+def page_shares() -> AccountShares:
+    """Return the shares of what is made for people to look at: searches, maps, curves and reasons, all together.
+
+    Each takes tens of milliseconds of the processor, which all requests share; after it its turn rests for as long.
+    """
+    return AccountShares(
+        "pages and explanations are being made",
+        turns=PAGE_TURNS,
+        of_account=PAGES_OF_ACCOUNT,
+        wait_s=HEAVY_WAIT_S,
+        pause=1.0,
+    )

@@ -15,7 +15,7 @@ async def catalogue_map(visit: Visit) -> PageAnswer:
     values: dict[str, Any] = {"source": view.head.name, "category": category, "area": None, "colored": colored}
     if colored is not None:
         number = int(area) - 1 if area.isdecimal() and 0 < int(area[:3]) <= len(colored.map.areas) else None
-        picture = map_picture(colored, number)
+        picture = await visit.services.database.in_thread(map_picture, colored, number)
         labels = await visit.services.browsing.labels(view, _named(colored, picture))
         apart = int((colored.map.area_of < 0).sum())
         values |= {"area": number, "picture": picture, "labels": labels, "lost": _lost(colored), "apart": apart}

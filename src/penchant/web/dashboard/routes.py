@@ -34,20 +34,20 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         _operation("POST", "sign-in", signing.sign_in),
         _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
-        *_pair(site, "search", searching.search, is_heavy=True),
+        *_pair(site, "search", searching.search, heavy=True),
         *_pair(site, "pieces", browsing.pieces),
-        *_pair(site, "piece", piece.piece, is_heavy=True),
-        *_pair(site, "user", user.user, is_heavy=True),
-        *_pair(site, "try", trying.trying, trying.try_piece, is_heavy=True),
+        *_pair(site, "piece", piece.piece),
+        *_pair(site, "user", user.user),
+        *_pair(site, "try", trying.trying, trying.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "placements", placements.placements),
         *_pair(site, "placement", placements.placement, partial(placements.change_placement, site=site)),
-        *_pair(site, "front", front.front, is_heavy=True),
+        *_pair(site, "front", front.front),
         *_pair(site, "results", results.results),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
-        *_pair(site, "health", health.health, is_heavy=True),
-        *_pair(site, "history", history.history),
-        *_pair(site, "map", mapping.catalogue_map, is_heavy=True),
+        *_pair(site, "health", health.health),
+        *_pair(site, "history", history.history, heavy=True),
+        *_pair(site, "map", mapping.catalogue_map, heavy=True),
         *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),
         *_pair(site, "usage", administration.usage, admin=True),
         *_pair(site, "shards", administration.shards, admin=True),
@@ -62,13 +62,13 @@ def _pair(
     changed: PageHandler | None = None,
     *,
     admin: bool = False,
-    is_heavy: bool = False,
+    heavy: bool = False,
 ) -> tuple[Operation, ...]:
     """Return the operations that show a page and, where it has a form that changes something, take that."""
-    showing = _operation("GET", name, site.page(shown, admin=admin, is_heavy=is_heavy))
+    showing = _operation("GET", name, site.page(shown, admin=admin, heavy=heavy))
     if changed is None:
         return (showing,)
-    return (showing, _operation("POST", name, site.page(changed, posted=True, admin=admin, is_heavy=is_heavy)))
+    return (showing, _operation("POST", name, site.page(changed, posted=True, admin=admin)))
 
 
 def _operation(method: str, name: str, handler: Handler) -> Operation:

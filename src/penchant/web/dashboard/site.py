@@ -3,7 +3,6 @@
 Errors are pages as well; nothing that a page shows is taken for markup, and nothing on it comes from elsewhere.
 """
 
-import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +23,6 @@ from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.sessions import SESSION_S, Session, Sessions
-from penchant.service.shares import HEAVY_WAIT_S, AccountShares
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own, set_cookie
 from penchant.web.dashboard.images import image_sources, is_shown
@@ -58,9 +56,6 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _YEAR_S = 365 * 24 * 3600
-HEAVY_PAGES = 4
-HEAVY_PAGES_OF_ACCOUNT = 2
-"""Pages that look through a catalogue which a process makes at once, of all accounts and of one: each holds it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +155,6 @@ class DashboardSite:
     def __init__(self, base_path: str) -> None:
         """Load the files of the dashboard for pages below a base path."""
         self.home = base_path + HOME
-        self._heavy = AccountShares(
-            "pages are being made", turns=HEAVY_PAGES, of_account=HEAVY_PAGES_OF_ACCOUNT, wait_s=HEAVY_WAIT_S
-        )
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
             body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
@@ -196,15 +188,13 @@ class DashboardSite:
         path = f"{self.home}/{page}" if page else self.home
         return f"{path}?{urlencode(given, quote_via=quote, safe='')}" if given else path
 
-    def page(
-        self, handler: PageHandler, *, posted: bool = False, admin: bool = False, is_heavy: bool = False
-    ) -> Handler:
+    def page(self, handler: PageHandler, *, posted: bool = False, admin: bool = False, heavy: bool = False) -> Handler:
         """Return the handler of an operation that shows a page in a session; without one it leads to signing in.
 
-        A heavy one waits for a turn of its account, and has it until it is made.
+        A heavy one, which is about a source, takes a turn of its account.
         """
 
-        async def answer(call: Call) -> Answer:
+        async def show(call: Call) -> Answer:
             session: Session | None = None
             try:
                 # In this order a form is read only for who is signed in, and believed only with the session's proof.
@@ -213,10 +203,8 @@ class DashboardSite:
                 if posted:
                     form = await read_form(call)
                     require_own(call, form, session.proof)
-                turn = self._heavy.turn(session.access.account_id) if is_heavy else contextlib.nullcontext()
-                async with turn:
-                    made = await handler(Visit(call=call, session=session, form=form))
-                    answer = turned(made) if isinstance(made, RedirectAnswer) else self.shown(call, made, session)
+                visit = Visit(call=call, session=session, form=form)
+                answer = await (self._made_in_turn(handler, visit) if heavy else self._made(handler, visit))
             except Unauthenticated:
                 path = self.link("sign-in", next=None if posted else _asked_for(call))
                 return turned(RedirectAnswer(path=path))
@@ -224,7 +212,25 @@ class DashboardSite:
                 return self.problem(call, error, session)
             return self._renewed(call, answer, session)
 
-        return answer
+        return show
+
+    async def _made(self, handler: PageHandler, visit: Visit) -> Answer:
+        made = await handler(visit)
+        return turned(made) if isinstance(made, RedirectAnswer) else self.shown(visit.call, made, visit.session)
+
+    async def _made_in_turn(self, handler: PageHandler, visit: Visit) -> Answer:
+        """Return a heavy page as an answer.
+
+        Raises:
+            Overloaded: too many pages of the account are being made.
+        """
+        # Before the turn: who waits for an index keeps it from nobody.
+        await visit.view()
+        async with visit.services.page_shares.turn(visit.access.account_id):
+            made = await handler(visit)
+            if isinstance(made, RedirectAnswer):
+                return turned(made)
+            return await visit.services.database.in_thread(self.shown, visit.call, made, visit.session)
 
     def _renewed(self, call: Call, answer: Answer, session: Session) -> Answer:
         """Return an answer that replaces an old token, so that the session lasts while it is used."""
