@@ -15,7 +15,7 @@ MAX_FUNCTION_LINES = 60
 LEVELS = (
     {"attributes", "errors"},
     {"model"},
-    {"settings", "telemetry", "tracing", "watched_file"},
+    {"settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "experiments", "storage", "published_settings"},
     {"live", "importing", "cluster"},
     {"service"},

@@ -1,7 +1,6 @@
 """Personal lists: how the best pieces for a person become a list: boosts, the whitelist, variety, and what sinks.
 
-A varied list may take several searches, each for more pieces than the one before, by this process (`listed`) or by
-shard processes (`listed_by_shards`).
+A varied list may take several searches, each for more pieces than the one before.
 """
 
 from collections.abc import Sequence
@@ -9,8 +8,6 @@ from typing import NamedTuple
 
 from penchant import ranking
 from penchant.index import Audience, BlendQuery, Booster, Filter, Find, OverlapQuery, PartQuery, PersonFigures, best_of
-from penchant.live.shard_scan import ShardScan
-from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE
 from penchant.ranking import RankedPiece
@@ -31,13 +28,6 @@ class ListSearch(NamedTuple):
     shown: Filter
 
 
-def remembered_search(
-    view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int
-) -> ListSearch:
-    """Return what the list of a remembered person is searched by."""
-    return _blended(view, searched_by(view, query, person, audience, now))
-
-
 def gathered_search(view: View, query: PersonalRequest, gathered: RecommendationInputs) -> ListSearch:
     """Return what a person's list is searched by, from what is known of the person."""
     if gathered.blended is None:
@@ -54,7 +44,7 @@ def suited(
     view: View, query: PersonalRequest, person: PersonFigures, audience: Audience, now: int
 ) -> RecommendationResult:
     """Return the list of a remembered person."""
-    return result_of(query, listed(view, query, remembered_search(view, query, person, audience, now)))
+    return result_of(query, listed(view, query, _blended(view, searched_by(view, query, person, audience, now))))
 
 
 def result_of(query: PersonalRequest, ranked: Sequence[RankedPiece]) -> RecommendationResult:
@@ -75,26 +65,6 @@ def listed(view: View, query: PersonalRequest, search: ListSearch) -> list[Ranke
 
             found = _ranked(booster, search.shown, find, wanted)
         made = _made(view, query, found, count)
-        if made is not None:
-            return made
-        count *= MORE_CANDIDATES
-
-
-async def listed_by_shards(
-    view: View, query: PersonalRequest, search: ListSearch, scan: ShardScan, shards: Shards
-) -> list[RankedPiece]:
-    """Return the same list, for which shard processes scan the segments of a source; ``scan`` is the search's query.
-
-    Raises:
-        IndexNotReady: no process scans a part of the source, and this node cannot.
-    """
-    # Without the snapshot, as for similar pieces: this node need not have the masks of all segments.
-    booster, count = Booster(query.boosts, 0), _first_count(view, query)
-    while True:
-        wanted = count + len(query.sinking)
-        with tracing.span("search"):
-            find = await shards.find(view.snapshot, scan, booster.filters(search.shown), wanted)
-        made = _made(view, query, _ranked(booster, search.shown, find, wanted), count)
         if made is not None:
             return made
         count *= MORE_CANDIDATES
