@@ -20,10 +20,8 @@ from sharing_out import FileScheduler, in_order
 if TYPE_CHECKING:
     from nodes import Nodes
     from serving import Applications, Service
-    from shards import ShardedIndex, ShardRun
 
 MIN_VERSION_TIMEOUT_S = 0.2
-SHARD_RUN: "pytest.StashKey[ShardRun]" = pytest.StashKey()
 
 # Properties take their time on a busy machine; the quick ones (`--unit`, `--fast`) are tried with fewer examples.
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -32,7 +30,7 @@ hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the tests of the interface be asked of something else than a file in this process."""
-    parser.addoption("--on", choices=("file", "postgresql", "nodes", "shards"), default="file")
+    parser.addoption("--on", choices=("file", "postgresql", "nodes"), default="file")
     parser.addoption("--through", choices=("http", "client", "async-client"), default="http")
 
 
@@ -40,25 +38,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let nodes, which are processes, go by the real clock."""
     hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "patient")
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
-    # Once for a run: the others are processes that this one starts.
-    if config.getoption("--on") == "shards" and not hasattr(config, "workerinput"):
-        from shards import ShardRun
-
-        config.stash[SHARD_RUN] = ShardRun()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Have a run on shards fail in which the service searched by itself."""
-    run = session.config.stash.get(SHARD_RUN, None)
-    if run is not None and not run.has_travelled():
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the processes of a run on shards."""
-    run = config.stash.get(SHARD_RUN, None)
-    if run is not None:
-        run.end()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -87,14 +66,11 @@ def fixtures_of(item: pytest.Item) -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell what was asked through the client, and what became of scans for shards."""
+    """Tell what was asked through the client."""
     if config.getoption("--through") != "http":
         from client.through import ClientService
 
         terminalreporter.write_line(f"through the client: {json.dumps(ClientService.asked)}")
-    run = config.stash.get(SHARD_RUN, None)
-    if run is not None:
-        terminalreporter.write_line(f"scans for shards: {json.dumps(run.scans())}")
 
 
 @pytest.fixture
@@ -118,30 +94,14 @@ def service(applications: "Applications", settings: NodeSettings, clock: Callabl
 
 @pytest.fixture(scope="session")
 def applications(request: pytest.FixtureRequest) -> "Iterator[Applications]":
-    """Services in this process, on a file or (``--on``) a PostgreSQL; or on a file, with sources on shards."""
+    """Services in this process, on a file or (``--on``) a PostgreSQL."""
     from serving import Applications
 
     is_on_postgresql = request.config.getoption("--on") == "postgresql"
     server = request.getfixturevalue("postgresql") if is_on_postgresql else None
-    is_on_shards = request.config.getoption("--on") == "shards"
-    index = request.getfixturevalue("sharded_index") if is_on_shards else None
-    applications = Applications(server, through=request.config.getoption("--through"), index=index)
+    applications = Applications(server, through=request.config.getoption("--through"))
     yield applications
     applications.close()
-    if index is not None:
-        index.note(applications.scans)
-
-
-@pytest.fixture(scope="session")
-def sharded_index() -> "Iterator[ShardedIndex]":
-    """An index of which each source has four segments, which the shard processes of the run search."""
-    from shards import ShardedIndex
-
-    index = ShardedIndex()
-    with pytest.MonkeyPatch.context() as patch:
-        index.follow_by_files(patch)
-        yield index
-    index.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,10 @@
 
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import msgspec
@@ -18,10 +17,6 @@ from penchant.cli.keys import KeyLimits, make_key
 from penchant.service.administration import roll_secret
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
-from penchant.web.application import Application
-
-if TYPE_CHECKING:
-    from shards import ShardedIndex
 
 
 class Service:
@@ -86,16 +81,12 @@ class Service:
 class Applications:
     """Services in this process, on files or on databases of a PostgreSQL server; tests that want the same share one.
 
-    They are asked by plain HTTP or (``through``) by our own client wherever that has words for a request. Their sources
-    lie in an ``index`` that shard processes search, if there is one.
+    They are asked by plain HTTP or (``through``) by our own client wherever that has words for a request.
     """
 
-    def __init__(self, server: str | None, *, through: str, index: "ShardedIndex | None" = None) -> None:
+    def __init__(self, server: str | None, *, through: str) -> None:
         self._server = server
         self._through = through
-        self._index = index
-        self.scans: Counter[str] = Counter()
-        """How many scans for shard processes had which outcome, of services that have ended."""
         self._running = ExitStack()
         self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings, Storage]] = {}
 
@@ -108,9 +99,7 @@ class Applications:
         """Return a service that nobody has asked before."""
         with ExitStack() as running:
             client, settings, storage = self._start(running, settings, clock)
-            # Those who share an index may not mean the same by a source's name either.
-            account = "default" if self._index is None else _new_account()
-            yield self._asked(client, settings, account=account, storage=storage)
+            yield self._asked(client, settings, storage=storage)
 
     def shared_service(self, settings: NodeSettings, clock: Callable[[], float]) -> Service:
         """Return an account of its own at the service of these settings, in the data folder of the first who asks."""
@@ -121,7 +110,7 @@ class Applications:
         # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
         client = TestClient(running.app, raise_server_exceptions=False)
         client.portal = running.portal
-        return self._asked(client, settings, account=_new_account(), storage=storage)
+        return self._asked(client, settings, account=f"test-{uuid.uuid4().hex}", storage=storage)
 
     def _start(
         self, running: ExitStack, settings: NodeSettings, clock: Callable[[], float]
@@ -130,20 +119,9 @@ class Applications:
             settings = msgspec.structs.replace(settings, database=prepared_database(self._server))
         elif settings.database is None:
             prepare_file(Path(settings.data))
-        if self._index is not None:
-            settings = self._index.applied(settings)
         application = web_application(settings, clock=clock)
         client = running.enter_context(TestClient(application, raise_server_exceptions=False))
-        running.callback(self._count_scans, application)
         return client, settings, running.enter_context(closing(storage_of(settings)))
-
-    def _count_scans(self, application: Application) -> None:
-        assert application.services is not None
-        for family in application.services.metrics.registry.collect():
-            if family.name == "penchant_shard_scans":
-                for sample in family.samples:
-                    if sample.name.endswith("_total"):
-                        self.scans[sample.labels["outcome"]] += int(sample.value)
 
     def _asked(self, client: TestClient, settings: NodeSettings, **options: Any) -> Service:
         if self._through == "http":
@@ -155,10 +133,6 @@ class Applications:
 
 @contextmanager
 def served_alone(data: Path, key: str) -> Iterator[TestClient]:
-    """Return a client of a service in this process, on a data folder that others serve; it asks no shard process."""
+    """Return a client of a service in this process, on a data folder that others serve."""
     with TestClient(web_application(NodeSettings(data=str(data))), headers={"x-api-key": key}) as client:
         yield client
-
-
-def _new_account() -> str:
-    return f"test-{uuid.uuid4().hex}"

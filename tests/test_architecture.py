@@ -14,7 +14,7 @@ MAX_FUNCTION_LINES = 60
 LEVELS = (
     {"attributes", "errors"},
     {"model"},
-    {"owned_folders", "settings", "telemetry", "tracing", "watched_file"},
+    {"owned_folders", "settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "experiments", "storage", "published_settings"},
     {"live", "importing", "cluster"},
     {"service"},

@@ -158,3 +158,16 @@ def test_kernels_lie_in_the_data_folder_where_the_cache_cannot_be_used(
     assert kernel_folder(settings) != own
     (tmp_path / "cache" / "penchant" / "kernels").chmod(0o777)
     assert kernel_folder(settings) == own
+
+
+def test_what_shard_processes_have_left_in_a_data_folder_is_passed_over(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(METRICS_VARIABLE)
+    folder = Path(settings.data)
+    folder.mkdir(mode=0o700)
+    for name in ("shard-token", "shard-placement.json"):
+        (folder / name).write_text("left")
+
+    with TestClient(web_application(settings)) as client:
+        assert client.get("/-/health/ready").json() == {"status": "ok"}

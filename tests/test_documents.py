@@ -12,7 +12,6 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from documents.reading import matches
-from penchant.live.shard_metrics import ShardMetrics
 from penchant.published_settings import RELOADED
 from penchant.settings import NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
@@ -119,7 +118,7 @@ def described_metrics() -> dict[str, tuple[str, ...]]:
 
 def test_the_metrics_page_has_every_metric_with_its_kind_and_labels() -> None:
     kinds: dict[str, tuple[str, ...]] = {}
-    for collector in (*vars(Metrics()).values(), *vars(ShardMetrics(Metrics())).values()):
+    for collector in vars(Metrics()).values():
         if not isinstance(collector, MetricWrapperBase):
             continue
         (metric,) = collector.describe()

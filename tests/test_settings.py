@@ -6,7 +6,13 @@ import pytest
 
 from penchant.errors import InvalidSettings
 from penchant.model import BASIC_PLAN, FULL_PLAN, Feature
-from penchant.published_settings import PublishedSettings, changed_settings, merge_settings, publish_settings
+from penchant.published_settings import (
+    PUBLISHED_FILE,
+    PublishedSettings,
+    changed_settings,
+    merge_settings,
+    publish_settings,
+)
 from penchant.settings import NodeSettings, PlanSettings, load_settings
 
 
@@ -84,12 +90,11 @@ def test_what_may_change_while_it_runs_does_and_nothing_else() -> None:
     assert changed_settings(merged, read) == ["port"]
 
 
-@pytest.mark.parametrize("hosts", ('"a:65536"', '"a:1+b:0"', '"a"', '"a:1", "b:x"'))
-def test_shard_hosts_have_ports(tmp_path: Path, hosts: str) -> None:
+def test_settings_of_shards_are_named_as_unknown(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text(f"shard-hosts = [{hosts}]")
+    file.write_text("shard-pieces = 5000")
 
-    with pytest.raises(InvalidSettings, match="shard-hosts"):
+    with pytest.raises(InvalidSettings, match=r"unknown field `shard-pieces`.* See docs/settings\.md"):
         load_settings(file=file, environment={})
 
 
@@ -105,9 +110,21 @@ def test_published_settings_are_found_once_and_hold_no_secret(tmp_path: Path) ->
     assert found is not None
     assert (found.plans, found.port, found.database) == (plans, 1, start.database)
     assert published.newer() is None
-    assert not any(b"postgresql" in path.read_bytes() for path in tmp_path.iterdir())
+    (file,) = tmp_path.iterdir()
+    assert b"postgresql" not in file.read_bytes()
+    assert file.stat().st_mode & 0o077 == 0
     publish_settings(tmp_path, NodeSettings())
     assert published.newer() == start
+
+
+def test_published_settings_that_cannot_be_read_are_told_once(tmp_path: Path) -> None:
+    (tmp_path / PUBLISHED_FILE).mkdir()
+    published = PublishedSettings(NodeSettings(), tmp_path)
+
+    with pytest.raises(IsADirectoryError):
+        published.newer()
+
+    assert published.newer() is None
 
 
 def test_nothing_is_published_to_a_process_that_counts_alone() -> None:

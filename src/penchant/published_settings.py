@@ -4,12 +4,12 @@ server, on SIGHUP:  file -> load_settings -> publish_settings -> settings.json
 other processes:    settings.json -> PublishedSettings.newer -> CurrentSettings.change -> on_change
 """
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from penchant.settings import NodeSettings
-from penchant.watched_file import WatchedFile, replace_file
 
 RELOADED = frozenset(
     {
@@ -32,10 +32,6 @@ RELOADED = frozenset(
         "plans",
         "send_rate_bytes",
         "send_timeout_s",
-        "shard_hosts",
-        "shard_pieces",
-        "shard_replicas",
-        "shards",
         "stale_reads_s",
     }
 )
@@ -63,7 +59,12 @@ def publish_settings(folder: Path, settings: NodeSettings) -> None:
     """
     fields = msgspec.structs.fields(NodeSettings)
     published = {field.encode_name: getattr(settings, field.name) for field in fields if field.name in RELOADED}
-    replace_file(folder / PUBLISHED_FILE, msgspec.json.encode(published))
+    # In one step: whoever reads meanwhile gets the old file or the new one, never a part.
+    path = folder / PUBLISHED_FILE
+    written = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(published))
+    written.replace(path)
 
 
 class PublishedSettings:
@@ -71,17 +72,32 @@ class PublishedSettings:
 
     def __init__(self, settings: NodeSettings, folder: Path | None) -> None:
         self._settings = settings
-        self._file = None if folder is None else WatchedFile(folder / PUBLISHED_FILE)
+        self._path = None if folder is None else folder / PUBLISHED_FILE
+        self._seen: tuple[int, int] | None = None
 
     def newer(self) -> NodeSettings | None:
         """Return what was published since the last look, if anything was; in some microseconds.
 
         Raises:
-            OSError, ValueError: it cannot be read.
+            OSError, ValueError: it cannot be read, which is told once.
         """
-        content = None if self._file is None else self._file.newer()
+        content = self._newer_content()
         if content is None:
             return None
         published = msgspec.json.decode(content)
         settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, NodeSettings)
         return merge_settings(self._settings, settings)
+
+    def _newer_content(self) -> bytes | None:
+        if self._path is None:
+            return None
+        try:
+            status = self._path.stat()
+            # Of two files one after the other the number may be the same, the time of the change is not.
+            seen = status.st_ino, status.st_mtime_ns
+            if seen == self._seen:
+                return None
+            self._seen = seen
+            return self._path.read_bytes()
+        except FileNotFoundError:
+            return None

@@ -7,7 +7,7 @@ only operation; ``docs/settings.md`` is checked against this file by a test.
 import contextlib
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -20,7 +20,6 @@ from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
 
-MAX_SHARDS, MAX_REPLICAS = 64, 8
 MAX_PORT = 65_535
 MAX_WORKERS = 256
 """More than the cores of any one machine that this runs on: a guard against slips of the keyboard."""
@@ -111,14 +110,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How long reads go on from the index while the database is away; 0: not at all."""
     index_memory_bytes: Count = 0
     """What all loaded sources may take in each worker, files included; 0: half of all memory divided by the workers."""
-    shard_pieces: Count = 0
-    """Pieces from which a source is kept in several segments, which are searched on their own; 0: none."""
-    shards: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)] = 4
-    """Segments of each such source."""
-    shard_hosts: tuple[Annotated[str, msgspec.Meta(pattern=r"^[^\s+/@]+:[0-9]+(\+[^\s+/@]+:[0-9]+)*$")], ...] = ()
-    """By shard the address (host:port) of a process that searches its segments, or of several, joined by ``+``."""
-    shard_replicas: Annotated[int, msgspec.Meta(ge=0, le=MAX_REPLICAS)] = 2
-    """Processes for each shard that a ``cluster`` runs, each on another node, where ``shard-hosts`` names none."""
     audit_retention_days: Count = 396
     """How long entries of the audit log, and keys that have ended, are kept and listed; 0: for good."""
     kernel_folder: str | None = None
@@ -155,11 +146,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
     plans: dict[str, PlanSettings] = {}
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
-
-    @property
-    def shard_addresses(self) -> list[list[tuple[str, int]]]:
-        """By shard the hosts and ports of `shard_hosts`."""
-        return [[split_address(each) for each in replicas.split("+")] for replicas in self.shard_hosts]
 
     @property
     def piece_limits(self) -> PieceLimits:
@@ -228,26 +214,9 @@ def load_settings(
         for proxy in settings.trusted_proxies:
             # Checked here: a malformed one would fail with the first request otherwise.
             ip_network(proxy)
-        _require_ports(settings.shard_addresses)
     except ValueError as error:
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
     return settings
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Return host and port of ``host:port``.
-
-    Raises:
-        ValueError: what is behind the last colon is no number.
-    """
-    host, _, port = address.rpartition(":")
-    return host, int(port)
-
-
-def _require_ports(shards: Sequence[Sequence[tuple[str, int]]]) -> None:
-    for port in (port for addresses in shards for _, port in addresses):
-        if not 0 < port <= MAX_PORT:
-            raise ValueError(f"{port} is no port - at `$.shard-hosts`")
 
 
 def environment_without_settings() -> dict[str, str]:

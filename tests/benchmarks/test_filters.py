@@ -201,7 +201,7 @@ def print_boosts(marked: Snapshot) -> None:
         # In turns, so that what else the machine does falls on both.
         taken = [(cpu_ms((), piece_id), cpu_ms(held, piece_id)) for piece_id in ids * 5]
         without, boosted = (statistics.median(each) for each in zip(*taken, strict=True))
-        classes = len(Booster(held, DISTANCE_SCALE, marked).filters(shown))
+        classes = len(Booster(held, DISTANCE_SCALE, marked).classes(shown))
         print(
             f"  boosts, {name}: {classes} classes, CPU {boosted:.3f} ms beside {without:.3f} without, "
             f"{boosted / without:.1f} times"

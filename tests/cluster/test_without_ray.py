@@ -25,7 +25,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": path, "PENCHANT_CLUSTER": "127.0.0.1:6379", "PENCHANT_SHARD_PIECES": "5000"},
+        env={"PYTHONPATH": path, "PENCHANT_CLUSTER": "127.0.0.1:6379"},
     )
 
 
@@ -35,7 +35,6 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (
         ("recommend", "--source", "s", "--out", "lists.ndjson"),
         ("evaluate", "--source", "s"),
-        ("serve",),
         ("tune", "--source", "s"),
         ("cluster", "start", "--host", "127.0.0.2"),
         ("cluster", "join", "127.0.0.2:6379"),

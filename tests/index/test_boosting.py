@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from filters_reference import FILTERS, holds
 from index.test_marking import NUMBERED, PHASES, filter_of, made
-from penchant.attributes import Boost
+from penchant.attributes import Boost, boost_classes
 from penchant.index import Booster, Filter, IntArray, Scan, best_by
 from penchant.index.best import Keys
 from penchant.index.part import Part
@@ -36,7 +36,8 @@ def test_the_best_are_those_of_greatest_s_by_factor(
 ) -> None:
     snapshot, pieces = made(phases, NUMBERED)
     key_of = {f"p{number}": zero + key for number, key in enumerate(keys)}
-    booster = Booster(tuple(Boost(filter_of(each), factor) for each, factor in clauses), zero)
+    boosts = tuple(Boost(filter_of(each), factor) for each, factor in clauses)
+    booster = Booster(boosts, zero, snapshot)
     scan, shown = scan_by(key_of), Filter(moment=1, matching=filter_of(clause))
     values = {key: Fraction(zero - key_of[key]) for key, extras in pieces.items() if holds(clause, extras)}
     for each, factor in clauses:
@@ -44,16 +45,15 @@ def test_the_best_are_those_of_greatest_s_by_factor(
     order = sorted(values, key=lambda key: (-values[key], key))
 
     best = booster.best(lambda shown: best_by(snapshot.parts, scan, shown, take), shown, take)
-    spared = replace(booster, snapshot=snapshot)
 
-    assert spared.best(lambda shown: best_by(snapshot.parts, scan, shown, take), shown, take) == best
     if clauses:
-        classes = [each for each in booster.filters(shown) if best_by(snapshot.parts, scan, each, len(keys))]
-        assert spared.filters(shown) == classes
+        classes = [replace(shown, matching=each.matching) for each in boost_classes(shown.matching, boosts)]
+        searched = [each for each in classes if best_by(snapshot.parts, scan, each, len(keys))]
+        assert [each for each, _ in booster.classes(shown)] == searched
     assert [piece_id for _, piece_id in best] == order[:take]
-    assert best == [(booster.key(snapshot, each, key_of[each]), each) for each in order[:take]]
+    assert best == [(booster.key(each, key_of[each]), each) for each in order[:take]]
     assert all(abs(zero - key - values[each]) <= 1 and (key < zero) == (values[each] > 0) for key, each in best)
-    ahead = [booster.count_ahead(snapshot, each, key_of[each], shown, scan) for each in order]
+    ahead = [booster.count_ahead(each, key_of[each], shown, scan) for each in order]
     assert ahead == list(range(len(order)))
 
 
@@ -61,7 +61,7 @@ def test_a_boost_moves_what_speaks_for_a_piece_and_nothing_else() -> None:
     extras = {"p0": {"language": "fr"}, "p1": {"language": "en"}, "p2": {"language": "en"}, "p3": {"language": "fr"}}
     snapshot, _ = made([(extras, [])], NUMBERED)
     keys = {"p0": -1, "p1": -1, "p2": 2, "p3": 3}
-    booster = Booster((Boost(filter_of({"key": "language", "any": ["en"]}), 150),), 0)
+    booster = Booster((Boost(filter_of({"key": "language", "any": ["en"]}), 150),), 0, snapshot)
     scan, shown = scan_by(keys), Filter(moment=1)
 
     assert booster.best(lambda shown: best_by(snapshot.parts, scan, shown, 4), shown, 4) == [
@@ -70,4 +70,4 @@ def test_a_boost_moves_what_speaks_for_a_piece_and_nothing_else() -> None:
         (2, "p2"),
         (3, "p3"),
     ]
-    assert [booster.count_ahead(snapshot, each, keys[each], shown, scan) for each in keys] == [1, 0, 2, 3]
+    assert [booster.count_ahead(each, keys[each], shown, scan) for each in keys] == [1, 0, 2, 3]

@@ -16,7 +16,7 @@ from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES, examples
 
 STAMP = Stamp(*range(len(Stamp._fields)))
 MAX_MERGED = st.sampled_from([None, 0, 1, 2, 5])
-BASES = st.sampled_from(["no", "memory", "file", "segments"])
+BASES = st.sampled_from(["no", "memory", "file"])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,8 +39,6 @@ def rebased(snapshot: Snapshot, base: str) -> Snapshot:
     """Return the snapshot as it goes on from a segment of its live pieces."""
     if base == "no":
         return snapshot
-    if base == "segments":
-        return Snapshot.of_file(snapshot.split(3), tuple(STAMP))
     merged = snapshot.merged()
     return Snapshot.of_segment(merged if base == "memory" else mapped(merged))
 
@@ -89,17 +87,6 @@ def test_segments_above_the_limit_stay_apart() -> None:
 
     assert len(one.apply(other, max_merged=1).parts) == 2
     assert len(one.apply(other, max_merged=2).parts) == 1
-
-
-def test_segments_of_one_file_stay_apart() -> None:
-    pieces = [{"id": name, "categories": {"genre": ["x"]}} for name in "abcdefgh"]
-    snapshot = Snapshot.of_file(snapshot_of(pieces).split(2), tuple(STAMP))
-
-    after = snapshot.apply({"a": stored(pieces[0])})
-
-    assert len(snapshot.parts) == 2
-    assert len(after.parts) == 3
-    assert len(after.apply({"b": stored(pieces[1])}).parts) == 3
 
 
 def test_fewer_than_wanted_from_several_segments_are_in_order() -> None:

@@ -1,7 +1,6 @@
 """Tables of strings are united and numbered as if all were Python's objects at once."""
 
 import tracemalloc
-import zlib
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penchant.index import strings
-from penchant.index.strings import Strings, shard_numbers, unite_tables
+from penchant.index.strings import Strings, unite_tables
 
 TABLES = st.lists(st.sets(st.text(max_size=3), max_size=12).map(sorted), max_size=4)
 
@@ -31,11 +30,6 @@ def test_some_strings_of_several_tables_are_united(values: list[list[str]], data
 
     assert list(united) == sorted(set().union(*taken))
     assert [united.take(places) for places in found] == taken
-
-
-@given(st.lists(st.text(max_size=3), max_size=9), st.integers(1, 256))
-def test_each_id_has_the_shard_of_its_checksum(ids: list[str], count: int) -> None:
-    assert shard_numbers(Strings.of(ids), count).tolist() == [zlib.crc32(each.encode()) % count for each in ids]
 
 
 def test_uniting_takes_little_memory_beside_its_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from penchant.live.builder import (
     builder_lock,
     is_due,
 )
-from penchant.live.segment_files import SegmentFiles, SegmentSet, ShardRule
+from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind, SourceSettings
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList, reads
 from penchant.telemetry import Metrics
@@ -181,66 +181,12 @@ def test_other_attributes_are_reason_enough_for_a_build(
 def test_a_build_continues_from_the_last_file(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
     sources.submit(*range(9))
     known = {"only in the file": stored({"id": "only in the file", "categories": {}})}
-    files.publish(stamp_of(sources.head()), SegmentSet([sources.rebuilt().apply(known).merged()]))
+    files.publish(stamp_of(sources.head()), sources.rebuilt().apply(known).merged())
     sources.delete(1, 2)
 
     assert builder.build_due() == 1
 
     assert built(files, sources) == arrays(sources.rebuilt().apply(known))
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(40))
-@given(CHANGES, st.integers(2, 4))
-def test_any_changes_between_files_of_several_segments_are_a_rebuild(
-    files: SegmentFiles, sources: Sources, metrics: Metrics, changes: list[tuple[str, list[int]]], count: int
-) -> None:
-    files.sharding = ShardRule(pieces=4, count=count)
-    builder = Builder(sources.storage, files, metrics)
-    sources.submit(1, 2, 3)
-    for kind, numbers in changes:
-        change(builder, sources, kind, numbers)
-    sources.submit(*range(5))
-
-    builder.build(sources.head(), files.newest(sources.head()))
-
-    assert built(files, sources) == arrays(sources.rebuilt())
-    assert segments_in(files, sources) == count
-    assert builder.build_due() == 0
-
-
-def segments_in(files: SegmentFiles, sources: Sources) -> int:
-    published = files.newest(sources.head())
-    found = None if published is None else files.read(published)
-    assert found is not None
-    return len(found.segments)
-
-
-def test_a_source_is_cut_as_it_grows_and_joined_when_it_is_half_as_large(
-    files: SegmentFiles, sources: Sources, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(building, "LEAST_CHANGES", 1)
-    files.sharding = ShardRule(pieces=8, count=2)
-    builder = Builder(sources.storage, files, metrics)
-
-    counts = []
-    for kind, numbers in (("submit", range(7)), ("submit", [7]), ("delete", range(4)), ("delete", [4])):
-        change(builder, sources, kind, list(numbers))
-        builder.build_due()
-        counts.append(segments_in(files, sources))
-
-    assert counts == [1, 2, 2, 1]
-
-
-def test_another_number_of_segments_is_reason_enough_for_a_build(
-    builder: Builder, files: SegmentFiles, sources: Sources
-) -> None:
-    sources.submit(*range(9))
-    assert [builder.build_due(), builder.build_due()] == [1, 0]
-
-    for count in (3, 5, 3):
-        files.sharding = ShardRule(pieces=5, count=count)
-        assert [builder.build_due(), builder.build_due()] == [1, 0]
-        assert segments_in(files, sources) == count
 
 
 def test_lists_are_changes_without_pieces(builder: Builder, files: SegmentFiles, sources: Sources) -> None:

@@ -11,7 +11,7 @@ from penchant.live.builder import Builder
 from penchant.live.checking import index_problems
 from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles, likes_stamp_of
-from penchant.live.segment_files import SegmentFiles, SegmentSet, ShardRule
+from penchant.live.segment_files import SegmentFiles
 from penchant.model import SourceSettings
 from penchant.telemetry import Metrics
 
@@ -41,21 +41,10 @@ def test_a_file_and_the_changes_since_are_what_is_stored(sources: Sources) -> No
     assert list(index_problems(sources.storage, sources.folder / "index")) == []
 
 
-def test_a_file_of_several_segments_is_what_is_stored(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
-    files.sharding = ShardRule(pieces=3, count=3)
-    sources.submit(*range(9))
-    builder.build_due()
-    sources.submit(3, 11, categories={"new": ["x"]})
-
-    assert list(index_problems(sources.storage, sources.folder / "index")) == []
-    files.publish(stamp_of(sources.head()), SegmentSet(sources.rebuilt().apply({"p1": None}).split(3)))
-    assert len(list(index_problems(sources.storage, sources.folder / "index"))) == 1
-
-
 @pytest.mark.usefixtures("published")
 def test_a_file_that_differs_is_named(files: SegmentFiles, sources: Sources) -> None:
     lied = {"p1": stored({"id": "p1", "categories": {"genre": ["else"]}})}
-    files.publish(stamp_of(sources.head()), SegmentSet([sources.rebuilt().apply(lied).merged()]))
+    files.publish(stamp_of(sources.head()), sources.rebuilt().apply(lied).merged())
 
     (problem,) = index_problems(sources.storage, sources.folder / "index")
 

@@ -12,7 +12,7 @@ from penchant.index import Segment, Snapshot
 from penchant.live import following
 from penchant.live.array_files import stamp_of
 from penchant.live.builder import Builder
-from penchant.live.segment_files import SegmentFiles, SegmentSet, ShardRule
+from penchant.live.segment_files import SegmentFiles
 from penchant.model import SourceSettings
 from penchant.storage import reads
 from penchant.telemetry import Metrics
@@ -31,61 +31,59 @@ def build(sources: Sources, files: SegmentFiles) -> bytes:
     """Build the file of a source from its last one and the changes since; return its bytes."""
     head = sources.head()
     Builder(sources.storage, files, Metrics()).build(head, files.newest(head))
-    return files.path(stamp_of(head)).read_bytes()
+    published = files.newest(head)
+    assert published is not None
+    return published.path.read_bytes()
 
 
-def rebuilt(sources: Sources, folder: Path, count: int) -> bytes:
+def rebuilt(sources: Sources, folder: Path) -> bytes:
     """Return the bytes of a file that is made from all pieces at once."""
-    snapshot = sources.rebuilt()
-    segments = snapshot.split(count) if count > 1 else (snapshot.merged(),)
-    return SegmentFiles(folder).publish(stamp_of(sources.head()), SegmentSet(segments)).path.read_bytes()
+    return SegmentFiles(folder).publish(stamp_of(sources.head()), sources.rebuilt().merged()).path.read_bytes()
 
 
-@pytest.mark.parametrize("count", (1, 3))
-def test_a_file_built_in_chunks_is_the_same_bytes(sources: Sources, tmp_path: Path, count: int) -> None:
-    files = SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=count))
+def test_a_file_built_in_chunks_is_the_same_bytes(sources: Sources, tmp_path: Path) -> None:
+    files = SegmentFiles(tmp_path / "index")
     sources.submit(*range(30))
 
-    assert build(sources, files) == rebuilt(sources, tmp_path / "other", count)
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other")
 
     sources.submit(*range(20, 40), extras={"n": "stored again"})
     sources.delete(*range(0, 30, 3))
 
-    assert build(sources, files) == rebuilt(sources, tmp_path / "other", count)
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other")
 
     sources.configure(SourceSettings(attributes={"n": Attribute(AttributeType.KEYWORD, "/n")}))
     sources.submit(50)
 
-    assert build(sources, files) == rebuilt(sources, tmp_path / "other", count)
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other")
 
 
 def test_chunks_wait_out_of_memory_and_leave_nothing(
     sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spooled, spool = list[int](), SegmentFiles.spooled_segment
+    spooled, spool = list[int](), SegmentFiles.spooled
 
     def counting(files: SegmentFiles, segment: Segment) -> Segment:
         spooled.append(len(segment))
         return spool(files, segment)
 
-    monkeypatch.setattr(SegmentFiles, "spooled_segment", counting)
+    monkeypatch.setattr(SegmentFiles, "spooled", counting)
     sources.submit(*range(30))
 
-    build(sources, SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=2)))
+    build(sources, SegmentFiles(tmp_path / "index"))
 
-    chunks, shards = spooled[:-2], spooled[-2:]
-    assert sum(chunks) == sum(shards) == 30
-    assert max(chunks) <= CHUNK + 1
+    assert sum(spooled) == 30
+    assert max(spooled) <= CHUNK + 1
     assert [path.suffix for path in (tmp_path / "index").rglob("*") if path.is_file()] == [".segment"]
 
 
 def test_a_feed_of_deletions_alone_is_applied_in_chunks(sources: Sources, tmp_path: Path) -> None:
-    files = SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=2))
+    files = SegmentFiles(tmp_path / "index")
     sources.submit(*range(30))
     build(sources, files)
     sources.delete(*range(25))
 
-    assert build(sources, files) == rebuilt(sources, tmp_path / "other", 2)
+    assert build(sources, files) == rebuilt(sources, tmp_path / "other")
 
 
 def test_an_emptied_source_has_a_file_without_pieces(sources: Sources, tmp_path: Path) -> None:
@@ -102,7 +100,7 @@ def test_an_emptied_source_has_a_file_without_pieces(sources: Sources, tmp_path:
 
 
 def test_a_build_without_room_says_so_and_leaves_the_last_file(sources: Sources, tmp_path: Path) -> None:
-    files = SegmentFiles(tmp_path / "index", ShardRule(pieces=1, count=2))
+    files = SegmentFiles(tmp_path / "index")
     sources.submit(*range(30))
     first = build(sources, files)
     before = files.newest(sources.head())

@@ -23,7 +23,7 @@ from penchant.live.array_files import (
     write_file,
 )
 from penchant.live.likes_files import KeptDays, LikesFiles
-from penchant.live.segment_files import SEGMENT, SEGMENTS, SegmentFiles, SegmentSet
+from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead
 from strategies import CATALOGUES
 
@@ -63,7 +63,7 @@ def files(tmp_path: Path) -> SegmentFiles:
 
 @pytest.fixture
 def published(files: SegmentFiles) -> PublishedFile:
-    return files.publish(STAMP, SegmentSet([segment_of(PIECES)]))
+    return files.publish(STAMP, segment_of(PIECES))
 
 
 @IN_ONE_FOLDER
@@ -159,37 +159,28 @@ def test_a_file_of_another_source_or_version_is_seen(published: PublishedFile, o
         read_file(SEGMENT, published.path, other)
 
 
-@pytest.mark.parametrize("count", (2, 5))
-def test_a_file_of_several_segments_is_read_as_it_was_written(files: SegmentFiles, count: int) -> None:
-    segments = snapshot_of(PIECES).split(count)
-
-    found = files.read(files.publish(STAMP, SegmentSet(segments)))
-
-    assert found is not None
-    assert [len(each) for each in found.segments] == [len(each) for each in segments]
-    assert all(same(ours, theirs) for ours, theirs in zip(found.segments, segments, strict=True))
-
-
 @pytest.mark.parametrize("pieces", (PIECES, PIECES[:1], []), ids=("many", "one", "none"))
-def test_a_spooled_segment_is_the_same_and_leaves_no_file(files: SegmentFiles, pieces: list[dict[str, Any]]) -> None:
+def test_a_spooled_segment_is_the_same_and_leaves_no_file(
+    files: SegmentFiles, tmp_path: Path, pieces: list[dict[str, Any]]
+) -> None:
     segment = segment_of(pieces)
 
-    spooled = files.spooled_segment(segment)
+    spooled = files.spooled(segment)
 
     assert same(spooled, segment)
     assert not np.shares_memory(spooled.starts, segment.starts)
-    assert list((files.path(STAMP).parent.parent).iterdir()) == []
+    assert list((tmp_path / "index").iterdir()) == []
 
 
 def test_a_segment_that_cannot_be_spooled_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "index").write_bytes(b"no folder")
 
     with pytest.raises(StorageUnavailable, match="index cannot be written"):
-        SegmentFiles(tmp_path / "index").spooled_segment(segment_of(PIECES))
+        SegmentFiles(tmp_path / "index").spooled(segment_of(PIECES))
 
 
 def test_a_file_of_another_format_is_built_anew(files: SegmentFiles, published: PublishedFile) -> None:
-    files.kind = replace(SEGMENTS, format=SEGMENTS.format + 1)
+    files.kind = replace(SEGMENT, format=SEGMENT.format - 1)
 
     assert files.read(published) is None
     assert files.newest(head()) is None
@@ -240,7 +231,7 @@ def test_a_file_that_was_not_finished_is_ignored_and_removed_by_the_next(
     (published.path.parent / "notes.segment").write_text("foreign")
     assert files.newest(head()) == published
 
-    files.publish(STAMP._replace(version=4), SegmentSet([segment_of(PIECES)]))
+    files.publish(STAMP._replace(version=4), segment_of(PIECES))
 
     assert not left.exists()
 
@@ -251,10 +242,10 @@ def test_publishing_replaces_older_files_under_those_who_read_them(
     mapped = files.read(published)
     assert mapped is not None
 
-    new = files.publish(STAMP._replace(incarnation=2, version=4), SegmentSet([segment_of(PIECES[:1])]))
+    new = files.publish(STAMP._replace(incarnation=2, version=4), segment_of(PIECES[:1]))
 
     assert [*published.path.parent.iterdir()] == [new.path]
-    assert same(mapped.segments[0], segment_of(PIECES))
+    assert same(mapped, segment_of(PIECES))
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -269,7 +260,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
 
 def test_nothing_of_a_forgotten_source_stays(files: SegmentFiles, published: PublishedFile) -> None:
     published.path.with_name("5-1-2-9.4711.tmp").touch()
-    other = files.publish(STAMP._replace(source_id=2**40), SegmentSet([segment_of([])]))
+    other = files.publish(STAMP._replace(source_id=2**40), segment_of([]))
     assert sorted(files.sources()) == [7, 2**40]
 
     files.forget(7)
@@ -296,7 +287,7 @@ def test_kinds_of_files_share_a_folder_and_leave_each_other_alone(
 ) -> None:
     likes = LikesFiles(published.path.parent.parent)
     counted = likes.publish(STAMP._replace(version=9), Tally.empty(7).compacted())
-    segment = files.publish(STAMP._replace(version=4), SegmentSet([segment_of(PIECES)]))
+    segment = files.publish(STAMP._replace(version=4), segment_of(PIECES))
 
     assert (files.newest(head()), likes.newest(head())) == (segment, counted)
     assert likes.kept_days(counted) == KeptDays(7, 2**31 - 1)

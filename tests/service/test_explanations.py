@@ -1,7 +1,6 @@
 """Explanations where time passes between a view and a look at it, and previews that many ask for."""
 
 import asyncio
-import functools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,14 +12,10 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
-from penchant.bootstrap import index_folder, open_services, shard_token
+from penchant.bootstrap import open_services
 from penchant.errors import Overloaded, PreviewTooLarge
 from penchant.index.segment import MAX_NORMS
-from penchant.live import audience_follower, segments
-from penchant.live.builder import Builder
-from penchant.live.segment_files import SegmentFiles, ShardRule
-from penchant.live.shard_hosts import file_of
-from penchant.live.shard_server import ShardServer
+from penchant.live import audience_follower
 from penchant.live.views import View
 from penchant.model import FULL_PLAN, InteractionType, NewInteraction
 from penchant.service import Services, shares
@@ -137,47 +132,5 @@ def test_a_preview_leaves_what_requests_remember_as_it_is(settings: NodeSettings
             assert audience.popular(view.snapshot.parts, (today, 30), lambda: np.zeros(1)) is popular
             assert [part.segment.norms((1,)) for part in view.snapshot.parts] == norms
             assert await services.views.audience(view, today) is audience
-
-    asyncio.run(scene())
-
-
-def test_who_waits_for_shard_processes_holds_up_no_other_source(
-    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(segments, "ADOPTED_CHANGES", 1)
-
-    async def scene() -> None:
-        server = ShardServer(index_folder(settings), shard_token(settings))
-        listening = await server.listen("127.0.0.1", 0)
-        host, port = listening.sockets[0].getsockname()
-        sharded = msgspec.structs.replace(settings, shard_pieces=1, shards=2, shard_hosts=(f"{host}:{port}",))
-        async with opened(settings) as (services, access):
-            await services.content.submit_pieces(access, "beside", submission(piece("a", "x"), piece("b", "x")))
-            more = submission(*[piece(f"p{number}", "y") for number in range(20)])
-            await services.content.submit_pieces(access, "s", more)
-            storage = services.database.storage
-            head = storage.sources.read_head(access.account_id, "s")
-            assert head is not None
-            files = SegmentFiles(index_folder(settings), ShardRule(pieces=1, count=2))
-            Builder(storage, files, services.metrics).build(head, None)
-        async with open_services(CurrentSettings(sharded), has_builder=True) as services:
-            near = functools.partial(services.explanations.near, access)
-            shards = services.recommender.shards_of(await services.views.view(access.account_id, "s"))
-            assert shards is not None
-            view, beside = [await services.views.view(access.account_id, name) for name in ("s", "beside")]
-            file = file_of(view.snapshot)
-            assert file is not None
-            deadline = time.monotonic() + PATIENCE_S
-            while not await shards.have_mapped(file):
-                assert time.monotonic() < deadline
-
-            async with server.long_turn:
-                waiting = asyncio.create_task(near(view, SimilarRequest(piece_id="a"), "b"))
-                await asyncio.sleep(0.1)
-                assert (await near(beside, SimilarRequest(piece_id="a"), "b")).rank == 1
-                assert not waiting.done()
-
-            assert (await waiting).rank == 1
-        listening.close()
 
     asyncio.run(scene())

@@ -65,10 +65,3 @@ def alone(request: pytest.FixtureRequest) -> None:
     """Skip on nodes, which all tests share: for what one process limits, or shows of all accounts."""
     if request.config.getoption("--on") == "nodes":
         pytest.skip("the nodes that all tests share do not show it")
-
-
-@pytest.fixture
-def unsharded(request: pytest.FixtureRequest) -> None:
-    """Skip on shards: for what is shown where no shard processes are set."""
-    if request.config.getoption("--on") == "shards":
-        pytest.skip("the service has shard processes")

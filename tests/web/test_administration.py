@@ -15,7 +15,6 @@ from serving import Service
 ASKED = (
     ("GET", "/-/admin/usage"),
     ("GET", "/-/admin/audit"),
-    ("GET", "/-/admin/shards"),
     ("GET", "/-/admin/keys"),
     ("POST", "/-/admin/keys"),
     ("DELETE", "/-/admin/keys/someone"),

@@ -11,7 +11,7 @@ from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
 PAGES = ("", "pieces", "piece", "user", "try", "lists", "placements", "placement", "settings", "health")
-ADMIN_PAGES = ("keys", "usage", "shards", "audit")
+ADMIN_PAGES = ("keys", "usage", "audit")
 
 
 def test_who_is_not_signed_in_is_led_to_it_and_back(filled: Service) -> None:

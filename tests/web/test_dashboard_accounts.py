@@ -8,7 +8,7 @@ from acceptance.processes import wait_until
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
-ADMIN_PAGES = ("keys", "usage", "shards", "audit")
+ADMIN_PAGES = ("keys", "usage", "audit")
 
 
 @pytest.mark.usefixtures("alone")
@@ -22,18 +22,10 @@ def test_an_admin_sees_keys_and_no_source(filled: Service) -> None:
     assert filled.key.split("_")[1] in shown[0]
     assert "100,000" in shown[0]
     assert filled.account in shown[1]
-    assert "Shards" in shown[2]
-    assert "source.create" in shown[3]
+    assert "source.create" in shown[2]
     assert visitor.get("pieces", source="s").status_code == 403
     assert "2020-01" in visitor.get("usage", month="2020-01").text
     assert visitor.get("usage", month="never").status_code == 200
-
-
-@pytest.mark.usefixtures("alone", "unsharded")
-def test_without_shard_processes_the_page_names_their_setting(service: Service) -> None:
-    admin = Visitor(service, service.new_key(account="operators", admin=True))
-
-    assert "shard-hosts" in text_of(admin.get("shards").text)
 
 
 @pytest.mark.parametrize("page", ADMIN_PAGES)

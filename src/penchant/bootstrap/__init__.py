@@ -9,14 +9,11 @@ from penchant.bootstrap.folders import (
     kernel_folder,
     make_token,
     server_options,
-    shard_token,
     shared_metrics,
     storage_of,
 )
-from penchant.bootstrap.placing import run_placer
 from penchant.bootstrap.processes import builders_of, run_builder, web_application, worker_application
 from penchant.bootstrap.services import HOUSEKEEPING_LOCK, open_services
-from penchant.bootstrap.shard_serving import listen, places_shards
 
 __all__ = (
     "HOUSEKEEPING_LOCK",
@@ -27,14 +24,10 @@ __all__ = (
     "data_folder",
     "index_folder",
     "kernel_folder",
-    "listen",
     "make_token",
     "open_services",
-    "places_shards",
     "run_builder",
-    "run_placer",
     "server_options",
-    "shard_token",
     "shared_metrics",
     "storage_of",
     "web_application",

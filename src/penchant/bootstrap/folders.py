@@ -24,7 +24,6 @@ METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
-SHARD_TOKEN = "shard-token"  # noqa: S105  # as below
 TOKEN_BYTES = 32
 CLUSTER_TOKEN = "cluster-token"  # noqa: S105  # the name of its file
 
@@ -84,21 +83,6 @@ def kernel_folder(settings: NodeSettings) -> Path:
 def cluster_token_file(settings: NodeSettings) -> Path:
     """Return where the token of a cluster is kept."""
     return Path(settings.cluster_token_file or Path(settings.data) / CLUSTER_TOKEN)
-
-
-def shard_token(settings: NodeSettings) -> bytes:
-    """Return what workers and shard processes of a data folder know each other by, made where it is missing.
-
-    Raises:
-        StorageUnavailable: it cannot be read or written.
-    """
-    path = data_folder(settings) / SHARD_TOKEN
-    try:
-        if not path.exists():
-            make_token(path)
-        return path.read_bytes().strip()
-    except OSError as error:
-        raise StorageUnavailable(f"The token {path} cannot be read ({error.strerror}).") from error
 
 
 def make_token(path: Path) -> None:

@@ -2,10 +2,9 @@
 
     server (supervises)
       |-- worker, worker, ...      answer requests; try again while the database is away
-      |-- builder                  at low priority; decides what is to be built
-      |     |-- compiling          once for a machine, then ends
-      |     `-- building           one at a time, for one file, then ends
-      `-- placer (`placing`)       where a cluster is named; has it run replicas of shards
+      `-- builder                  at low priority; decides what is to be built
+            |-- compiling          once for a machine, then ends
+            `-- building           one at a time, for one file, then ends
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from penchant.bootstrap.folders import cluster_token_file, data_folder, index_folder, kernel_folder, storage_of
-from penchant.bootstrap.services import open_services, process_metrics, segment_files, shard_rule
+from penchant.bootstrap.services import open_services, process_metrics
 from penchant.cluster import Crew, WorkPlan
 from penchant.cluster.ray_driver import ray_crew
 from penchant.errors import StorageUnavailable, UnknownSource
@@ -103,7 +102,7 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
-    current = start_helper(settings, parent)
+    current = _start_helper(settings, parent)
     os.nice(BUILDER_NICENESS)
     with contextlib.closing(storage_of(settings)) as storage:
         if not are_compiled(kernel_folder(settings)):
@@ -112,14 +111,9 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
             # Joined in a thread, or it would stay a zombie while this one builds for ever.
             threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
-        builders = builders_of(storage, current, metrics, building_apart(current))
-
-        def marks() -> object:
-            """Tell also whether files are to be cut anew."""
-            changes = storage.upkeep.change_marks()
-            return None if changes is None else (changes, shard_rule(current.now))
-
-        build_for_ever([*builders.values()], builder_lock(data_folder(settings)), metrics, marks)
+        builders = builders_of(storage, settings, metrics, building_apart(current))
+        lock = builder_lock(data_folder(settings))
+        build_for_ever([*builders.values()], lock, metrics, storage.upkeep.change_marks)
 
 
 def building_apart(current: CurrentSettings) -> BuildKind:
@@ -143,23 +137,22 @@ def building_apart(current: CurrentSettings) -> BuildKind:
 
 
 def builders_of(
-    storage: Storage, current: CurrentSettings, metrics: Metrics, build: BuildKind | None = None
+    storage: Storage, settings: NodeSettings, metrics: Metrics, build: BuildKind | None = None
 ) -> dict[str, FileBuilder[Any]]:
     """Return the builders of the files of a data folder by their kind, as `index_builders`."""
-    folder, kernels = index_folder(current.now), kernel_folder(current.now)
-    return index_builders(storage, folder, metrics, build, kernels=kernels, segment_files=segment_files(current))
+    return index_builders(storage, index_folder(settings), metrics, build, kernels=kernel_folder(settings))
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:
-    start_helper(settings, parent)
+    _start_helper(settings, parent)
     compile_kernels(kernel_folder(settings))
 
 
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-    start_helper(settings, parent)
+    _start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
         try:
-            builder = builders_of(storage, CurrentSettings(settings), Metrics())[kind]
+            builder = builders_of(storage, settings, Metrics())[kind]
             if isinstance(builder, WeightsBuilder):
                 builder.elsewhere = stand_in_search(settings)
             builder.build(head, published)
@@ -179,7 +172,7 @@ def stand_in_search(settings: NodeSettings) -> StandInSearch:
     return searching_by(crew_of, kernel_folder(settings))
 
 
-def start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:
+def _start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:
     """Begin a process that works for the workers, and ends with the one that has started it; return its settings."""
     # A terminal sends Ctrl-C to all processes; a helper ends with the one that started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

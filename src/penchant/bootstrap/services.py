@@ -2,15 +2,13 @@
 
 import asyncio
 import contextlib
-import functools
 import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypedDict
 
-from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, shard_token, storage_of
-from penchant.bootstrap.shard_serving import places_shards
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
@@ -20,11 +18,8 @@ from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
-from penchant.live.segment_files import SegmentFiles, ShardRule
+from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
-from penchant.live.shard_placement import PlacementFollower
-from penchant.live.shard_readiness import ShardReadiness
-from penchant.live.shards import Shards
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import ViewLimits, Views
 from penchant.live.weights_files import WeightsFiles
@@ -57,7 +52,6 @@ from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
-from penchant.service.shard_reports import ShardReports
 from penchant.service.shares import AccountShares, page_shares
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
@@ -105,7 +99,7 @@ async def open_services(
     compiling = None
     if has_builder:
         files = index_folder(settings)
-        segments = Segments(metrics, segment_files(current), builder_lock(folder))
+        segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
         likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
     database = AsyncStorage(storage, metrics)
@@ -143,8 +137,6 @@ def _endless(services: Services, election: Election) -> Iterator[Coroutine[Any, 
     yield services.prospects.run()
     yield _keep_house(services, election)
     yield limit_connections(services.settings, services.metrics)
-    if services.placement is not None:
-        yield services.placement.run()
 
 
 def _set_aside() -> None:
@@ -170,8 +162,6 @@ def wire(
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
 
-    shards = _shards(current, database, views, metrics)
-
     def adopt(changed: NodeSettings) -> None:
         views.limits = _limits(changed)
         admission.delay_s = changed.longest_delay_s
@@ -179,8 +169,7 @@ def wire(
     # All else reads `current` with each request; these keep a copy, renewed here.
     current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
-    views.readiness = ShardReadiness(shards)
-    recommender = Recommender(database, views, people=people_cache, shards=shards, clock=clock)
+    recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
@@ -201,9 +190,6 @@ def wire(
         people=People(database, views, metrics, cache=people_cache, clock=clock),
         people_cache=people_cache,
         curation=Curation(database),
-        shards=shards,
-        placement=_placement(current, shards),
-        shard_reports=ShardReports(database, shards, SegmentFiles(index_folder(settings)), metrics),
         recommender=recommender,
         similar_answers=similar_answers,
         previews=Previews(database, views, recommender),
@@ -217,57 +203,6 @@ def wire(
         results=Results(database, clock=clock),
         tag_secret=database.storage.tag_secret(),
     )
-
-
-def shard_rule(settings: NodeSettings) -> ShardRule:
-    """Return how the settings have large sources cut."""
-    return ShardRule(pieces=settings.shard_pieces, count=settings.shards)
-
-
-def segment_files(current: CurrentSettings) -> SegmentFiles:
-    """Return the segment files of a data folder, by the settings of any moment."""
-    files = SegmentFiles(index_folder(current.now), shard_rule(current.now))
-    current.on_change(lambda changed: setattr(files, "sharding", shard_rule(changed)))
-    return files
-
-
-def _hosts(settings: NodeSettings) -> list[list[tuple[str, int]]]:
-    """Return by shard the shard processes that the settings name; those that a cluster runs are told later."""
-    return settings.shard_addresses or [[] for _ in range(settings.shards if places_shards(settings) else 0)]
-
-
-def _shards(current: CurrentSettings, database: AsyncStorage, views: Views, metrics: Metrics) -> Shards:
-    """Return the shard processes that the settings of any moment name."""
-    settings, token = current.now, functools.partial(shard_token, current.now)
-    shards = Shards(
-        _hosts(settings), token, database, metrics, lambda: views.limits.memory_bytes, count=settings.shards
-    )
-    loop = asyncio.get_running_loop()
-
-    def adopt(changed: NodeSettings) -> None:
-        # Closed where the process ends meanwhile.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_change_shards, shards, changed)
-
-    current.on_change(adopt)
-    return shards
-
-
-def _change_shards(shards: Shards, settings: NodeSettings) -> None:
-    """Ask the shard processes that changed settings name; where a cluster runs them, it tells which."""
-    if places_shards(settings):
-        return
-    try:
-        shards.change(settings.shards, _hosts(settings))
-    except PenchantError as error:
-        logger.error("shard processes stay as they were: %s", error)
-
-
-def _placement(current: CurrentSettings, shards: Shards) -> PlacementFollower | None:
-    """Return what follows where a cluster runs replicas, if one is named."""
-    if current.now.cluster is None:
-        return None
-    return PlacementFollower(shards, data_folder(current.now), lambda: places_shards(current.now))
 
 
 class _PageServices(TypedDict):
@@ -347,8 +282,7 @@ def process_metrics() -> Metrics:
 
 
 def _end_helpers(services: Services) -> None:
-    """End the threads that look at whole catalogues, and the connections to shard processes."""
-    services.shards.close()
+    """End the threads that look at whole catalogues."""
     services.health.close()
     services.maps.close()
 

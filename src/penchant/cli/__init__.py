@@ -23,7 +23,6 @@ COMMANDS: Mapping[str, str] = {
     "recommend": "recommend.recommend",
     "replay": "replay.replay_draft",
     "cluster": "cluster.cluster",
-    "shard": "shard.shard",
     "usage": "reports.usage",
     "audit": "reports.audit",
     "bench": "bench.bench",

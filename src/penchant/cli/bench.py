@@ -88,4 +88,4 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
             kernels = {kind: load_kernels(served.kernels, kind) for kind in KINDS}
             use(kernels)
             loading.measure(report, served, kernels)
-            engine.measure(report, found.segments[0], kernels, seconds)
+            engine.measure(report, found, kernels, seconds)

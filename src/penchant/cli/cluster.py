@@ -10,7 +10,6 @@ from penchant.cli.options import Command, folder_options, read_settings
 from penchant.cluster.ray_driver import require_cluster
 from penchant.cluster.ray_node import DEFAULTS, HEALTH, NODE_PORTS, NodeSpec, RayNode, cluster_status, require_ray
 from penchant.errors import InvalidInput, Refused
-from penchant.live.shard_placement import read_placement
 from penchant.settings import NodeSettings, cluster_environment, names_cluster_token
 
 FOLDER = "cluster"
@@ -100,21 +99,13 @@ def join(
 @folder_options
 @click.argument("address", metavar="[HOST:PORT]", required=False)
 def status(*, data: str | None, settings_file: Path | None, address: str | None) -> None:
-    """Tell which nodes a cluster has and what they have to do; by default that of the setting `cluster`.
-
-    Where it runs replicas of shards, tell where they are, as the service of the data folder knows them.
-    """
+    """Tell which nodes a cluster has and what they have to do; by default that of the setting `cluster`."""
     settings = read_settings(settings_file, data=data)
     address = address or settings.cluster
     if address is None:
         raise InvalidInput("Which cluster? Give its address, or the setting `cluster`.")
     _require_address(address)
     click.echo(cluster_status(address, _environment(settings)).strip())
-    placement = read_placement(Path(settings.data))
-    for number, places in enumerate(placement.shards):
-        click.echo(f"shard {number}: {', '.join(each.address or 'nowhere' for each in places)}")
-    for fault in placement.faults():
-        click.echo(fault)
 
 
 @cluster.command()

@@ -4,9 +4,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from penchant.bootstrap import places_shards
-from penchant.cluster.ray_node import require_ray
-from penchant.errors import InvalidSettings, Refused
+from penchant.errors import InvalidSettings
 from penchant.published_settings import changed_settings, merge_settings, publish_settings
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
@@ -35,10 +33,8 @@ class SettingsReloader:
         try:
             read = self._reading()
             merged = merge_settings(self._settings, read)
-            if places_shards(merged):
-                require_ray()
             publish_settings(self._folder, merged)
-        except (InvalidSettings, Refused, OSError) as error:
+        except (InvalidSettings, OSError) as error:
             # The message says what is wrong with the settings; a traceback would add nothing.
             logger.error("the settings stay as they were: %s", error)
             return

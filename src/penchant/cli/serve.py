@@ -18,10 +18,9 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from penchant.bootstrap import places_shards, run_builder, run_placer, shared_metrics, storage_of, worker_application
+from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import database_options, listening_options, read_settings
 from penchant.cli.reloading import SettingsReloader
-from penchant.cluster.ray_node import require_ray
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
@@ -29,7 +28,7 @@ from penchant.tracing import send_spans, tracing
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
 RESTART_PAUSE_S = 0.5
-"""Pause before a helper that has ended is replaced."""
+"""Pause before a builder that has ended is replaced."""
 KILL_TIMEOUT_S = 10
 """How long a stopping worker may finish its requests: a stalled body would hold it for ever."""
 
@@ -57,8 +56,6 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
-    if places_shards(settings):
-        require_ray()
     require_free_port(settings.host, settings.port)
     if settings.tracing_endpoint is not None:
         # As below for the database: a missing package is one clear message. Every process sends spans of its own.
@@ -94,12 +91,7 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    with contextlib.ExitStack() as helpers:
-        folder = helpers.enter_context(shared_metrics(settings))
-        helpers.enter_context(helper_process(run_builder, settings))
-        if settings.cluster is not None:
-            # Settings may have it place replicas later on.
-            helpers.enter_context(helper_process(run_placer, settings))
+    with shared_metrics(settings) as folder, builder_process(settings):
         hang_up = (
             server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
         )
@@ -109,8 +101,8 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 
 
 @contextlib.contextmanager
-def helper_process(main: Callable[[NodeSettings, int], None], settings: NodeSettings) -> Iterator[None]:
-    """Keep a process running beside the workers, and start another one whenever it ends.
+def builder_process(settings: NodeSettings) -> Iterator[None]:
+    """Keep a process running that builds the index, and start another one whenever it ends.
 
     keeper thread   start --> alive --(it ended)--> pause --> start another one
                                 |
@@ -123,14 +115,14 @@ def helper_process(main: Callable[[NodeSettings, int], None], settings: NodeSett
 
     def keep() -> None:
         while True:
-            process = multiprocessing.Process(target=main, args=(settings, os.getpid()))
+            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
             process.start()
             running[:] = [process]
             started.set()
             if waking in multiprocessing.connection.wait([waking, process.sentinel]) or waking.poll(RESTART_PAUSE_S):
                 return
 
-    keeper = threading.Thread(target=keep, name=main.__name__, daemon=True)
+    keeper = threading.Thread(target=keep, name="penchant-builder", daemon=True)
     keeper.start()
     # Not before it is forked: the fork would copy what this thread is in the middle of.
     started.wait()

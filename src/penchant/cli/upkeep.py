@@ -14,7 +14,6 @@ from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
 from penchant.live.likes_builder import SMALLEST_LIKES
-from penchant.settings import CurrentSettings
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
@@ -46,7 +45,7 @@ def reindex(
     with closing(storage_of(settings)) as storage:
         chosen = None if source is None else _number(storage, account, source)
         try:
-            made = _make_anew(builders_of(storage, CurrentSettings(settings), Metrics()).values(), chosen)
+            made = _make_anew(builders_of(storage, settings, Metrics()).values(), chosen)
         except OSError as error:
             raise StorageUnavailable(f"The index cannot be written ({error.strerror}).") from error
     click.echo(

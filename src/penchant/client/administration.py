@@ -5,7 +5,7 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.requests import Answered, Request, encode, query_of
 from penchant.wire import Addresses, SigningSecret, UsageReport
-from penchant.wire.records import AccountKey, AccountKeys, AuditRecords, Health, IssuedKey, ShardRecords
+from penchant.wire.records import AccountKey, AccountKeys, AuditRecords, Health, IssuedKey
 
 
 def usage(*, month: str | None = None) -> Request[UsageReport]:
@@ -16,11 +16,6 @@ def usage(*, month: str | None = None) -> Request[UsageReport]:
 def audit(*, limit: int | None = None) -> Request[AuditRecords]:
     """Read who changed what, newest first: 100 entries without a limit, at most 1,000."""
     return _reading("/-/admin/audit", AuditRecords, limit=limit)
-
-
-def shards() -> Request[ShardRecords]:
-    """Read how the shard processes are that the node may ask."""
-    return _reading("/-/admin/shards", ShardRecords)
 
 
 def list_keys() -> Request[AccountKeys]:

@@ -194,7 +194,6 @@ class Methods:
 
     usage = RequestMethod(administration.usage)
     audit = RequestMethod(administration.audit)
-    shards = RequestMethod(administration.shards)
     list_keys = RequestMethod(administration.list_keys)
     create_key = RequestMethod(administration.create_key)
     revoke_key = RequestMethod(administration.revoke_key)

@@ -68,9 +68,6 @@ from penchant.index.shared_audience import (
     SharedAudience,
     SharedLikes,
     SharedQuery,
-    mean_keys,
-    shared_hits,
-    shared_keys,
 )
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Neighbour, Snapshot
@@ -168,7 +165,6 @@ __all__ = [
     "makes_weights",
     "mark",
     "matches",
-    "mean_keys",
     "merge_segments",
     "moments_of",
     "newness_scan",
@@ -182,8 +178,6 @@ __all__ = [
     "rows_in",
     "sampled_ids",
     "segment_of",
-    "shared_hits",
-    "shared_keys",
     "shares_of",
     "similarity_shares",
     "taste_length",

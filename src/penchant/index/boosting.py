@@ -21,14 +21,11 @@ Find = Callable[[Filter], list[tuple[int, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Booster:
-    """The boosts of a list whose pieces have keys of ``zero`` - s; without any it changes nothing.
-
-    Classes of which ``snapshot`` shows no piece are not searched; without one all are.
-    """
+    """The boosts of a list of pieces of a snapshot, with keys of ``zero`` - s; without any it changes nothing."""
 
     boosts: tuple[Boost, ...]
     zero: int
-    snapshot: Snapshot | None = None
+    snapshot: Snapshot
 
     def best(self, find: Find, shown: Filter, take: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces, by s x factor before it is rounded, ties by id."""
@@ -36,42 +33,38 @@ class Booster:
             return find(shown)
         found = [
             (-self._product(key, factor), piece_id)
-            for inside, factor in self._classes(shown)
+            for inside, factor in self.classes(shown)
             for key, piece_id in find(inside)
         ]
         return [(self._rounded(-product), piece_id) for product, piece_id in sorted(found)[:take]]
 
-    def filters(self, shown: Filter) -> list[Filter]:
-        """Return the filters whose best pieces `best` takes together."""
-        return [inside for inside, _ in self._classes(shown)]
-
-    def _classes(self, shown: Filter) -> list[tuple[Filter, int]]:
-        """Return filters by the boosts that hold for their pieces, with the product of factors of each."""
+    def classes(self, shown: Filter) -> list[tuple[Filter, int]]:
+        """Return filters by the boosts that hold for their pieces, if there are any, with the product of factors."""
         if not self.boosts:
             return [(shown, 1)]
         classes = [
             (replace(shown, matching=each.matching), each.factor) for each in boost_classes(shown.matching, self.boosts)
         ]
         # Boosts of which a piece has one at most, such as those of languages, leave most classes empty.
-        return [each for each in classes if self.snapshot is None or self.snapshot.shows_any(each[0])]
+        return [each for each in classes if self.snapshot.shows_any(each[0])]
 
-    def key(self, snapshot: Snapshot, piece_id: str, key: int) -> int:
+    def key(self, piece_id: str, key: int) -> int:
         """Return the key of a piece from the one that it has without boosts."""
-        return self._rounded(self._product(key, self._factor_of(snapshot, piece_id)))
+        return self._rounded(self._product(key, self._factor_of(piece_id)))
 
-    def held(self, snapshot: Snapshot, piece_id: str) -> list[tuple[int, Boost]]:
+    def held(self, piece_id: str) -> list[tuple[int, Boost]]:
         """Return the boosts that hold for a piece with their places, from 0."""
-        return [each for each in enumerate(self.boosts) if matches(snapshot, piece_id, each[1].matching)]
+        return [each for each in enumerate(self.boosts) if matches(self.snapshot, piece_id, each[1].matching)]
 
-    def count_ahead(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
+    def count_ahead(self, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
         """Return how many of the shown pieces are better than this one, which has the key without boosts."""
-        return count_ahead(snapshot, self.positions(snapshot, piece_id, key, shown), scan)
+        return count_ahead(self.snapshot, self._positions(piece_id, key, shown), scan)
 
-    def positions(self, snapshot: Snapshot, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
+    def _positions(self, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
         """Return where a piece stands among those of each class: what is before one of these is better than it."""
         if not self.boosts:
             return [PiecePosition(shown, key, piece_id)]
-        product = self._product(key, self._factor_of(snapshot, piece_id))
+        product = self._product(key, self._factor_of(piece_id))
         positions = []
         for each in boost_classes(shown.matching, self.boosts):
             # The s with which a piece of this class is as good: what is above it is ahead, and what has it, by id.
@@ -84,8 +77,8 @@ class Booster:
     def _scale(self) -> int:
         return math.prod(BOOST_SCALE for _ in self.boosts)
 
-    def _factor_of(self, snapshot: Snapshot, piece_id: str) -> int:
-        held = dict(self.held(snapshot, piece_id))
+    def _factor_of(self, piece_id: str) -> int:
+        held = dict(self.held(piece_id))
         return math.prod(held[place].factor if place in held else BOOST_SCALE for place in range(len(self.boosts)))
 
     def _product(self, key: int, factor: int) -> int:

@@ -39,9 +39,6 @@ def compacted(parts: Iterable[Part], max_merged: int | None, merge: Merge) -> li
 
 def _belong_together(one: Part, other: Part, max_merged: int | None) -> bool:
     """Return whether neighbours are to be merged."""
-    # A large source is cut into segments on purpose.
-    if one.origin is not None:
-        return False
     together = one.live_count + other.live_count
     if max_merged is not None and together > max_merged:
         return False

@@ -29,10 +29,6 @@ def factor_unit(category_weights: Mapping[str, float]) -> int:
 
 def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> FloatArray:
     """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
-    return scaled_roots(segment, factors_of(segment, category_weights), factor_unit(category_weights))
-
-
-def scaled_roots(segment: Segment, factors: Factors, unit: int) -> FloatArray:
-    """Return the same from the factors of a segment's categories, and the hundredths that a factor of 1 stands for."""
-    roots = segment.norms(factors).roots
+    unit = factor_unit(category_weights)
+    roots = segment.norms(factors_of(segment, category_weights)).roots
     return roots if unit == FACTOR_SCALE else roots * (unit / FACTOR_SCALE)

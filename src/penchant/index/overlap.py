@@ -19,25 +19,16 @@ class OverlapQuery:
     """
 
     def __init__(self, terms: Sequence[Term], *, fill: bool) -> None:
-        self.count = len(terms)
+        self._count = len(terms)
         self.limit = NOWHERE if fill else 0
         self._keys = term_table(terms)
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the pieces of one part that overlap most."""
-        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
-        return scanned(part, self.scan, choice)
-
-    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
-        """Return the rows, ascending, of what a filter excludes from one part."""
-        return part.excluded(shown)
-
-    def terms_in(self, part: Part) -> IntArray:
-        """Return those of the terms that one part has, as numbers there."""
-        known = part.segment.terms.find_all(self._keys)
-        return known[known >= 0]
+        return scanned(part, self.scan, Choice(part.allowed(shown), part.excluded(shown), take, limit))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return the keys of one part's pieces at some rows."""
         segment = part.segment
-        return exact.overlaps(self.terms_in(part), self.count, segment.starts, segment.postings, rows)
+        known = segment.terms.find_all(self._keys)
+        return exact.overlaps(known[known >= 0], self._count, segment.starts, segment.postings, rows)

@@ -1,15 +1,12 @@
 """Parts: segments in a snapshot, each with a mask of the pieces that are live in it."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from penchant.attributes import AttributeFilter
-from penchant.index.layout import FloatArray, IntArray, Mask, Numbers
+from penchant.index.layout import FloatArray, IntArray, Mask
 from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
@@ -19,18 +16,8 @@ NORM_SCALE = 1 << 38
 fine enough for nine decimals of a score, coarse enough for 30 million fractions in 64 bits."""
 
 
-class SegmentOrigin(NamedTuple):
-    """The file that a segment was mapped from, by numbers that name it and of how many it is, and its place there."""
-
-    file: tuple[int, ...]
-    place: int
-
-
 class Part:
-    """A segment in a snapshot. ``live`` has shape (n_pieces,), uint8; it is never written to.
-
-    One with an ``origin`` is never merged with others outside of the builder.
-    """
+    """A segment in a snapshot. ``live`` has shape (n_pieces,), uint8; it is never written to."""
 
     def __init__(
         self,
@@ -39,11 +26,9 @@ class Part:
         masks: Masks,
         row_lookup: RowLookup,
         gone: IntArray | None,
-        origin: SegmentOrigin | None = None,
     ) -> None:
         self.segment = segment
         self.live = live
-        self.origin = origin
         self.live_count = int(np.count_nonzero(live))
         self._masks = masks
         self._row_lookup = row_lookup
@@ -52,16 +37,9 @@ class Part:
         self._day_counts: Mapping[int, int] | None = None
 
     @classmethod
-    def whole(cls, segment: Segment, origin: SegmentOrigin | None = None) -> "Part":
+    def whole(cls, segment: Segment) -> "Part":
         """Return a part with every piece live."""
         live = np.ones(len(segment), dtype=np.uint8)
-        return cls(segment, live, Masks(segment, live), RowLookup(segment), None, origin)
-
-    @classmethod
-    def scanned(cls, segment: Segment, gone: IntArray) -> "Part":
-        """Return a part without the pieces of some rows, for scans alone: it counts no terms."""
-        live = np.ones(len(segment), dtype=np.uint8)
-        live[gone] = 0
         return cls(segment, live, Masks(segment, live), RowLookup(segment), None)
 
     def without(self, ids: Strings) -> "Part":
@@ -77,26 +55,16 @@ class Part:
         gone = np.zeros(len(self.segment.terms), dtype=np.int64) if self._gone is None else self._gone.copy()
         for row in rows.tolist():
             gone[self.segment.piece(row)[0]] += 1
-        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, gone, self.origin)
-
-    @cached_property
-    def gone_rows(self) -> Numbers:
-        """The rows, ascending, of pieces that are not live any more."""
-        return np.flatnonzero(self.live == 0).astype(np.uint32)
-
-    @cached_property
-    def live_digest(self) -> bytes:
-        """What tells its live pieces apart from any others of its segment; empty where all are live."""
-        return hashlib.blake2b(self.gone_rows.tobytes(), digest_size=16).digest() if len(self.gone_rows) else b""
+        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, gone)
 
     def apart(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""
         # `replace` shares the arrays and begins with no norms.
-        return self.within(replace(self.segment), self.origin)
+        return self.within(replace(self.segment))
 
-    def within(self, segment: Segment, origin: SegmentOrigin | None = None) -> "Part":
+    def within(self, segment: Segment) -> "Part":
         """Return the same pieces out of another segment that has the same rows."""
-        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self._gone, origin)
+        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self._gone)
 
     @property
     def nbytes(self) -> int:

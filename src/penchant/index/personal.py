@@ -78,28 +78,16 @@ class BlendQuery:
         wanted: ListSpec,
     ) -> None:
         self.limit = NOWHERE if wanted.fill else 0
-        self.blending = wanted.blending
-        self.category_weights = wanted.category_weights
-        self.popular = popular
+        self._blending = wanted.blending
+        self._category_weights = wanted.category_weights
+        self._popular = popular
         self._liked = liked
         self._placed = person if isinstance(person, PlacedTaste) else place_taste(snapshot, person)
-        self.norms = self._placed.norm, snapshot.mean_norm(wanted.category_weights)
+        self._norms = self._placed.norm, snapshot.mean_norm(wanted.category_weights)
         self._seen = wanted.seen
         self._numbers = {part: number for number, part in enumerate(snapshot.parts)}
 
-    def number_of(self, part: Part) -> int:
-        """Return the number of a part in the snapshot, by which ``popular`` has its arrays."""
-        return self._numbers[part]
-
-    def liked_in(self, part: Part) -> SparseShares:
-        """Return part a of the pieces of one part that have any."""
-        return self._liked[self._numbers[part]]
-
-    def terms_in(self, part: Part) -> tuple[IntArray, FloatArray]:
-        """Return the terms of the taste that one part has, ascending, as numbers there, and their values."""
-        return self._placed.by_part[self._numbers[part]]
-
-    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+    def _excluded_in(self, part: Part, shown: Filter) -> IntArray:
         """Return the rows, ascending, of what a filter excludes from one part, and of what the person has seen."""
         excluded = part.excluded(shown)
         if not self._seen:
@@ -110,19 +98,20 @@ class BlendQuery:
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces of one part."""
-        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
+        choice = Choice(part.allowed(shown), self._excluded_in(part, shown), take, limit)
         taste, figures = self._taste_and_figures(part)
-        return part.named(*engine.best(taste, self.blending, part.segment.postings, figures, choice))
+        return part.named(*engine.best(taste, self._blending, part.segment.postings, figures, choice))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return how well one part's pieces at some rows suit the person, by numpy."""
         taste, figures = self._taste_and_figures(part)
-        return exact.scores(taste, self.blending, part.segment.postings, figures, rows)
+        return exact.scores(taste, self._blending, part.segment.postings, figures, rows)
 
     def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFigures]:
-        segment, lifted = part.segment, self.popular.lifted[self._numbers[part]]
-        figures = PieceFigures(root_norms(segment, self.category_weights), lifted, self.liked_in(part))
-        return taste_in(segment, self.terms_in(part), self.norms), figures
+        segment, number = part.segment, self._numbers[part]
+        norms = root_norms(segment, self._category_weights)
+        figures = PieceFigures(norms, self._popular.lifted[number], self._liked[number])
+        return taste_in(segment, self._placed.by_part[number], self._norms), figures
 
 
 def recommended(

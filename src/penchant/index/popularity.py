@@ -46,12 +46,9 @@ class Popularity:
     @cached_property
     def lifted(self) -> tuple[FloatArray, ...]:
         """Part p with start credits."""
-        return tuple(lift(share, floor, self.median) for share, floor in zip(self.shares, self.floors, strict=True))
-
-
-def lift(shares: FloatArray, floors: FloatArray, median: float) -> FloatArray:
-    """Return shares with start credits."""
-    return np.maximum(shares, floors * median)
+        return tuple(
+            np.maximum(share, floor * self.median) for share, floor in zip(self.shares, self.floors, strict=True)
+        )
 
 
 class PieceCounts:

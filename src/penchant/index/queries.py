@@ -31,10 +31,6 @@ class PartQuery(Protocol):
         """Return those of one part's pieces at some rows that it finds, by numpy, whatever ``limit`` is."""
         ...
 
-    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
-        """Return the rows, ascending, that are left out of one part whatever its mask says."""
-        ...
-
 
 def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -> list[tuple[int, str]]:
     """Return keys and ids of the best pieces of all parts, ties by ascending id."""

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from penchant.attributes import MarkSpan
 from penchant.index.arrays import arrays_of, members_of
 from penchant.index.layout import (
-    COUNT,
-    DOT,
     Days,
     FloatArray,
     FrequentTerms,
@@ -53,10 +51,6 @@ class SegmentNorms:
     size: Norms
     dot: Norms
     roots: FloatArray
-
-    def by(self, mode: int) -> Norms:
-        """Return the norms for what a query adds up: `layout.COUNT`, `DOT` or `SIZE`."""
-        return self.dot if mode == DOT else self.count if mode == COUNT else self.size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -60,15 +60,10 @@ class _LikesQuery:
 
     def __init__(self, shared: SharedAudience, content: SimilarityQuery) -> None:
         self._shared = shared
-        self.content = content
+        self._content = content
 
-    def shares_in(self, part: Part) -> SparseShares:
-        """Return W / 2^20 of those pieces of a part for which it is above 0."""
-        return self._shared.shares_in(part)
-
-    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
-        """Return the rows, ascending, of what a filter excludes from one part, and of the queried piece."""
-        return self.content.excluded_in(part, shown)
+    def _choice(self, part: Part, shown: Filter, take: int, limit: int) -> Choice:
+        return Choice(part.allowed(shown), self._content.excluded_in(part, shown), take, limit)
 
 
 class SharedQuery(_LikesQuery):
@@ -76,12 +71,11 @@ class SharedQuery(_LikesQuery):
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces of one part."""
-        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
-        return part.named(*shared_hits(self.shares_in(part), choice))
+        return part.named(*_shared_hits(self._shared.shares_in(part), self._choice(part, shown, take, limit)))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return the keys of those of one part's pieces at some rows that it finds."""
-        return shared_keys(self.shares_in(part), rows)
+        return _shared_keys(self._shared.shares_in(part), rows)
 
 
 class MeanQuery(_LikesQuery):
@@ -92,27 +86,27 @@ class MeanQuery(_LikesQuery):
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces of one part."""
-        return scanned(part, self.scan, Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit))
+        return scanned(part, self.scan, self._choice(part, shown, take, limit))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return the keys of those of one part's pieces at some rows that it finds."""
-        return mean_keys(self.content.scan(part, rows), self.shares_in(part), rows)
+        return _mean_keys(self._content.scan(part, rows), self._shared.shares_in(part), rows)
 
 
-def shared_hits(shares: SparseShares, choice: Choice) -> Hits:
-    """Return the best of the pieces that have a share, by `shared_keys`."""
+def _shared_hits(shares: SparseShares, choice: Choice) -> Hits:
+    """Return the best of the pieces that have a share, by `_shared_keys`."""
     # Mostly they are few, and nobody has to look at all others.
     allowed = (choice.mask[shares.rows] > 0) & ~np.isin(shares.rows, choice.excluded)
-    return smallest(shared_keys(shares, shares.rows[allowed]), choice)
+    return smallest(_shared_keys(shares, shares.rows[allowed]), choice)
 
 
-def shared_keys(shares: SparseShares, rows: IntArray) -> Keys:
+def _shared_keys(shares: SparseShares, rows: IntArray) -> Keys:
     """Return the keys of those of some pieces that have a share: 1 less it."""
     shares = shares.among(rows)
     return _rounded((1.0 - shares.values) * DISTANCE_SCALE), shares.rows
 
 
-def mean_keys(near: Keys, shares: SparseShares, rows: IntArray) -> Keys:
+def _mean_keys(near: Keys, shares: SparseShares, rows: IntArray) -> Keys:
     """Return the keys of those of some pieces that are near by content or have a share: the means of both distances.
 
     ``near`` are those that are near, with their distances.

@@ -65,7 +65,7 @@ class SimilarityQuery:
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return the nearest pieces of one segment as (distance in units, id)."""
-        query = self.query_in(part)
+        query = self._query_in(part)
         if query is None:
             return []
         segment = part.segment
@@ -74,7 +74,7 @@ class SimilarityQuery:
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return the distances of those of one part's pieces at some rows that have any, by numpy."""
-        query = self.query_in(part)
+        query = self._query_in(part)
         if query is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return exact.distances(query, part.segment.postings, self.norms_in(part.segment), rows)
@@ -83,7 +83,7 @@ class SimilarityQuery:
         """Return the rows, ascending, of what a filter excludes from one segment, and of the queried piece."""
         return part.excluded(shown, self.row if part is self.own else None)
 
-    def query_in(self, part: Part) -> KernelQuery | None:
+    def _query_in(self, part: Part) -> KernelQuery | None:
         """Return the query against one segment, or ``None`` where that has none of its terms."""
         terms, values = self.terms_in(part)
         if part is not self.own and not len(terms):
@@ -100,7 +100,8 @@ class SimilarityQuery:
 
     def norms_in(self, segment: Segment) -> Norms:
         """Return the norms that a segment's pieces have by the query's measure."""
-        return segment.norms(factors_of(segment, self.weights)).by(self.mode)
+        norms = segment.norms(factors_of(segment, self.weights))
+        return norms.dot if self.mode == DOT else norms.count if self.mode == COUNT else norms.size
 
     def _typed(self, values: NDArray[Any], segment: Segment) -> Values:
         """Return the values in the narrowest type whose sums cannot overflow."""

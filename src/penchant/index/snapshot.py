@@ -18,19 +18,15 @@ from penchant.index.compaction import Merge, compacted
 from penchant.index.factors import factors_of, root_norms
 from penchant.index.layout import DISTANCE_SCALE, IntArray
 from penchant.index.masks import Filter
-from penchant.index.part import NORM_SCALE, Part, SegmentOrigin
+from penchant.index.part import NORM_SCALE, Part
 from penchant.index.queries import best_of
 from penchant.index.segment import MAX_NORMS, Segment
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.strings import Strings, shard_numbers, unite_tables
+from penchant.index.strings import Strings, unite_tables
 from penchant.model import Algorithm, IndexedPiece, Term
 
 Keep = Callable[[Segment], Segment]
 """Returns the same segment out of other memory, such as a mapped file's."""
-
-
-def _as_it_is(segment: Segment) -> Segment:
-    return segment
 
 
 class Neighbour(NamedTuple):
@@ -46,7 +42,6 @@ class Snapshot:
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = tuple(parts)
         self.piece_count = sum(part.live_count for part in parts)
-        self.is_split = any(part.origin is not None for part in parts)
         self._mean_norms: dict[tuple[tuple[str, float], ...], float] = {}
         self._day_counts: Mapping[int, int] | None = None
 
@@ -59,14 +54,6 @@ class Snapshot:
     def of_segment(cls, segment: Segment) -> "Snapshot":
         """Return the snapshot of a source whose live pieces are those of one segment."""
         return cls((Part.whole(segment),))
-
-    @classmethod
-    def of_file(cls, segments: Sequence[Segment], file: tuple[int, ...]) -> "Snapshot":
-        """Return the snapshot of all segments of a file, which these numbers name; several stay apart for good."""
-        if len(segments) == 1:
-            return cls.of_segment(segments[0])
-        parts = [Part.whole(each, SegmentOrigin((*file, len(segments)), n)) for n, each in enumerate(segments)]
-        return cls([part for part in parts if part.live_count])
 
     def apply(
         self,
@@ -107,21 +94,6 @@ class Snapshot:
     def merged(self) -> Segment:
         """Return one segment of all live pieces."""
         return merge_segments([(part.segment, part.live) for part in self.parts])
-
-    def split(self, count: int, keep: Keep = _as_it_is) -> tuple[Segment, ...]:
-        """Return so many segments of all live pieces, each of those with one of `shard_numbers`.
-
-        ``keep`` puts each somewhere before the next one is made.
-        """
-        numbers = [shard_numbers(part.segment.ids, count) for part in self.parts]
-        shares = []
-        for number in range(count):
-            chosen = [
-                (part.segment, part.live & (own == number)) for part, own in zip(self.parts, numbers, strict=True)
-            ]
-            # What has no such piece would only add its terms; but an empty segment has attributes, too.
-            shares.append(keep(merge_segments([each for each in chosen if each[1].any()] or chosen[:1])))
-        return tuple(shares)
 
     def apart(self) -> "Snapshot":
         """Return the same pieces with a memory of their own: single questions displace nothing remembered for lists."""

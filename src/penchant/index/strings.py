@@ -2,7 +2,6 @@
 
 import itertools
 import operator
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -126,13 +125,6 @@ class Strings:
             return [places.get(value, -1) for value in wanted]
         found = [(self.position_of(value), value) for value in wanted]
         return [place if place < len(self) and self.encoded(place) == value else -1 for place, value in found]
-
-
-def shard_numbers(ids: Strings, count: int) -> NDArray[np.uint8]:
-    """Return for each id which of so many shards has it, at most 256: the same in every process and release."""
-    ranges = (np.arange(first, min(first + RANGE, len(ids))) for first in range(0, len(ids), RANGE))
-    found = itertools.chain.from_iterable(map(ids.take_encoded, ranges))
-    return np.fromiter((zlib.crc32(each) % count for each in found), np.uint8, len(ids))
 
 
 def unite_tables(tables: Sequence[Strings], chosen: Sequence[IntArray]) -> tuple[Strings, list[IntArray]]:

@@ -173,7 +173,7 @@ class ArrayFiles(Generic[T]):
         """
         folder = self._of(stamp.source_id)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.path(stamp)
+        path = folder / f"{'-'.join(map(str, stamp[1:]))}{self.kind.suffix}"
         # The new one first: whatever happens in between, a reader finds one of them.
         write_file(self.kind, path, stamp, content)
         self._remove(stamp.source_id, but=path)
@@ -221,10 +221,6 @@ class ArrayFiles(Generic[T]):
             yield
         finally:
             os.close(descriptor)  # which frees the lock, as the end of the process would
-
-    def path(self, stamp: Stamp) -> Path:
-        """Return where the file of a stamp is, or would be."""
-        return self._of(stamp.source_id) / f"{'-'.join(map(str, stamp[1:]))}{self.kind.suffix}"
 
     def forget(self, source_id: int) -> None:
         """Remove all files of this kind of a source."""

@@ -19,13 +19,13 @@ from typing import Any, Generic, TypeVar
 
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Keep, Snapshot, Strings
+from penchant.index import Keep, Segment, Snapshot, Strings
 from penchant.index.kernel_samples import FINDING, READING
-from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, PublishedFile, Stamp, stamp_of
+from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
-from penchant.live.segment_files import ATTRIBUTES, HEADING, SegmentFiles, SegmentSet, ShardRule, segment_count
+from penchant.live.segment_files import ATTRIBUTES, SegmentFiles
 from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 
@@ -160,7 +160,7 @@ class FileBuilder(ABC, Generic[T]):
         self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in source_ids}
 
 
-class Builder(FileBuilder[SegmentSet]):
+class Builder(FileBuilder[Segment]):
     """Builds the segment files, by the kernels of a folder where it has them."""
 
     def __init__(
@@ -176,8 +176,8 @@ class Builder(FileBuilder[SegmentSet]):
         super().__init__(storage, files, metrics, build, monotonic=monotonic)
         self._segment_files = files
         self._kernels = kernels
-        self._marked: dict[int, tuple[int, int, ShardRule]] = {}
-        """By source the versions, of it and of its file, that were found to agree in what `_is_shaped` looks at."""
+        self._marked: dict[int, tuple[int, int]] = {}
+        """By source the versions, of it and of its file, whose attributes were found to be the same."""
 
     def sources(self) -> list[SourceHead]:
         """Return the sources with many pieces."""
@@ -188,28 +188,22 @@ class Builder(FileBuilder[SegmentSet]):
         return stamp_of(head)
 
     def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
-        """Return whether enough has changed, or the file is cut or marked in another way than it is to be."""
+        """Return whether enough has changed, or the file is marked by other attributes than it is to be."""
         if is_due(head, published, rested=rested) or published is None:
             return True
-        versions = head.version, published.stamp.version, self._segment_files.sharding
+        versions = head.version, published.stamp.version
         if self._marked.get(head.source_id) == versions:
             return False
         try:
             _, curation = self._storage.sources.read_curation(head.account_id, head.name)
         except UnknownSource:
             return False
-        found = self._files.read_part(published, HEADING)
+        found = self._files.read_part(published, frozenset(ATTRIBUTES))
         wanted = numbered(settings_in(curation).attributes.values())
-        if found is None or not self._is_shaped(found, head, list(map(str, wanted))):
+        if found is None or list(Strings(*(found[name] for name in ATTRIBUTES))) != list(map(str, wanted)):
             return True
         self._marked[head.source_id] = versions
         return False
-
-    def _is_shaped(self, found: Arrays, head: SourceHead, attributes: list[str]) -> bool:
-        """Return whether a file has the right number of segments, and marks of the right attributes."""
-        count = segment_count(found)
-        is_marked = list(Strings(*(found[name] for name in sorted(ATTRIBUTES)))) == attributes
-        return is_marked and count == self._segment_files.sharding.segments(head.piece_count, count)
 
     def build(self, head: SourceHead, published: PublishedFile | None) -> None:
         """Build a segment file, as `FileBuilder.build`."""
@@ -217,13 +211,11 @@ class Builder(FileBuilder[SegmentSet]):
         if self._kernels is not None:
             use_compiled(self._kernels, SEGMENT_KERNELS)
         files = self._segment_files
-        base, keep = None if published is None else files.snapshot(published), files.spooled_segment
+        base = None if published is None else files.snapshot(published)
         with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(published, base)) as feed:
-            snapshot, stamp, piece_count = continued(base, feed, keep), stamp_of(feed.head), feed.head.piece_count
-        count = files.sharding.segments(piece_count, 1 if base is None else len(base.parts))
-        segments = snapshot.split(count, keep) if count > 1 else (snapshot.merged(),)
-        files.publish(stamp, SegmentSet(segments))
-        fields = {"pieces": snapshot.piece_count, "segments": count, "seconds": round(time.perf_counter() - started, 3)}
+            snapshot, stamp = continued(base, feed, files.spooled), stamp_of(feed.head)
+        files.publish(stamp, snapshot.merged())
+        fields = {"pieces": snapshot.piece_count, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a segment file", extra={"fields": fields})
 
 

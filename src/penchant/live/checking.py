@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from penchant.errors import UnknownSource
-from penchant.index import Likes, Snapshot
+from penchant.index import Likes, Segment, Snapshot
 from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, DamagedFile, PublishedFile, read_file
 from penchant.live.builder import SMALLEST_FILE, continued, cursor_of
 from penchant.live.likes_builder import SMALLEST_LIKES, LikesBuilder, counted
 from penchant.live.likes_files import LikesFiles
-from penchant.live.segment_files import SegmentFiles, SegmentSet
+from penchant.live.segment_files import SegmentFiles
 from penchant.live.weights_builder import WeightsBuilder
 from penchant.live.weights_files import StoredWeights, WeightsFiles
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
@@ -32,14 +32,14 @@ def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
     Raises:
         StorageUnavailable: the folder cannot be written, where segments wait while they are compared.
     """
-    spooled = SegmentFiles(folder).spooled_segment
+    spooled = SegmentFiles(folder).spooled
     builder = LikesBuilder(storage, LikesFiles(folder), Metrics())
 
-    def segments_differ(head: SourceHead, published: PublishedFile, found: SegmentSet) -> list[str]:
+    def segments_differ(head: SourceHead, published: PublishedFile, found: Segment) -> list[str]:
         def made(base: Snapshot | None, feed: ContentFeed) -> Arrays:
             return spooled(continued(base, feed, spooled).merged()).arrays()
 
-        base = Snapshot.of_file(found.segments, tuple(published.stamp))
+        base = Snapshot.of_segment(found)
         return _differing(storage.sources.follow_content, head, (base, cursor_of(published, base)), made)
 
     def likes_differ(head: SourceHead, published: PublishedFile, likes: Likes) -> list[str]:

@@ -32,9 +32,8 @@ class View:
     """A source at one version: its pieces, lists and settings, all of the same moment.
 
     ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows are looked up
-    once. ``base_version`` is that of the segment file it started from, ``cut`` how many segments that has. ``stale``
-    tells that the database could not be asked whether there is something newer. ``placements`` tells by name which
-    version of each is in force.
+    once. ``base_version`` is that of the segment file it started from. ``stale`` tells that the database could not be
+    asked whether there is something newer. ``placements`` tells by name which version of each is in force.
     ``overridden`` are the settings of the source where a placement has put others in their place. With ``known_at``
     who asks knows of no piece that is not available at that moment (ms since 1970 UTC).
     """
@@ -46,7 +45,6 @@ class View:
     blacklist: tuple[str, ...]
     blacklisted: frozenset[str]
     base_version: int = 0
-    cut: int = 1
     stale: bool = False
     placements: Mapping[str, int] = field(default_factory=dict)
     overridden: SourceSettings | None = None
@@ -85,30 +83,28 @@ class Follower:
         self._segments = segments
         self._metrics = metrics
 
-    def catch_up(self, view: View | None, head: SourceHead, *, adopts_split: bool = True) -> View:
+    def catch_up(self, view: View | None, head: SourceHead) -> View:
         """Return a source as it is committed now, going on from a view of it, or from a newer file where there is one.
 
             the view       --- changes since its version ------.
             a newer file   --- changes since its version -------+--> now
             nothing        --- all pieces, a complete feed ----'
 
-        Unless it ``adopts_split``, no view goes over to a file of several segments.
-
         Raises:
             UnknownSource: it was deleted meanwhile.
         """
-        snapshot, cursor, base_version, cut = Snapshot.empty(), None, 0, 1
+        snapshot, cursor, base_version = Snapshot.empty(), None, 0
         if view is not None and view.is_of(head):
-            snapshot, base_version, cut = view.snapshot, view.base_version, view.cut
+            snapshot, base_version = view.snapshot, view.base_version
             cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=view.head.version)
-        based = self._segments.base(head, base_version, cut, split=adopts_split or cursor is None)
+        based = self._segments.base(head, base_version)
         if based is not None:
-            snapshot, base_version, cut = based.snapshot, based.version, based.cut
+            snapshot, base_version = based.snapshot, based.version
             cursor = FeedCursor(incarnation=head.incarnation, epoch=head.epoch, version=base_version)
         with self._storage.sources.follow_content(head.account_id, head.name, cursor) as feed:
             # The feed alone decides whether it can lead on from the cursor; where not, nothing of the file is left.
             if feed.complete:
-                base_version, cut = 0, 1
+                base_version = 0
             snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merge)
             curation = feed.curation
             settings = settings_in(curation)
@@ -124,7 +120,6 @@ class Follower:
                 blacklist=curation.blacklist,
                 blacklisted=view.blacklisted if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
-                cut=cut,
                 placements=curation.placements,
             )
 

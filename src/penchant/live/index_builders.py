@@ -26,19 +26,17 @@ def index_builders(
     build: BuildKind | None = None,
     *,
     kernels: Path | None = None,
-    segment_files: SegmentFiles | None = None,
 ) -> dict[str, FileBuilder[Any]]:
     """Return the builders of the files in a folder by their kind; without ``build`` they build by themselves.
 
-    ``kernels`` is the folder of compiled kernels; ``segment_files`` say into how many segments large sources are cut.
-    Weights come last, since they are made from the other files.
+    ``kernels`` is the folder of compiled kernels. Weights come last, since they are made from the other files.
     """
 
     def elsewhere(kind: str) -> Callable[[SourceHead, PublishedFile | None], None] | None:
         return None if build is None else functools.partial(build, kind)
 
     found: list[FileBuilder[Any]] = [
-        Builder(storage, segment_files or SegmentFiles(folder), metrics, elsewhere(SEGMENT.name), kernels=kernels),
+        Builder(storage, SegmentFiles(folder), metrics, elsewhere(SEGMENT.name), kernels=kernels),
         LikesBuilder(storage, LikesFiles(folder), metrics, elsewhere(LIKES.name)),
         WeightsBuilder(storage, folder, metrics, elsewhere(WEIGHTS.name), kernels=kernels),
     ]

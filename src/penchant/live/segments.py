@@ -6,7 +6,6 @@ from penchant.index import Snapshot
 from penchant.live.array_files import PublishedFile
 from penchant.live.election import Election
 from penchant.live.segment_files import SegmentFiles
-from penchant.live.shard_messages import FileName
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
@@ -21,11 +20,10 @@ ADOPTED_CHANGES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotBase:
-    """A snapshot out of a segment file, the version that it is of, and how many segments it was cut into."""
+    """A snapshot out of a segment file, and the version that it is of."""
 
     snapshot: Snapshot
     version: int
-    cut: int
 
 
 class Segments:
@@ -46,49 +44,24 @@ class Segments:
         """Return how many pieces a follower may merge; ``None``: any, where no builder does it."""
         return MAX_MERGED if self._files is not None and self._is_built() else None
 
-    def newer(self, head: SourceHead, version: int, cut: int) -> PublishedFile | None:
-        """Return a file to start from instead of one of a version and ``cut`` into so many segments.
-
-        It has more changes, enough for a gain, or is cut as the settings now say.
-        """
-        if self._files is None:
-            return None
-        is_recut = self._files.sharding.segments(head.piece_count, cut) != cut
+    def newer(self, head: SourceHead, version: int) -> PublishedFile | None:
+        """Return a file to start from instead of one of a version: with more changes, enough for a gain."""
         # By versions first, since the look for a file lists a folder.
-        if head.version - version < ADOPTED_CHANGES and not is_recut:
+        if self._files is None or head.version - version < ADOPTED_CHANGES:
             return None
         published = self._files.newest(head)
-        if published is None or published.stamp.version > version:
-            return published
-        is_same = published.stamp.version < version or not is_recut or self._files.segment_count(published) == cut
-        return None if is_same else published
+        return None if published is None or published.stamp.version <= version else published
 
-    def segment_count(self, published: PublishedFile) -> int | None:
-        """Return of how many segments a file is, as `SegmentFiles.segment_count`."""
-        return None if self._files is None else self._files.segment_count(published)
-
-    def split_files(self) -> set[FileName]:
-        """Return the files of several segments that are there."""
-        if self._files is None:
-            return set()
-        found = [each for source_id in self._files.sources() for each in self._files.published(source_id)]
-        counts = [(each.stamp, self._files.segment_count(each) or 1) for each in found]
-        return {(*stamp, count) for stamp, count in counts if count > 1}
-
-    def base(self, head: SourceHead, version: int, cut: int, *, split: bool = True) -> SnapshotBase | None:
-        """Return what to start from instead of what began at a version: a file that is `newer`, mapped.
-
-        Unless ``split``, one of several segments is none.
-        """
-        published = self.newer(head, version, cut)
-        if published is None or self._files is None or not (split or self._files.segment_count(published) == 1):
+    def base(self, head: SourceHead, version: int) -> SnapshotBase | None:
+        """Return what to start from instead of what began at a version: a file that is `newer`, mapped."""
+        published = self.newer(head, version)
+        if published is None or self._files is None:
             return None
         snapshot = self._files.snapshot(published)
         if snapshot is None:
             return None
         self._metrics.segments_mapped.inc()
-        cut = next((part.origin.file[-1] for part in snapshot.parts if part.origin is not None), 1)
-        return SnapshotBase(snapshot=snapshot, version=published.stamp.version, cut=cut)
+        return SnapshotBase(snapshot=snapshot, version=published.stamp.version)
 
     def _is_built(self) -> bool:
         return self._builder is not None and self._builder.is_won_by_anyone()

@@ -13,7 +13,6 @@ looked up after an await, never before it; and a request goes on with the view t
 
 import asyncio
 import contextlib
-import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,9 +25,6 @@ from penchant.live.following import Follower, View
 from penchant.live.heads import Heads, SourceName
 from penchant.live.recent_changes import RecentChanges
 from penchant.live.segments import Segments
-from penchant.live.shard_hosts import file_of
-from penchant.live.shard_messages import FileName
-from penchant.live.shard_readiness import ShardReadiness
 from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.stored_likes import StoredLikes
 from penchant.model import DAY_MS, SourceSettings
@@ -63,8 +59,7 @@ class ViewLimits:
 class Views:
     """The views of sources that were requested, each followed by one catch-up at a time.
 
-    ``limits`` may be replaced at any time. With ``readiness`` a split source goes over to a newer file once
-    shard processes have mapped it. What people did is counted out of ``recent_changes`` where that has it.
+    ``limits`` may be replaced at any time. What people did is counted out of ``recent_changes`` where that has it.
     """
 
     def __init__(
@@ -83,7 +78,6 @@ class Views:
         self._segments = segments
         self._follower = Follower(database.storage, segments, metrics)
         self.limits = limits
-        self.readiness: ShardReadiness | None = None
         self.recent_changes = RecentChanges(database)
         self._monotonic = monotonic
         self._tasks: set[asyncio.Task[None]] = set()
@@ -127,32 +121,16 @@ class Views:
                 await self._audiences.adopt(source)
             except UnknownSource:
                 self._cache.forget(source.name)
-        if self.readiness is not None and self.readiness.is_changing:
-            await self.readiness.settle(await self._files_in_use())
-
-    async def _files_in_use(self) -> set[FileName]:
-        """Return the files of several segments that views began with, or that others may begin with."""
-        found = await self._database.in_thread(self._segments.split_files)
-        views = [source.view for source in self._cache.sources() if source.view is not None]
-        return found | {file for view in views if (file := file_of(view.snapshot)) is not None}
 
     async def _adopt_segment(self, source: CachedSource) -> None:
         view = source.view
-        if view is None or not await self._is_adoptable(view):
+        if view is None or self._segments.newer(view.head, view.base_version) is None:
             return
         async with source.following:
             # Another may have replaced the view while this one waited.
             head = view.head if source.view is None else source.view.head
             source.view = await self._database.in_thread(self._follower.catch_up, source.view, head)
             self._cache.update(source)
-
-    async def _is_adoptable(self, view: View) -> bool:
-        """Return whether there is a newer file for a view, which shard processes have mapped if it is for them."""
-        published = self._segments.newer(view.head, view.base_version, view.cut)
-        count = None if published is None else self._segments.segment_count(published)
-        if published is None or count is None:
-            return False
-        return self.readiness is None or await self.readiness.is_ready(published.stamp, count)
 
     async def refresh(self) -> None:
         """Follow what people do in sources requested lately, so that rare requests wait less and erasures count."""
@@ -339,11 +317,9 @@ class Views:
             cached.requested_version = head.version
             if cached.view is None or not cached.view.is_of(head):
                 await self._wait_for_segment(head, deadline)
-            # To what shard processes search a view goes over in the background, once they have it (`adopt`).
-            follow = functools.partial(self._follower.catch_up, cached.view, head, adopts_split=self.readiness is None)
             try:
                 with tracing.span("catch-up"), self._metrics.follow_seconds.labels("content").time():
-                    cached.view = await self._database.in_thread(follow)
+                    cached.view = await self._database.in_thread(self._follower.catch_up, cached.view, head)
             except UnknownSource:
                 self._cache.forget(cached.name)
                 raise

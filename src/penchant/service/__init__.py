@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
-from penchant.live.shard_placement import PlacementFollower
-from penchant.live.shards import Shards
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
@@ -34,7 +32,6 @@ from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
-from penchant.service.shard_reports import ShardReports
 from penchant.service.shares import AccountShares
 from penchant.service.similar_answers import SimilarAnswers
 from penchant.service.usage import Usage
@@ -60,9 +57,6 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     recommender: Recommender
-    shards: Shards
-    placement: PlacementFollower | None
-    shard_reports: ShardReports
     similar_answers: SimilarAnswers
     page_shares: AccountShares
     explanations: Explanations

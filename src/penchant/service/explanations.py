@@ -8,7 +8,6 @@ A rank is found in this order, all from one view:
     no hurdle              the rank, and "outranked" where it is past ``take``
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -16,30 +15,20 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
 from penchant.index import Audience, offer_of
 from penchant.live.database import AsyncStorage
-from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, IndexedPiece
 from penchant.service.access import Access
 from penchant.service.hurdles import Hurdle
+from penchant.service.list_inputs import gathered_at
 from penchant.service.listings import Neighbourhood, Suggestions
 from penchant.service.nearest import require_neighbours
 from penchant.service.recommend import PersonalResult, Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.service.shard_listings import search_by_shards
-from penchant.service.shares import HEAVY_WAIT_S, AccountShares
+from penchant.service.shares import AccountShares
 from penchant.wire import ExplainedPiece, ExplainedResult, Place, Reason, RecommendationResult, StatedLikings
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-
-SEARCHES_AT_ONCE = 4
-"""Explanations that shard processes search for at once in a worker, half of them of one account.
-
-They take no thread of the worker; but what none of the processes finds in time, it searches by itself.
-"""
-LISTS_AT_ONCE = 16
-"""How many of the lists of one request shard processes are asked for at once: beyond it no more lists come a second."""
 
 Listing: TypeAlias = Neighbourhood | Suggestions
 Listed: TypeAlias = RecommendationResult | ExplainedResult
@@ -62,25 +51,6 @@ class Explanations:
         self._database = database
         self._recommender = recommender
         self._shares = shares
-        self._searches = AccountShares(
-            "explanations are being searched for",
-            turns=SEARCHES_AT_ONCE,
-            of_account=SEARCHES_AT_ONCE // 2,
-            wait_s=HEAVY_WAIT_S,
-        )
-
-    async def _looked_at(self, listing: Listing, look: Callable[[], Result], piece_id: str | None = None) -> Result:
-        """Return ``look()``, which looks at a listing, and at a piece in it, in a thread in the turn of its account.
-
-        Raises:
-            IndexNotReady: no shard process searches a part of the source, and this node has no memory for it.
-        """
-        shards = self._recommender.shards_of(listing.view)
-        if shards is not None:
-            # Before the turn: who waits for shard processes takes nothing that other sources need.
-            async with self._searches.turn(listing.view.head.account_id):
-                await search_by_shards(listing, shards, self._database, piece_id)
-        return await self._in_turn(listing.view, look)
 
     async def _in_turn(
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -111,9 +81,6 @@ class Explanations:
         Raises:
             TooFewPieces: the source has one piece only, and it is asked for.
         """
-        shards = self._recommender.shards_of(view)
-        if shards is not None:
-            return await self._each_by_shards(shards, view, queries, explain=explain, audience=audience)
 
         def each(query: SimilarRequest) -> Listed | UnknownPiece:
             try:
@@ -127,53 +94,13 @@ class Explanations:
 
         return await self._in_turn(view, lambda: [each(query) for query in queries])
 
-    async def _each_by_shards(
-        self, shards: Shards, view: View, queries: Sequence[SimilarRequest], *, explain: bool, audience: Audience | None
-    ) -> list[Listed | UnknownPiece]:
-        """Return the same from shard processes."""
-
-        async def plain(query: SimilarRequest) -> RecommendationResult:
-            return await self._recommender.similar_by_shards(view, query, audience)
-
-        async def searched(query: SimilarRequest) -> Neighbourhood:
-            require_neighbours(view, query.piece_id)
-            listing = Neighbourhood(self._recommender, view, query, audience=audience)
-            await search_by_shards(listing, shards, self._database)
-            return listing
-
-        if not explain:
-            return [*await self._searched_each(view, queries, plain)]
-        found = await self._searched_each(view, queries, searched)
-
-        def explained(one: Neighbourhood | UnknownPiece) -> Listed | UnknownPiece:
-            return one if isinstance(one, UnknownPiece) else _explained(one.query.piece_id, one)
-
-        return await self._in_turn(view, lambda: list(map(explained, found)))
-
-    async def _searched_each(
-        self, view: View, queries: Sequence[SimilarRequest], search: Callable[[SimilarRequest], Awaitable[Result]]
-    ) -> list[Result | UnknownPiece]:
-        """Return what is searched for each query, some at once, so that their scans are sent together."""
-
-        async def each(query: SimilarRequest) -> Result | UnknownPiece:
-            try:
-                return await search(query)
-            except UnknownPiece as error:
-                return error
-
-        found: list[Result | UnknownPiece] = []
-        async with self._searches.turn(view.head.account_id):
-            for first in range(0, len(queries), LISTS_AT_ONCE):
-                found += await asyncio.gather(*map(each, queries[first : first + LISTS_AT_ONCE]))
-        return found
-
     async def recommend(
         self, view: View, query: PersonalRequest, likings: StatedLikings | None = None
     ) -> PersonalResult[ExplainedResult]:
         """Return what a person may like, with reasons; with ``likings``, a person of whom these alone are known."""
         listing = await self._suggestions(view, query, likings)
         whose = query.user_id if likings is None else None
-        result = await self._looked_at(listing, lambda: _explained(whose, listing))
+        result = await self._in_turn(view, _explained, whose, listing)
         return PersonalResult(result, listing.audience_version)
 
     async def near(
@@ -207,11 +134,11 @@ class Explanations:
         history = await self._recommender.known(view, query, likings)
         audience = await self._recommender.audience(view, history, query.min_audience_version)
         # In turn only now: what comes before waits for storage, and would keep a turn from others meanwhile.
-        gathered = await self._in_turn(view, self._recommender.gather, view, query, history, audience)
+        gathered = await self._in_turn(view, gathered_at, view, query, history, audience)
         return Suggestions(view, query, gathered, audience.version)
 
     async def _near(self, listing: Neighbourhood) -> ExplainedResult:
-        return await self._looked_at(listing, lambda: _explained(listing.query.piece_id or None, listing))
+        return await self._in_turn(listing.view, _explained, listing.query.piece_id or None, listing)
 
     async def _placed(
         self,
@@ -224,7 +151,7 @@ class Explanations:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if not listing.view.knows(piece_id):
             return _nowhere(whose, piece_id, await self._missing(access, listing.view, piece_id))
-        looked = await self._looked_at(listing, lambda: _look(listing, piece_id), piece_id)
+        looked = await self._in_turn(listing.view, _look, listing, piece_id)
         take = listing.query.take
         rank = looked.position if looked.position is not None and looked.position <= take else None
         reasons: list[Reason] = []
@@ -247,7 +174,7 @@ class Explanations:
             return [reason]
         # This makes a second list, in a turn of its own: a remedy is named only if it works.
         listing = await again(change.view, change.query)
-        then = await self._looked_at(listing, lambda: _look(listing, piece_id), piece_id)
+        then = await self._in_turn(listing.view, _look, listing, piece_id)
         if then.position is None:
             return [reason]
         if then.position > take:

@@ -30,6 +30,7 @@ from penchant.index import (
     Strings,
     TermShares,
     blended_parts,
+    key_of,
     overlap_parts,
     similarity_shares,
     tellable,
@@ -44,7 +45,6 @@ from penchant.service.nearest import Entry, asked_near, neighbours_of, query_nea
 from penchant.service.personal_lists import ListSearch, gathered_search, listed
 from penchant.service.recommend import Recommender
 from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.service.standings import Standings
 from penchant.wire import (
     KeywordShare,
     MovingRule,
@@ -62,6 +62,39 @@ _NOTHING_IN_COMMON = {
     Basis.AUDIENCE: "That people like the one says nothing for the other.",
     Basis.BOTH: "The two pieces share no keyword that counts, and likes of the one say nothing for the other.",
 }
+
+
+class Standings:
+    """How pieces stand by the search of a list, whatever keeps them out of it.
+
+    Each answer takes a scan, which is made once: hurdles, score and rank of a piece are asked for one after the other.
+    """
+
+    def __init__(self, search: ListSearch, booster: Booster) -> None:
+        self._search = search
+        self._booster = booster
+        self._keys: dict[str, int | None] = {}
+        self._ahead: dict[str, int] = {}
+
+    def key(self, piece_id: str) -> int | None:
+        """Return the key of a piece without boosts; ``None`` where the search never finds it."""
+        if piece_id not in self._keys:
+            self._keys[piece_id] = key_of(self._booster.snapshot, piece_id, self._search.query.scan)
+        return self._keys[piece_id]
+
+    def boosted_key(self, piece_id: str) -> int | None:
+        """Return the key of a piece as the list counts it; ``None`` as `key`."""
+        key = self.key(piece_id)
+        return None if key is None else self._booster.key(piece_id, key)
+
+    def ahead(self, piece_id: str) -> int:
+        """Return how many of the shown pieces are better than one; 0 where the search never finds that."""
+        if piece_id not in self._ahead:
+            key, (query, shown) = self.key(piece_id), self._search
+            if key is None:
+                return 0
+            self._ahead[piece_id] = self._booster.count_ahead(piece_id, key, shown, query.scan)
+        return self._ahead[piece_id]
 
 
 class Neighbourhood:
@@ -83,7 +116,7 @@ class Neighbourhood:
         self.audience = audience
         self._recommender = recommender
         self._draft = draft
-        self.booster = Booster(query.boosts, DISTANCE_SCALE)
+        self.booster = Booster(query.boosts, DISTANCE_SCALE, view.snapshot)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -104,7 +137,7 @@ class Neighbourhood:
     @cached_property
     def standings(self) -> Standings:
         """How near any piece is. One without a key has a hurdle, "nothing-in-common", and is never placed."""
-        return Standings(self.view.snapshot, self.search, self.booster)
+        return Standings(self.search, self.booster)
 
     def score(self, piece_id: str) -> float:
         """Return the distance of any piece, as the list would show it; 1 where nothing is in common."""
@@ -131,7 +164,7 @@ class Neighbourhood:
             audience=self._audience_share(piece_id),
             rules=[
                 *(raised_rules(self.view, piece_id) if shown else []),
-                *boost_rules(self.view, piece_id, self.booster),
+                *boost_rules(piece_id, self.booster),
             ],
         )
 
@@ -157,7 +190,7 @@ class Suggestions:
         self.query = query
         self.audience_version = audience_version
         self.gathered = gathered
-        self.booster = Booster(query.boosts, 0)
+        self.booster = Booster(query.boosts, 0, view.snapshot)
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -177,7 +210,7 @@ class Suggestions:
     @cached_property
     def standings(self) -> Standings:
         """How well any piece suits the person."""
-        return Standings(self.view.snapshot, self.search, self.booster)
+        return Standings(self.search, self.booster)
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""
@@ -246,7 +279,7 @@ class Suggestions:
             rules = raised_rules(self.view, piece_id) if units > 0 else [MovingRule(rule="fill")]
             if piece_id in self._preferred:
                 rules.append(MovingRule(rule="diversity"))
-        rules += boost_rules(self.view, piece_id, self.booster)
+        rules += boost_rules(piece_id, self.booster)
         factor = self.query.sinking.get(piece_id, 1.0)
         if factor != 1:
             rules.append(MovingRule(rule="rotation", factor=factor))
@@ -300,11 +333,11 @@ class Suggestions:
         return -(self.standings.boosted_key(piece_id) or 0)
 
 
-def boost_rules(view: View, piece_id: str, booster: Booster) -> list[MovingRule]:
+def boost_rules(piece_id: str, booster: Booster) -> list[MovingRule]:
     """Return the boosts that count for a piece."""
     return [
         MovingRule(rule="boost", position=place, factor=boost.factor / BOOST_SCALE)
-        for place, boost in booster.held(view.snapshot, piece_id)
+        for place, boost in booster.held(piece_id)
     ]
 
 

@@ -1,7 +1,5 @@
 """Nearest pieces: by what a list of similar pieces goes, and what the boosts and the whitelist make of it."""
 
-from collections.abc import Sequence
-
 from penchant import ranking
 from penchant.errors import TooFewPieces
 from penchant.index import (
@@ -16,8 +14,6 @@ from penchant.index import (
     SimilarityQuery,
     best_of,
 )
-from penchant.live.shard_scan import ShardScan
-from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
 from penchant.service.list_inputs import moment_of, shown_by
@@ -71,51 +67,9 @@ def similar_pieces(view: View, query: SimilarRequest, now: int, audience: Audien
     """
     require_neighbours(view, query.piece_id)
     searched = query_near(query, asked_near(view, query), audience)
-    return _result(query, neighbours_of(view, query, searched, shown_near(view, query, now)))
-
-
-def _result(query: SimilarRequest, nearest: Sequence[Entry]) -> RecommendationResult:
-    """Return neighbours as a list that is as long as was asked for."""
+    nearest = neighbours_of(view, query, searched, shown_near(view, query, now))
     content = [RecommendedPiece(id=each, score=distance) for each, distance in nearest[: query.take]]
     return RecommendationResult(id=query.piece_id, content=content)
-
-
-def near_by_shards(view: View, query: SimilarRequest, audience: Audience | None, shards: Shards) -> ShardScan:
-    """Return what shard processes scan the segments of a source by, to find the same pieces as `similar_pieces`.
-
-    To be called in a thread where the list goes by an audience: its rows of all pieces are looked up at first.
-
-    Raises:
-        UnknownPiece, TooFewPieces: as `similar_pieces`.
-    """
-    require_neighbours(view, query.piece_id)
-    return shards.scan_of(query_near(query, asked_near(view, query), audience), view.snapshot)
-
-
-async def similar_pieces_by_shards(
-    view: View, query: SimilarRequest, now: int, scan: ShardScan, shards: Shards
-) -> RecommendationResult:
-    """Return the same list as `similar_pieces`; ``scan`` is that of `near_by_shards`.
-
-    Raises:
-        IndexNotReady: no process scans a part of the source, and this node cannot.
-    """
-    return _result(query, await neighbours_by_shards(view, query, scan, shown_near(view, query, now), shards))
-
-
-async def neighbours_by_shards(
-    view: View, query: SimilarRequest, scan: ShardScan, shown: Filter, shards: Shards
-) -> list[Entry]:
-    """Return what `neighbours_of` does, found by shard processes; ``scan`` is what pieces are near to.
-
-    Raises:
-        IndexNotReady: as `similar_pieces_by_shards`.
-    """
-    # Without the snapshot: to know which classes are empty, this node would need the masks of all segments.
-    booster = Booster(query.boosts, DISTANCE_SCALE)
-    with tracing.span("search"):
-        find = await shards.find(view.snapshot, scan, booster.filters(shown), MAX_TAKE)
-    return nearest_first(view, booster, shown, find)
 
 
 def require_neighbours(view: View, piece_id: str) -> None:

@@ -1,6 +1,6 @@
 """Personal lists: how the best pieces for a person become a list: boosts, the whitelist, variety, and what sinks.
 
-A varied list may take several searches, by this process (`listed`) or by shard processes (`listed_by_shards`).
+A varied list may take several searches (`listed`).
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,6 @@ from penchant.index import (
     Strings,
     best_of,
 )
-from penchant.live.shard_scan import ShardScan
-from penchant.live.shards import Shards
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Term
 from penchant.ranking import RankedPiece
@@ -111,30 +109,6 @@ def _best(view: View, query: PersonalRequest, search: ListSearch, count: int) ->
         )
     # Whatever else is among the best is found by so many, and what is not would not rise.
     return ranking.sunk(found, query.sinking)[:count]
-
-
-async def listed_by_shards(
-    view: View, query: PersonalRequest, search: ListSearch, scan: ShardScan, shards: Shards
-) -> list[RankedPiece]:
-    """Return the same list, for which shard processes scan the segments of a source; ``scan`` is the search's query.
-
-    Raises:
-        IndexNotReady: no process scans a part of the source, and this node cannot.
-    """
-    # Without the snapshot, as for similar pieces: this node need not have the masks of all segments.
-    booster, variety = Booster(query.boosts, 0), variety_of(view, query)
-    count = CANDIDATES if variety else MAX_TAKE
-    while True:
-        wanted = count + len(query.sinking)
-        with tracing.span("search"):
-            find = await shards.find(view.snapshot, scan, booster.filters(search.shown), wanted)
-        found = ranking.sunk(_ranked(booster, search.shown, find, wanted), query.sinking)[:count]
-        if not variety:
-            return promoted_first(view, found)
-        made, _ = _made(view, variety, _raised(view, found[:MAX_TAKE]), found)
-        if len(made) == MAX_TAKE or len(found) < count:
-            return made
-        count *= MORE_CANDIDATES
 
 
 def variety_of(view: View, query: PersonalRequest) -> ranking.Diversity:

@@ -128,7 +128,7 @@ def _listed(view: View, query: PlainRequest, now: int, scan: Scan, kind: Placeme
         # A piece that is listed has been found by the scan.
         key = key_of(view.snapshot, piece_id, scan) or 0
         part = PartShare(part=kind.value, share=(DISTANCE_SCALE - key) / DISTANCE_SCALE)
-        return PlacedWhy(parts=[part], rules=[*raised_rules(view, piece_id), *boost_rules(view, piece_id, booster)])
+        return PlacedWhy(parts=[part], rules=[*raised_rules(view, piece_id), *boost_rules(piece_id, booster)])
 
     return AnonymousResult(
         id=None,

@@ -47,8 +47,6 @@ class Previews:
 
         async def near(side: View, piece_id: str) -> Content:
             query = SimilarRequest(piece_id=piece_id, take=wish.take)
-            if self._recommender.is_on_shards(side):
-                return (await self._recommender.similar_by_shards(side, query)).content
             return (await self._database.in_thread(self._recommender.similar, side, query)).content
 
         return SettingsPreview(

@@ -7,8 +7,6 @@ from typing import Generic, NamedTuple, TypeVar
 from penchant.index import Audience, Strings, keyword_counts
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
-from penchant.live.shard_scan import ShardScan
-from penchant.live.shards import Shards
 from penchant.live.views import View, Views
 from penchant.model import (
     DAY_MS,
@@ -27,18 +25,9 @@ from penchant.service.list_inputs import (
     history_of,
     moment_of,
 )
-from penchant.service.nearest import near_by_shards, similar_pieces, similar_pieces_by_shards
+from penchant.service.nearest import similar_pieces
 from penchant.service.people import oldest_kept
-from penchant.service.personal_lists import (
-    ListSearch,
-    gathered_search,
-    listed,
-    listed_by_shards,
-    remembered_search,
-    result_of,
-    suited,
-    variety_of,
-)
+from penchant.service.personal_lists import gathered_search, listed, result_of, suited, variety_of
 from penchant.service.requests import PersonalRequest, SimilarRequest
 from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, StoredPerson
@@ -77,13 +66,11 @@ class Recommender:
         views: Views,
         *,
         people: PeopleCache | None = None,
-        shards: Shards | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._database = database
         self._views = views
         self._people = people or PeopleCache(database, limit_bytes=0)
-        self._shards = shards
         self._clock = clock
         self.tastes = heavy_shares("tastes of many keywords are being worked out")
 
@@ -96,37 +83,10 @@ class Recommender:
         """
         return similar_pieces(view, query, self.now(view), audience)
 
-    def is_on_shards(self, view: View) -> bool:
-        """Return whether lists of similar pieces are to come from `similar_by_shards`."""
-        return self.shards_of(view) is not None
-
-    def shards_of(self, view: View) -> Shards | None:
-        """Return the shard processes that scan segments of a source, if there are any."""
-        return self._shards if self._shards is not None and self._shards.serves(view.snapshot) else None
-
-    async def similar_by_shards(
-        self, view: View, query: SimilarRequest, audience: Audience | None = None
-    ) -> RecommendationResult:
-        """Return the nearest pieces, as `similar`, without a scan of large segments in this process.
-
-        Raises:
-            UnknownPiece, TooFewPieces: as `similar`.
-            IndexNotReady: no shard process answers, and this node has no memory for the source.
-        """
-        shards = self._shards
-        assert shards is not None  # noqa: S101  # `is_on_shards` says so
-        if audience is None:
-            scan = near_by_shards(view, query, None, shards)
-        else:
-            scan = await self._database.in_thread(near_by_shards, view, query, audience, shards)
-        return await similar_pieces_by_shards(view, query, self.now(view), scan, shards)
-
     async def similar_by(
         self, view: View, query: SimilarRequest, audience: Audience | None = None
     ) -> RecommendationResult:
-        """Return the nearest pieces, as `similar`: from shard processes, or, by what people like, from a thread."""
-        if self.is_on_shards(view):
-            return await self.similar_by_shards(view, query, audience)
+        """Return the nearest pieces, as `similar`: by what people like, from a thread."""
         if audience is None:
             return self.similar(view, query)
         return await self._database.in_thread(self.similar, view, query, audience)
@@ -165,28 +125,11 @@ class Recommender:
         today = now // DAY_MS
         person = await self._people.figures(view, query.user_id, today)
         audience = await self._views.audience(view, today, min_version=query.min_audience_version)
-        shards = self.shards_of(view)
-        if shards is not None:
-            result = await self._by_shards(
-                shards, view, query, lambda: remembered_search(view, query, person, audience, now)
-            )
-        elif view.snapshot.piece_count <= QUICK_PIECES and not variety_of(view, query):
+        if view.snapshot.piece_count <= QUICK_PIECES and not variety_of(view, query):
             result = suited(view, query, person, audience, now)
         else:
             result = await self._database.in_thread(suited, view, query, person, audience, now)
         return PersonalResult(result, audience.version)
-
-    async def _by_shards(
-        self, shards: Shards, view: View, query: PersonalRequest, searched: Callable[[], ListSearch]
-    ) -> RecommendationResult:
-        """Return a list from shard processes; ``searched`` says by what it is searched, in a thread."""
-
-        def ready() -> tuple[ListSearch, ShardScan]:
-            search = searched()
-            return search, shards.scan_of(search.query, view.snapshot)
-
-        search, scan = await self._database.in_thread(ready)
-        return result_of(query, await listed_by_shards(view, query, search, scan, shards))
 
     async def known(self, view: View, query: PersonalRequest, likings: StatedLikings | None) -> PersonHistory:
         """Return the history of a person, or the one that stated likings make.
@@ -239,25 +182,14 @@ class Recommender:
     async def recommend_by(
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
     ) -> RecommendationResult:
-        """Return a person's list from what is known of them, as `recommended`, or from shard processes."""
-        shards = self.shards_of(view)
-        if shards is None:
-            return await self._database.promptly(self.recommended, view, query, history, audience)
-        return await self._by_shards(
-            shards, view, query, lambda: gathered_search(view, query, self.gather(view, query, history, audience))
-        )
+        """Return a person's list from what is known of them, as `recommended`, from a thread where there is one."""
+        return await self._database.promptly(self.recommended, view, query, history, audience)
 
     def recommended(
         self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
     ) -> RecommendationResult:
         """Return a person's list from what is known of them; to be called in a thread."""
-        return result_of(query, self.search(view, query, self.gather(view, query, history, audience)))
-
-    def gather(
-        self, view: View, query: PersonalRequest, history: PersonHistory, audience: Audience
-    ) -> RecommendationInputs:
-        """Return what a person's list is made from."""
-        return gathered_at(view, query, history, audience)
+        return result_of(query, self.search(view, query, gathered_at(view, query, history, audience)))
 
     @staticmethod
     def search(view: View, query: PersonalRequest, gathered: RecommendationInputs) -> list[RankedPiece]:

@@ -44,11 +44,11 @@ class RevisitLists:
         # Scores before boosts, of all pieces that boosts may have put among the first.
         plain = await self.again(view, replace(query, boosts=(), take=MAX_PROFILE_INTERACTIONS))
         shares = {each.id: 1 - each.score for each in plain.content}
-        booster = Booster(query.boosts, SCORE_SCALE)
+        booster = Booster(query.boosts, SCORE_SCALE, view.snapshot)
 
         def why(piece_id: str) -> PlacedWhy:
             part = PartShare(part=PlacementKind.AGAIN.value, share=shares.get(piece_id, 0.0))
-            return PlacedWhy(parts=[part], rules=boost_rules(view, piece_id, booster))
+            return PlacedWhy(parts=[part], rules=boost_rules(piece_id, booster))
 
         return [PlacedPiece(id=each.id, score=each.score, why=why(each.id)) for each in found.content]
 
@@ -75,7 +75,7 @@ def revisited_pieces(
         allowed = (each for each in scored if view.snapshot.shows(each[1], shown))
         return list(itertools.islice(allowed, query.take))
 
-    found = Booster(query.boosts, SCORE_SCALE).best(find, shown, query.take)
+    found = Booster(query.boosts, SCORE_SCALE, view.snapshot).best(find, shown, query.take)
     content = [_revisit(by_id[piece_id], max(0, key) / SCORE_SCALE) for key, piece_id in found]
     return RevisitResult(id=query.user_id, content=content)
 

@@ -57,28 +57,12 @@ class SimilarAnswers:
         self.hits = 0
         self.misses = 0
 
-    async def answer(self, view: View, request: SimilarRequest) -> bytes:
-        """Return the list of similar pieces as JSON, from shard processes where the source is on such.
-
-        Raises as `Recommender.similar` and `Recommender.similar_by_shards`.
-        """
-        if not self._recommender.is_on_shards(view):
-            return self.encoded(view, request)
-        view.require(request.piece_id)
-        # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
-        key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
-        body = self._cached(key, moment)
-        if body is None:
-            body = encode(await self._recommender.similar_by_shards(view, request))
-            self._remember(key, body, view.snapshot.window(moment))
-        return body
-
     def encoded(self, view: View, request: SimilarRequest) -> bytes:
-        """Return the list of similar pieces as JSON, searched in this process; raises as `Recommender.similar`."""
+        """Return the list of similar pieces as JSON; raises as `Recommender.similar`."""
         if view.known_at is not None:
             # An answer may be remembered that others, who know of more pieces, have asked for.
             view.require(request.piece_id)
-        # As in `answer`.
+        # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
         key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
         body = self._cached(key, moment)
         if body is None:

@@ -1,7 +1,6 @@
 """Accounts as they are stored: their names, what they use, and what was changed of theirs."""
 
 from collections import Counter
-from collections.abc import Collection
 
 from sqlalchemy import Connection, func, select, update
 
@@ -30,14 +29,6 @@ class AccountStore:
         """Return the number of an account; ``None`` for one that was never made."""
         with self._transactions.read() as connection:
             return connection.execute(select(accounts.c.account_id).where(accounts.c.name == name)).scalar_one_or_none()
-
-    def names(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return the names of accounts by their numbers."""
-        with self._transactions.read() as connection:
-            rows = connection.execute(
-                select(accounts.c.account_id, accounts.c.name).where(accounts.c.account_id.in_(numbers))
-            )
-            return {row.account_id: row.name for row in rows}
 
     def signing_secret(self, name: str) -> bytes | None:
         """Return the secret with which an account signs people; ``None`` where it has none."""

@@ -35,11 +35,6 @@ async def audit(call: Call) -> Answer:
     return Answer(body=encode(AuditLog(entries=entries)))
 
 
-async def shards(call: Call) -> Answer:
-    """Answer how the shard processes are that this node may ask."""
-    return Answer(body=encode(await call.services.shard_reports.report()))
-
-
 async def list_keys(call: Call) -> Answer:
     """Answer every key by its id."""
     return Answer(body=encode(KeyList(keys=await call.services.administration.keys())))

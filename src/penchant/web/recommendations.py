@@ -111,7 +111,7 @@ async def similar(call: Call) -> Answer:
         body = encode(await call.services.recommender.similar_by(view, query, audience))
     else:
         # Only these are remembered: what people like changes without a new version of the source.
-        body = await call.services.similar_answers.answer(view, query)
+        body = call.services.similar_answers.encoded(view, query)
     return Answer(
         body=body,
         version=view.head.version,

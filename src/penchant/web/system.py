@@ -39,12 +39,7 @@ async def live(_call: Call) -> Answer:
 async def ready(call: Call) -> Answer:
     """Answer whether requests can be served: 200, with warnings for the operator, or 503 while the database is away."""
     database = call.services.database
-    placement = call.services.placement
-    warnings = [
-        *await database.in_thread(database.storage.upkeep.ping),
-        *await call.services.shard_reports.warnings(),
-        *([] if placement is None else placement.warnings),
-    ]
+    warnings = await database.in_thread(database.storage.upkeep.ping)
     health: dict[str, object] = {"status": "ok"} | ({"warnings": warnings} if warnings else {})
     return Answer(body=msgspec.json.encode(health))
 

@@ -122,67 +122,6 @@ class AuditLog(Record, frozen=True, kw_only=True, rename="camel"):
     entries: list[AuditEntryAnswer]
 
 
-class ShardSegmentAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """A segment of a source that a shard process is to search.
-
-    ``version`` is that of the file from which it has mapped the segment, null if from none, and ``behind`` by how many
-    changes that file is older than the node's own.
-    """
-
-    account: str
-    source: str
-    segment: int
-    version: int | None
-    behind: int | None
-
-
-class ShardReplicaAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """A shard process as a worker of this node sees it: ``since`` when it answers, or does not for a ``reason``."""
-
-    address: str
-    reachable: bool
-    since: str | None
-    reason: str | None
-    answered_at: str | None
-    segments: list[ShardSegmentAnswer]
-
-
-class ShardScansAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """What became of the scans of a shard's segments, of all workers of this node since its start."""
-
-    answered: int
-    hedged: int
-    node: int
-    refused: int
-
-
-class ShardAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """A shard; ``reachable`` if one of its replicas is."""
-
-    shard: int
-    reachable: bool
-    scans: ShardScansAnswer
-    replicas: list[ShardReplicaAnswer]
-
-
-class SplitSourceAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """A source whose file has several segments: its version, and that of the node's newest file."""
-
-    account: str
-    source: str
-    pieces: int
-    segments: int
-    version: int
-    file_version: int
-
-
-class ShardReport(Record, frozen=True, kw_only=True, rename="camel"):
-    """The shards that this node may ask, and the sources that they search."""
-
-    shards: list[ShardAnswer]
-    sources: list[SplitSourceAnswer]
-
-
 def decode_key_wish(body: bytes) -> KeyWish:
     """Return the key that a body asks for.
 

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, Scope, SourceSettings
-from penchant.wire.administration import ShardScansAnswer, ShardSegmentAnswer, SplitSourceAnswer
 from penchant.wire.answers import InteractionKey, PersonPreferences
 from penchant.wire.frames import Record, RecordList
 
@@ -186,33 +185,6 @@ class AuditRecords(Record, frozen=True, kw_only=True):
     """Changes, newest first."""
 
     entries: list[AuditRecord]
-
-
-class ShardReplicaRecord(Record, frozen=True, kw_only=True, rename="camel"):
-    """A shard process: ``since`` when it answers, or does not for a ``reason``, and what it holds."""
-
-    address: str
-    reachable: bool
-    since: datetime | None
-    reason: str | None
-    answered_at: datetime | None
-    segments: list[ShardSegmentAnswer]
-
-
-class ShardRecord(Record, frozen=True, kw_only=True):
-    """A shard, what became of scans of its segments, and its replicas."""
-
-    shard: int
-    reachable: bool
-    scans: ShardScansAnswer
-    replicas: list[ShardReplicaRecord]
-
-
-class ShardRecords(Record, frozen=True, kw_only=True):
-    """The shards that a node may ask, and the sources that they search."""
-
-    shards: list[ShardRecord]
-    sources: list[SplitSourceAnswer]
 
 
 class BlendSettings(Record, frozen=True, kw_only=True):

@@ -118,37 +118,6 @@ SAMPLES: Mapping[str, Any] = {
     "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
-    "ShardReport": {
-        "shards": [
-            {
-                "shard": 0,
-                "reachable": True,
-                "scans": {"answered": 1200, "hedged": 3, "node": 0, "refused": 0},
-                "replicas": [
-                    {
-                        "address": "10.0.0.1:7400",
-                        "reachable": True,
-                        "since": _MOMENT,
-                        "reason": None,
-                        "answeredAt": _MOMENT,
-                        "segments": [
-                            {"account": "press", "source": "films", "segment": 0, "version": 17, "behind": 0},
-                        ],
-                    },
-                ],
-            }
-        ],
-        "sources": [
-            {
-                "account": "press",
-                "source": "films",
-                "pieces": 5_000_000,
-                "segments": 1,
-                "version": 17,
-                "fileVersion": 17,
-            }
-        ],
-    },
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
     "KeyWish": {"account": "press", "plan": "basic", "expiresInDays": 365},
     "Likings": {"liked": ["alien"], "dislikedKeywords": {"genre": ["drama"]}},

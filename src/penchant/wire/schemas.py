@@ -51,7 +51,6 @@ _ANSWERS = (
     administration.IssuedKeyAnswer,
     administration.SigningSecret,
     administration.UsageReport,
-    administration.ShardReport,
     placement_answers.PlacementResult,
     placement_answers.PageResult,
     placement_answers.PlacementListing,

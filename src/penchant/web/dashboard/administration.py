@@ -98,11 +98,6 @@ async def usage(visit: Visit) -> PageAnswer:
     )
 
 
-async def shards(visit: Visit) -> PageAnswer:
-    """Show the shard processes that this node may ask, and what they hold."""
-    return PageAnswer(template="shards.html", values={"report": await visit.services.shard_reports.report()})
-
-
 async def audit(visit: Visit) -> PageAnswer:
     """Show the newest entries of the audit log."""
     return PageAnswer(template="audit.html", values={"entries": await visit.services.administration.audit(ENTRIES)})

@@ -50,7 +50,6 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "map", mapping.catalogue_map, heavy=True),
         *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),
         *_pair(site, "usage", administration.usage, admin=True),
-        *_pair(site, "shards", administration.shards, admin=True),
         *_pair(site, "audit", administration.audit, admin=True),
     )
 

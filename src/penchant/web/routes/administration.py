@@ -33,18 +33,6 @@ ADMINISTRATION = (
     ),
     Operation(
         method="GET",
-        path="/-/admin/shards",
-        name="shards",
-        summary="The shard processes that this node may ask: reachable or not, what they hold, how far behind.",
-        handler=administration.shards,
-        tag="administration",
-        about=EVERYBODY,
-        admin=True,
-        personal=True,
-        answer="ShardReport",
-    ),
-    Operation(
-        method="GET",
         path="/-/admin/keys",
         name="listKeys",
         summary="Every key by its id, oldest first; revoked ones stay listed.",
