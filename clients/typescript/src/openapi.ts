@@ -237,18 +237,18 @@ export interface paths {
         };
         /**
          * List the pieces, ascending by id.
-         * @description All pieces, ascending by id, streamed; `skip` and `limit` page. `timestamp` is the source's last change. With `Accept: application/x-ndjson` (or `application/ndjson`, `application/jsonl`) each piece is a line of its own, without the object around them. Needs the scope `read`.
+         * @description All pieces, ascending by id, streamed; `skip` and `limit` page. `timestamp` is the source's last change. With `Accept: application/x-ndjson` (or `application/ndjson`, `application/jsonl`) each piece is a line of its own, without the object around them. Needs the scope `read`. Not for browser keys.
          */
         get: operations["listContent"];
         put?: never;
         /**
          * Submit up to 2,000 pieces; the first submission makes the source.
-         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. The receipt counts what happened and names members that were left out. Needs the scope `write`.
+         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
          */
         post: operations["submitContent"];
         /**
          * Delete the pieces with the given ids (`id=`, `id[]=`, or a JSON array as body), or all of them.
-         * @description With ids (`id=` repeated, `id[]=`, `id[0]=`, or a JSON array as body) these pieces go; without any, all of them. Anything that is not plainly one of the two is 422, so that a slip cannot empty a source. `x-penchant-deleted: 0` shows that none of the ids was there. Needs the scope `write`.
+         * @description With ids (`id=` repeated, `id[]=`, `id[0]=`, or a JSON array as body) these pieces go; without any, all of them. Anything that is not plainly one of the two is 422, so that a slip cannot empty a source. `x-penchant-deleted: 0` shows that none of the ids was there. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteContent"];
         options?: never;
@@ -265,7 +265,7 @@ export interface paths {
         };
         /**
          * List and count the ids, ascending.
-         * @description The ids, ascending, and the number of pieces; `skip` and `limit` page. As lines, too, each a JSON string. Needs the scope `read`.
+         * @description The ids, ascending, and the number of pieces; `skip` and `limit` page. As lines, too, each a JSON string. Needs the scope `read`. Not for browser keys.
          */
         get: operations["listIds"];
         put?: never;
@@ -285,7 +285,7 @@ export interface paths {
         };
         /**
          * What became of the pieces after a version, one change a line; waits for the next one where asked to.
-         * @description What became of the pieces after the version `since`, one change a line (`application/x-ndjson`), for those who keep a copy. The first line has the version that the feed leads to, its `history`, and `complete`: `true` says that these are all pieces, and that what the follower had counts no more. `upsert` has a piece as it is now, `delete` the id of one that is gone; each piece comes once, in no order. A feed without `end` was cut: ask again from the version before. Needs the scope `read`.
+         * @description What became of the pieces after the version `since`, one change a line (`application/x-ndjson`), for those who keep a copy. The first line has the version that the feed leads to, its `history`, and `complete`: `true` says that these are all pieces, and that what the follower had counts no more. `upsert` has a piece as it is now, `delete` the id of one that is gone; each piece comes once, in no order. A feed without `end` was cut: ask again from the version before. Needs the scope `read`. Not for browser keys.
          */
         get: operations["listChanges"];
         put?: never;
@@ -312,7 +312,7 @@ export interface paths {
         post?: never;
         /**
          * Delete one piece.
-         * @description Deletes one piece; an unknown id is no error. Every deletion tells in `x-penchant-deleted` how many pieces there were. Needs the scope `write`.
+         * @description Deletes one piece; an unknown id is no error. Every deletion tells in `x-penchant-deleted` how many pieces there were. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteOneContent"];
         options?: never;
@@ -411,7 +411,7 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         delete?: never;
@@ -451,7 +451,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. `eventId` is an id of its person, as above: `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
@@ -500,7 +500,7 @@ export interface paths {
         post?: never;
         /**
          * Erase all that is stored of a person.
-         * @description Erases it, event ids included, at once and from every table. Backups that you made keep what they hold. Needs the scope `write`.
+         * @description Erases it, event ids included, at once and from every table. Backups that you made keep what they hold. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["eraseUser"];
         options?: never;
@@ -517,7 +517,7 @@ export interface paths {
         };
         /**
          * Export all that is stored of a person.
-         * @description All that is stored of a person: the interactions, with the `eventId` of those that were recorded with one, and `preferences` where there are any. `impressions` has what the person was shown in lists of placements and what it led to, where there is any. Needs the scope `write`.
+         * @description All that is stored of a person: the interactions, with the `eventId` of those that were recorded with one, and `preferences` where there are any. `impressions` has what the person was shown in lists of placements and what it led to, where there is any. Needs the scope `write`. Not for browser keys.
          */
         get: operations["exportUser"];
         put?: never;
@@ -577,7 +577,7 @@ export interface paths {
         };
         /**
          * Which people would like this piece most, for a newsletter or a push.
-         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the very one that the piece has in that person's own list of recommendations at this moment, under the source's settings and the person's preferences (scoring.md); people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is in whose own list the piece could not be: who knows it already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Needs the plan feature `personalized`.
+         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the very one that the piece has in that person's own list of recommendations at this moment, under the source's settings and the person's preferences (scoring.md); people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is in whose own list the piece could not be: who knows it already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`.
          */
         get: operations["contentAudience"];
         put?: never;
@@ -599,7 +599,7 @@ export interface paths {
         put?: never;
         /**
          * What each of up to 1,000 people may like, in one request.
-         * @description The lists of up to 1,000 people in one request, in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. One such request of an account is served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. 413 more than 1,000 ids. Needs the scope `personal`. Needs the plan feature `personalized`.
+         * @description The lists of up to 1,000 people in one request, in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. One such request of an account is served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. 413 more than 1,000 ids. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`.
          */
         post: operations["recommendToEach"];
         delete?: never;
@@ -617,7 +617,7 @@ export interface paths {
         };
         /**
          * The placements of the source, ascending by name.
-         * @description Every placement as it is in force, ascending by name: its `version` (that of the source which it was stored at), when, and the id of the key. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Every placement as it is in force, ascending by name: its `version` (that of the source which it was stored at), when, and the id of the key. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["listPlacements"];
         put?: never;
@@ -637,18 +637,18 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
         /**
          * Delete a placement with all its versions.
-         * @description Deletes a placement with all its versions; an unknown one is no error. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Deletes a placement with all its versions; an unknown one is no error. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         delete: operations["deletePlacement"];
         options?: never;
@@ -665,7 +665,7 @@ export interface paths {
         };
         /**
          * The versions of a placement, newest first, with who stored them and when.
-         * @description The versions of a placement, the newest 100, newest first; the first is in force. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description The versions of a placement, the newest 100, newest first; the first is in force. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["listPlacementVersions"];
         put?: never;
@@ -687,7 +687,7 @@ export interface paths {
         put?: never;
         /**
          * Put an earlier version of a placement in force again.
-         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. People see the variants that they saw under it. 404 where there is none. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. People see the variants that they saw under it. 404 where there is none. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         post: operations["rollBackPlacement"];
         delete?: never;
@@ -707,7 +707,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under a draft of a placement; nothing is stored.
-         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all of these people see; without it each sees the one that would be theirs. `moves` are as for a preview of settings. `before` is empty where there is no such placement. Needs the scope `write`; each list counts against the monthly quota. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all of these people see; without it each sees the one that would be theirs. `moves` are as for a preview of settings. `before` is empty where there is no such placement. Needs the scope `write`; each list counts against the monthly quota. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         post: operations["previewPlacement"];
         delete?: never;
@@ -725,7 +725,7 @@ export interface paths {
         };
         /**
          * The list of a placement, for a person and beside a piece.
-         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 280 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`.
+         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 320 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`.
          */
         get: operations["placementList"];
         put?: never;
@@ -847,7 +847,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under other settings; nothing is stored.
-         * @description Lists as they are and as they would be: nothing is stored. `settings` has members of the settings below; those left out keep the value now in force, those given are taken as `PUT` takes them. `whitelist` and `blacklist` stand for the whole lists. `pieces` and `users`, up to 20 together, say whose lists, `take` how long (1 to 30). `moves` has the pieces whose rank differs, `null` where a piece is not in the list. Lists for users need the plan feature `personalized`; trying other lists needs no `lists`, since nothing is stored. Counts as many answers as lists are asked for, at least one. Needs the scope `write`.
+         * @description Lists as they are and as they would be: nothing is stored. `settings` has members of the settings below; those left out keep the value now in force, those given are taken as `PUT` takes them. `whitelist` and `blacklist` stand for the whole lists. `pieces` and `users`, up to 20 together, say whose lists, `take` how long (1 to 30). `moves` has the pieces whose rank differs, `null` where a piece is not in the list. Lists for users need the plan feature `personalized`; trying other lists needs no `lists`, since nothing is stored. Counts as many answers as lists are asked for, at least one. Needs the scope `write`. Not for browser keys.
          */
         post: operations["previewSettings"];
         delete?: never;
@@ -885,18 +885,18 @@ export interface paths {
         };
         /**
          * Read the whitelist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getWhitelist"];
         /**
          * Replace the whitelist: up to 10,000 ids, order kept.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putWhitelist"];
         post?: never;
         /**
          * Empty the whitelist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteWhitelist"];
         options?: never;
@@ -913,18 +913,18 @@ export interface paths {
         };
         /**
          * Read the blacklist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getBlacklist"];
         /**
          * Replace the blacklist: up to 10,000 ids, order kept.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putBlacklist"];
         post?: never;
         /**
          * Empty the blacklist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteBlacklist"];
         options?: never;
@@ -941,12 +941,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. Needs the scope `write`.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -972,7 +972,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the source with everything in it.
-         * @description The source with everything in it; without its name repeated 422. Needs the scope `write`.
+         * @description The source with everything in it; without its name repeated 422. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteSource"];
         options?: never;
@@ -1009,7 +1009,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;
@@ -1660,6 +1660,8 @@ export interface components {
         /**
          * KeyAnswer
          * @description A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
+         *
+         *         The last two are of browser keys: ``None`` where they are the usual ones.
          */
         KeyAnswer: {
             keyId: string;
@@ -1675,6 +1677,10 @@ export interface components {
             revokedAt: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
+            /** @default null */
+            requestsPerSecond: number | null;
+            /** @default null */
+            requestsPerMonth: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1702,6 +1708,10 @@ export interface components {
             revokedAt: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
+            /** @default null */
+            requestsPerSecond: number | null;
+            /** @default null */
+            requestsPerMonth: number | null;
             key: string;
         } & {
             [key: string]: unknown;
@@ -1729,6 +1739,8 @@ export interface components {
         /**
          * AccountUsageAnswer
          * @description An account's recommendation answers of the month, and the sources and pieces that it has now.
+         *
+         *         ``answers`` count against its plan, ``browser_answers`` against the quotas of its browser keys.
          */
         AccountUsageAnswer: {
             account: string;
@@ -1738,6 +1750,11 @@ export interface components {
             sources: number;
             /** Format: int64 */
             pieces: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            browserAnswers: number;
         } & {
             [key: string]: unknown;
         };
@@ -2051,6 +2068,7 @@ export interface components {
             contentId: string;
             /** Format: date-time */
             timestamp?: string | null;
+            /** @description Your id of the event: the same one of the same person is stored once. */
             eventId?: string | null;
             listId?: string | null;
         } & {
@@ -2132,6 +2150,8 @@ export interface components {
             attributionWindowHours?: number;
             /** @description A JSON pointer into extras: where the address of a piece's picture is. */
             imageAttribute?: string;
+            /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
+            publicExtras?: true | string[];
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -2275,6 +2295,16 @@ export interface components {
             expiresInDays?: number | null;
             scopes?: ("read" | "personal" | "interact" | "write")[] | null;
             origins?: string[] | null;
+            /**
+             * Format: int32
+             * @description What a browser key allows one address.
+             */
+            requestsPerSecond?: number | null;
+            /**
+             * Format: int64
+             * @description Answers that a browser key allows pages.
+             */
+            requestsPerMonth?: number | null;
         };
         PlanWish: {
             plan: string;
@@ -2614,7 +2644,8 @@ export interface operations {
                      *           "account": "press",
                      *           "answers": 1200,
                      *           "sources": 1,
-                     *           "pieces": 4730
+                     *           "pieces": 4730,
+                     *           "browserAnswers": 300
                      *         }
                      *       ]
                      *     }
@@ -2939,7 +2970,9 @@ export interface operations {
                      *             "interact",
                      *             "write"
                      *           ],
-                     *           "origins": []
+                     *           "origins": [],
+                     *           "requestsPerSecond": null,
+                     *           "requestsPerMonth": null
                      *         }
                      *       ]
                      *     }
@@ -3115,6 +3148,8 @@ export interface operations {
                      *         "write"
                      *       ],
                      *       "origins": [],
+                     *       "requestsPerSecond": null,
+                     *       "requestsPerMonth": null,
                      *       "key": "pk_Zk4tQ9_secret"
                      *     }
                      */
@@ -3493,7 +3528,9 @@ export interface operations {
                      *         "interact",
                      *         "write"
                      *       ],
-                     *       "origins": []
+                     *       "origins": [],
+                     *       "requestsPerSecond": null,
+                     *       "requestsPerMonth": null
                      *     }
                      */
                     "application/json": components["schemas"]["KeyAnswer"];
@@ -3670,7 +3707,9 @@ export interface operations {
                      *         "interact",
                      *         "write"
                      *       ],
-                     *       "origins": []
+                     *       "origins": [],
+                     *       "requestsPerSecond": null,
+                     *       "requestsPerMonth": null
                      *     }
                      */
                     "application/json": components["schemas"]["KeyAnswer"];
@@ -3986,7 +4025,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4212,7 +4251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too-many-pieces`: Too many pieces; `too-many-sources`: Too many sources; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `too-many-pieces`: Too many pieces; `too-many-sources`: Too many sources; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4434,7 +4473,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4698,7 +4737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4880,7 +4919,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5282,7 +5321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5522,7 +5561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5751,7 +5790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5771,7 +5810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5970,7 +6009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5990,7 +6029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -6172,7 +6211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -6298,7 +6337,7 @@ export interface operations {
             query?: {
                 /** @description When it happened (RFC 3339), at most 5 minutes ahead; without it, now. */
                 timestamp?: string;
-                /** @description Your id of the event: the same one is stored once, and answered alike. */
+                /** @description Your id of the event: the same one of the same person is stored once, and answered alike. */
                 "event-id"?: string;
                 /** @description The list that the person took it from, by its `x-penchant-list`; without it, the last one shown. */
                 list?: string;
@@ -6374,7 +6413,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -6583,7 +6622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -6777,7 +6816,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7031,7 +7070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7242,7 +7281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7489,7 +7528,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7684,7 +7723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -7897,7 +7936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8128,7 +8167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8362,7 +8401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8577,7 +8616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -8824,7 +8863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -9092,7 +9131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -9291,7 +9330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -9505,7 +9544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -9755,7 +9794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -9964,7 +10003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -10158,7 +10197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -10416,7 +10455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -10721,7 +10760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -10974,7 +11013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -11306,7 +11345,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -11555,7 +11594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -11575,7 +11614,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -11817,7 +11856,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -12115,7 +12154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -12405,7 +12444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -12720,7 +12759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -12985,7 +13024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -13170,7 +13209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -13401,7 +13440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -13583,7 +13622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -13768,7 +13807,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -13999,7 +14038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -14146,7 +14185,11 @@ export interface operations {
                      *           "type": "integer"
                      *         }
                      *       },
-                     *       "imageAttribute": "/images/0"
+                     *       "imageAttribute": "/images/0",
+                     *       "publicExtras": [
+                     *         "images",
+                     *         "url"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14191,7 +14234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -14321,7 +14364,11 @@ export interface operations {
                  *           "type": "integer"
                  *         }
                  *       },
-                 *       "imageAttribute": "/images/0"
+                 *       "imageAttribute": "/images/0",
+                 *       "publicExtras": [
+                 *         "images",
+                 *         "url"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -14351,7 +14398,11 @@ export interface operations {
                      *           "type": "integer"
                      *         }
                      *       },
-                     *       "imageAttribute": "/images/0"
+                     *       "imageAttribute": "/images/0",
+                     *       "publicExtras": [
+                     *         "images",
+                     *         "url"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14396,7 +14447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -14812,7 +14863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -14985,7 +15036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthenticated`: No valid API key */
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -15303,7 +15354,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
