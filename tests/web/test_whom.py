@@ -323,6 +323,7 @@ def test_a_page_neither_learns_from_event_ids_of_others_nor_takes_them(filled: S
     assert len(filled.get(f"{alice}?type=Purchase").json()) == 2
 
 
+@pytest.mark.usefixtures("alone")
 def test_pages_use_up_no_answers_of_servers(filled: Service) -> None:
     page = Page(filled, requests_per_month=5)
     before = usage_of(filled)
@@ -363,6 +364,7 @@ def test_an_address_has_a_rate_of_its_own(filled: Service) -> None:
     assert filled.get("/s/content/a").status_code == 200
 
 
+@pytest.mark.usefixtures("alone")
 def test_misused_keys_show_as_a_metric(filled: Service) -> None:
     page = Page(filled)
     key_id = page.key.split("_")[1]
