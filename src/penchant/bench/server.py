@@ -17,6 +17,7 @@ from penchant.settings import environment_without_settings
 
 STARTING_S = 60.0
 STOPPING_S = 15.0
+COMPILER = "libllvmlite"
 
 
 class BenchFailed(PenchantError):
@@ -91,6 +92,14 @@ class Server:
                 for task in Path(f"/proc/{number}/task").iterdir():
                     pending += map(int, (task / "children").read_text().split())
         return found
+
+    def is_compiling(self) -> bool:
+        """Return whether one of its processes has the compiler in memory, which takes more than a small catalogue."""
+        for number in self.processes():
+            with contextlib.suppress(OSError):
+                if COMPILER in Path(f"/proc/{number}/maps").read_text():
+                    return True
+        return False
 
     def cpu_s(self) -> float:
         """Return the CPU time that all its threads have used, which the kernel tells to the nanosecond."""

@@ -67,11 +67,11 @@ def measure(
 
 def _wait_for_kernels(server: Server) -> None:
     ended = time.perf_counter() + COMPILING_S
-    while not are_compiled(server.served.kernels):
+    # What has compiled and is still ending has its memory: beside other work that may take long.
+    while not are_compiled(server.served.kernels) or server.is_compiling():
         _require(time.perf_counter() < ended, "kernels")
         time.sleep(0.1)
     time.sleep(SETTLING_S)
-    # Where other work leaves them little time, what has compiled may still be ending, and has its memory.
     while server.cpu_share(1.0) > IDLE_SHARE:
         _require(time.perf_counter() < ended, "an idle service")
 
