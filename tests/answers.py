@@ -1,6 +1,7 @@
 """All that a snapshot can be asked, so that two of them can be compared."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,19 @@ from penchant.index import (
     Audience,
     AudienceWeights,
     BlendFactors,
+    BlendQuery,
     Filter,
-    ListSpec,
+    IntArray,
     OverlapQuery,
-    PersonVector,
+    PersonBlend,
+    PlacedTaste,
     Snapshot,
     Tally,
     best_of,
     build_weights,
-    recommended,
+    term_table,
 )
-from penchant.model import DAY_MS, Algorithm, GradedLike, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, SourceSettings, Term
 from penchant.wire import decode_stored_piece
 
 EVERYTHING = Filter(moment=1)
@@ -58,7 +61,7 @@ def all_answers(snapshot: Snapshot, ids: list[str], weights: dict[str, float] | 
         "frequencies": snapshot.document_frequencies(TERMS).tolist(),
         "days": dict(snapshot.day_counts()),
         "mean norm": snapshot.mean_norm(weights),
-        "overlapping": best_of(snapshot.parts, OverlapQuery(TERMS[:7], fill=True), EVERYTHING, 5),
+        "overlapping": best_of(snapshot.parts, OverlapQuery(snapshot, term_table(TERMS[:7]), fill=True), EVERYTHING, 5),
         "recommended": [_recommended(snapshot, weights, take, fill=fill) for take in (3, 30) for fill in (True, False)],
     }
 
@@ -73,7 +76,24 @@ def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fi
         made = build_weights(tally.compacted().matrix(catalogue.ids, settings, 0), catalogue, weights)
     audience = Audience(tally.popularity(settings, 1), made)
     popular = audience.popular(snapshot.parts, (1, 30.0), lambda: CREDITS)
-    alike = audience.liked_alike(snapshot.parts, [GradedLike("p1", 4)])
-    person = PersonVector(values={term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
-    wanted = ListSpec(shown=EVERYTHING, blending=BLENDING, category_weights=weights, take=take, fill=fill)
-    return recommended(snapshot, person, popular, alike, wanted)
+    alike = audience.alike(snapshot.parts, *rows_of_likes(snapshot, {"p1": 4}))
+    taste = placed_taste(snapshot, {term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
+    blend = PersonBlend(taste=taste, popular=popular, liked=alike, factors=BLENDING, category_weights=weights)
+    return best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=fill), EVERYTHING, take)
+
+
+def placed_taste(snapshot: Snapshot, values: Mapping[Term, float], norm: float) -> PlacedTaste:
+    """Return a taste, ascending by term, against the parts of a snapshot."""
+    keys, array = term_table(values), np.fromiter(values.values(), np.float64, len(values))
+    placed = [part.segment.terms.find_all(keys) for part in snapshot.parts]
+    return PlacedTaste(by_part=tuple((terms[terms >= 0], array[terms >= 0]) for terms in placed), norm=norm)
+
+
+def rows_of_likes(snapshot: Snapshot, likes: Mapping[str, int]) -> tuple[list[IntArray], list[IntArray]]:
+    """Return the rows of liked pieces in each part of a snapshot, ascending, and their grades."""
+    known = [
+        sorted((row, grade) for piece_id, grade in likes.items() if (row := part.find(piece_id)) is not None)
+        for part in snapshot.parts
+    ]
+    tables = [np.asarray(each, dtype=np.int64).reshape(-1, 2).T for each in known]
+    return [rows for rows, _ in tables], [grades for _, grades in tables]

@@ -262,13 +262,6 @@ class NewInteraction:
     shown_in: NewImpression | None = None
 
 
-class GradedLike(NamedTuple):
-    """A piece that a person likes, and how much: a grade from 1 to 16."""
-
-    id: str
-    grade: int
-
-
 @functools.cache
 @functools.lru_cache(maxsize=1_024)
 def grade_of(weight: float) -> int:

@@ -66,7 +66,7 @@ class Answers:
     """Asks one service, and writes what it answers in a form that another run can be compared with."""
 
     def __init__(self, port: int, key: str) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
         self._key = key
 
     def send(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
@@ -288,7 +288,7 @@ def _served(src: Path, folder: Path) -> Iterator[Answers]:
         [*words, "serve", *where, "--port", str(port)], env=environment, stderr=subprocess.DEVNULL
     )
     try:
-        _wait(port)
+        _wait(server, port)
         made = subprocess.run(  # our own
             [*words, "keys", "create", *where], env=environment, capture_output=True, text=True, check=True
         )
@@ -298,9 +298,9 @@ def _served(src: Path, folder: Path) -> Iterator[Answers]:
         server.wait()
 
 
-def _wait(port: int) -> None:
+def _wait(server: subprocess.Popen[bytes], port: int) -> None:
     deadline = time.monotonic() + STARTING_S
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and server.poll() is None:
         with contextlib.suppress(OSError):
             probe = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             probe.request("GET", "/-/health/ready")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answers import rows_of_likes
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
@@ -18,7 +19,7 @@ from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest, known_part
 from penchant.index import BoolArray
-from penchant.model import DAY_MS, GradedLike
+from penchant.model import DAY_MS
 
 PIECES = [f"p{number}" for number in range(8)]
 ROWS = st.lists(
@@ -104,8 +105,10 @@ def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
     ours, theirs = (ServedSource(each).prepared for each in (knowledge, alone))
     assert ours.audience.figures == theirs.audience.figures
     assert ours.audience.figures.likes == 400
-    likes = [GradedLike(each, 16) for each in alike.ids[:20]]
-    ours_a, theirs_a = (each.audience.liked_alike(each.snapshot.parts, likes)[0] for each in (ours, theirs))
+    likes = dict.fromkeys(alike.ids[:20], 16)
+    ours_a, theirs_a = (
+        each.audience.alike(each.snapshot.parts, *rows_of_likes(each.snapshot, likes))[0] for each in (ours, theirs)
+    )
     assert all(map(np.array_equal, ours_a, theirs_a))
     assert len(ours_a.rows)
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import audience_reference
 import oracle
-from answers import snapshot_of
+from answers import rows_of_likes, snapshot_of
 from penchant.index import Audience, AudienceWeights, Tally, build_weights, tally
 from penchant.index.likes import Likes
 from penchant.index.piece_numbers import PieceNumbers
 from penchant.index.popularity import PieceCounts
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, GradedLike, InteractionType, SourceSettings
+from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
 from strategies import examples
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
@@ -210,8 +210,9 @@ def test_no_people_make_no_audience() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
     audience = Audience(Tally.empty(0).popularity(SourceSettings(), 1), AudienceWeights.none())
 
-    assert audience.liked_alike(snapshot.parts, [GradedLike("a", 1)])[0].of_row(0) == 0.0
-    assert audience.owing([GradedLike("a", 1)])("a") == []
+    likes = rows_of_likes(snapshot, {"a": 1})
+    assert audience.alike(snapshot.parts, *likes)[0].of_row(0) == 0.0
+    assert audience.owing(snapshot.parts, *likes)("a") == []
     assert audience.popular(snapshot.parts, (1, 30.0), lambda: np.ones(1)).median == 0
 
 
@@ -231,11 +232,11 @@ def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: 
     likes = counting.tally.compacted().matrix(Strings.of(PIECES), SourceSettings(), 0)
     counts = PieceCounts(PieceNumbers(counting.tally.base), np.zeros(len(counting.tally.base.ids), dtype=np.int64))
     audience = Audience(counts, build_weights(likes, snapshot.merged(), {}))
-    chosen = [GradedLike(piece_id, 4 + number) for number, piece_id in enumerate(own)]
+    chosen = rows_of_likes(snapshot, {piece_id: 4 + number for number, piece_id in enumerate(own)})
 
-    (found,) = audience.liked_alike(snapshot.parts, chosen)
+    (found,) = audience.alike(snapshot.parts, *chosen)
 
-    owed = audience.owing(chosen)
+    owed = audience.owing(snapshot.parts, *chosen)
     for piece_id, share in zip(PIECES, found.by_row(len(PIECES)).tolist(), strict=True):
         shares = owed(piece_id)
         assert math.fsum(each.share for each in shares) == pytest.approx(share, abs=1e-12)

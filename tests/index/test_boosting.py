@@ -4,29 +4,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from filters_reference import FILTERS, holds
 from index.test_marking import NUMBERED, PHASES, filter_of, made
 from penchant.attributes import Boost, boost_classes
-from penchant.index import Booster, Filter, IntArray, Scan, best_by
-from penchant.index.best import Keys
-from penchant.index.part import Part
+from penchant.index import Booster, Filter, ScanQuery, best_of, score_scan
 from strategies import examples
 
 KEYS = st.lists(st.integers(-7, 7), min_size=12, max_size=12)
 BOOSTS = st.lists(st.tuples(FILTERS, st.sampled_from([1, 33, 50, 100, 150, 200, 10_000])), max_size=4)
-
-
-def scan_by(keys: dict[str, int]) -> Scan:
-    """Return a scan by keys that are given."""
-
-    def scan(part: Part, rows: IntArray) -> Keys:
-        return np.array([keys[each] for each in part.segment.ids], dtype=np.int64)[rows], rows
-
-    return scan
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -38,22 +26,22 @@ def test_the_best_are_those_of_greatest_s_by_factor(
     key_of = {f"p{number}": zero + key for number, key in enumerate(keys)}
     boosts = tuple(Boost(filter_of(each), factor) for each, factor in clauses)
     booster = Booster(boosts, zero, snapshot)
-    scan, shown = scan_by(key_of), Filter(moment=1, matching=filter_of(clause))
+    query, shown = ScanQuery(score_scan(key_of)), Filter(moment=1, matching=filter_of(clause))
     values = {key: Fraction(zero - key_of[key]) for key, extras in pieces.items() if holds(clause, extras)}
     for each, factor in clauses:
         values |= {key: v * factor / 100 for key, v in values.items() if v > 0 and holds(each, pieces[key])}
     order = sorted(values, key=lambda key: (-values[key], key))
 
-    best = booster.best(lambda shown: best_by(snapshot.parts, scan, shown, take), shown, take)
+    best = booster.best(lambda shown: best_of(snapshot.parts, query, shown, take), shown, take)
 
     if clauses:
         classes = [replace(shown, matching=each.matching) for each in boost_classes(shown.matching, boosts)]
-        searched = [each for each in classes if best_by(snapshot.parts, scan, each, len(keys))]
+        searched = [each for each in classes if best_of(snapshot.parts, query, each, len(keys))]
         assert [each for each, _ in booster.classes(shown)] == searched
     assert [piece_id for _, piece_id in best] == order[:take]
     assert best == [(booster.key(each, key_of[each]), each) for each in order[:take]]
     assert all(abs(zero - key - values[each]) <= 1 and (key < zero) == (values[each] > 0) for key, each in best)
-    ahead = [booster.count_ahead(each, key_of[each], shown, scan) for each in order]
+    ahead = [booster.count_ahead(each, key_of[each], shown, query) for each in order]
     assert ahead == list(range(len(order)))
 
 
@@ -62,12 +50,12 @@ def test_a_boost_moves_what_speaks_for_a_piece_and_nothing_else() -> None:
     snapshot, _ = made([(extras, [])], NUMBERED)
     keys = {"p0": -1, "p1": -1, "p2": 2, "p3": 3}
     booster = Booster((Boost(filter_of({"key": "language", "any": ["en"]}), 150),), 0, snapshot)
-    scan, shown = scan_by(keys), Filter(moment=1)
+    query, shown = ScanQuery(score_scan(keys)), Filter(moment=1)
 
-    assert booster.best(lambda shown: best_by(snapshot.parts, scan, shown, 4), shown, 4) == [
+    assert booster.best(lambda shown: best_of(snapshot.parts, query, shown, 4), shown, 4) == [
         (-2, "p1"),
         (-1, "p0"),
         (2, "p2"),
         (3, "p3"),
     ]
-    assert [booster.count_ahead(each, keys[each], shown, scan) for each in keys] == [1, 0, 2, 3]
+    assert [booster.count_ahead(each, keys[each], shown, query) for each in keys] == [1, 0, 2, 3]

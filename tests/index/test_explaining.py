@@ -5,16 +5,15 @@ import math
 import numpy as np
 import pytest
 
+from answers import placed_taste
 from penchant.index import (
-    AudienceShares,
     BlendFactors,
-    Filter,
     LikeShare,
-    ListSpec,
-    PersonVector,
+    PersonBlend,
     Popularity,
     ScoreParts,
     Snapshot,
+    SparseShares,
     TermShare,
     TermShares,
     blended_parts,
@@ -75,21 +74,28 @@ def test_categories_of_weight_0_have_no_share(algorithm: Algorithm) -> None:
 
 
 def parts_of(
-    values: dict[Term, float], liked: AudienceShares, popularity: tuple[float, float], weights: Weights
+    values: dict[Term, float],
+    popularity: tuple[float, float],
+    weights: Weights,
+    audience: float = 0.0,
+    likes: tuple[LikeShare, ...] = (),
 ) -> ScoreParts:
     """Return the parts of one of two pieces for a person, whose taste is as long as to be divided by 1."""
     snapshot = snapshot_of(a=weights, b=weights)
     length = math.sqrt(math.fsum(weights.values()))
-    person = PersonVector(values=values, norm=1 / (1.5 * length))
-    wanted = ListSpec(shown=Filter(moment=0), blending=BLENDING, category_weights={}, take=1, fill=True)
     shares, lifted = ((np.asarray([part]), np.asarray([part])) for part in popularity)
-    return blended_parts(
-        snapshot, person, Popularity(shares=shares, floors=lifted, median=1.0), wanted, "b", liked=liked
+    blend = PersonBlend(
+        taste=placed_taste(snapshot, dict(sorted(values.items())), norm=1 / (1.5 * length)),
+        popular=Popularity(shares=shares, floors=lifted, median=1.0),
+        liked=(SparseShares.none(), SparseShares.of(np.asarray([audience]))),
+        factors=BLENDING,
+        category_weights={},
     )
+    return blended_parts(snapshot, blend, "b", owed=lambda _: likes)
 
 
 def test_a_new_piece_is_credited_what_popularity_lacks() -> None:
-    parts = parts_of({LOVE: -0.2, SEA: 0.9, WAR: 0.7}, AudienceShares(), (0.0, 0.36), {WAR: 1, LOVE: 1})
+    parts = parts_of({LOVE: -0.2, SEA: 0.9, WAR: 0.7}, (0.0, 0.36), {WAR: 1, LOVE: 1})
 
     assert parts.content == pytest.approx(0.05)
     assert (parts.audience, parts.popularity) == (0.0, 0.0)
@@ -98,9 +104,9 @@ def test_a_new_piece_is_credited_what_popularity_lacks() -> None:
 
 
 def test_an_audience_s_share_is_that_of_its_likes() -> None:
-    liked = AudienceShares(value=0.1, likes=(LikeShare("a", 0.3, 9), LikeShare("b", -0.2, 2, "c")))
+    likes = (LikeShare("a", 0.3, 9), LikeShare("b", -0.2, 2, "c"))
 
-    parts = parts_of({WAR: -0.25}, liked, (0.6, 0.6), {WAR: 4})
+    parts = parts_of({WAR: -0.25}, (0.6, 0.6), {WAR: 4}, 0.1, likes)
 
     assert parts.audience == pytest.approx(0.08)
     assert [(like.id, round(like.share, 9), like.through) for like in parts.likes] == [
@@ -135,7 +141,7 @@ def test_an_overlap_gives_each_shared_term_one_over_all() -> None:
 def test_what_is_not_named_is_counted_and_summed_up() -> None:
     values = {Term("c", f"{number:04}"): (-1.0) ** number * (1 + number // 2) for number in range(MAX_NAMED_TERMS + 6)}
 
-    terms = parts_of(values, AudienceShares(), (0.0, 0.0), dict.fromkeys(values, 1)).terms
+    terms = parts_of(values, (0.0, 0.0), dict.fromkeys(values, 1)).terms
 
     assert {each.term for each in terms.named} == set(list(values)[6:])
     assert [each.share for each in terms.named] == sorted((each.share for each in terms.named), reverse=True)

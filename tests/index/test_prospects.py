@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from penchant.index import (
     Audience,
     BlendFactors,
+    BlendQuery,
     Filter,
-    ListSpec,
     PeopleTastes,
+    PersonBlend,
     PersonFigures,
     PieceAppeal,
     Popularity,
+    best_of,
     engine,
-    recommended,
 )
 from penchant.model import SourceSettings
 from people_tables import made, table_of, weights_of
@@ -52,17 +53,15 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
         return BlendFactors(content, *shares[1:], total=content + shares[1] + shares[2])
 
     def expected(figures: PersonFigures) -> int:
-        everything = ListSpec(
-            shown=Filter(moment=2**60),
-            blending=blending(figures.met),
+        blend = PersonBlend(
+            taste=figures.taste,
+            popular=Popularity.without_credits((popular,)),
+            liked=audience.alike(snapshot.parts, figures.liked, figures.grades),
+            factors=blending(figures.met),
             category_weights=chosen.category_weights,
-            take=n,
-            fill=True,
         )
-        alike = audience.alike(snapshot.parts, figures.liked, figures.grades)
-        popularity = Popularity.without_credits((popular,))
-        found = recommended(snapshot, figures.taste, popularity, alike, everything)
-        return next(units for units, piece_id in found if piece_id == f"{row:06}")
+        ranked = best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=True), Filter(moment=2**60), n)
+        return next(-key for key, piece_id in ranked if piece_id == f"{row:06}")
 
     figures = [table.figures(person, snapshot, chosen) for person in range(len(table))]
     likes = audience.likes_for(f"{row:06}", snapshot.parts[0].segment)

@@ -7,21 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answers import TERMS, snapshot_of, stored
+from answers import TERMS, placed_taste, snapshot_of, stored
 from penchant.index import (
-    AudienceShares,
     BlendFactors,
     BlendQuery,
     Filter,
-    ListSpec,
-    PersonVector,
+    PersonBlend,
+    PlacedTaste,
     SimilarityQuery,
     Snapshot,
     SparseShares,
+    best_of,
     blended_parts,
     key_of,
     offer_of,
-    recommended,
 )
 from penchant.index.popularity import Popularity
 from penchant.index.standing import PiecePosition, count_ahead
@@ -50,7 +49,7 @@ def test_as_many_are_ahead_as_come_before_in_the_list(
 
     for place, (key, piece_id) in enumerate(snapshot.nearest_to(asked, SHOWN, 30)):
         assert key == key_of(snapshot, piece_id, asked.scan)
-        assert count_ahead(snapshot, [PiecePosition(others, key, piece_id)], asked.scan) == place
+        assert count_ahead(snapshot, [PiecePosition(others, key, piece_id)], asked) == place
 
 
 @given(CATALOGUES, CATEGORY_WEIGHTS)
@@ -58,22 +57,20 @@ def test_as_many_suit_better_as_come_before_in_the_list(
     pieces: list[dict[str, Any]], weights: dict[str, float]
 ) -> None:
     snapshot = scattered(pieces)
-    person = PersonVector(values={term: place - 9.5 for place, term in enumerate(TERMS)}, norm=7.0)
-    blending = BlendFactors(2.0, 1.0, 1.0, total=4.0)
-    wanted = ListSpec(shown=SHOWN, blending=blending, category_weights=weights, take=30, fill=True)
+    taste = placed_taste(snapshot, {term: place - 9.5 for place, term in enumerate(TERMS)}, norm=7.0)
+    factors = BlendFactors(2.0, 1.0, 1.0, total=4.0)
     arrays = tuple(part.segment.roots / 9 for part in snapshot.parts)
     popular = Popularity(shares=arrays, floors=tuple(np.full_like(share, 0.6) for share in arrays), median=0.5)
     alike = tuple(map(SparseShares.of, arrays))
-    scan = BlendQuery(snapshot, person, popular, alike, wanted).scan
+    blend = PersonBlend(taste=taste, popular=popular, liked=alike, factors=factors, category_weights=weights)
+    query = BlendQuery(snapshot, blend, fill=True)
 
-    for place, (units, piece_id) in enumerate(recommended(snapshot, person, popular, alike, wanted)):
-        assert key_of(snapshot, piece_id, scan) == -units
-        assert count_ahead(snapshot, [PiecePosition(SHOWN, -units, piece_id)], scan) == place
-        part, own = snapshot.find(piece_id) or (snapshot.parts[0], 0)
-        share = alike[snapshot.parts.index(part)].of_row(own)
-        parts = blended_parts(snapshot, person, popular, wanted, piece_id, liked=AudienceShares(value=share))
+    for place, (key, piece_id) in enumerate(best_of(snapshot.parts, query, SHOWN, 30)):
+        assert key_of(snapshot, piece_id, query.scan) == key
+        assert count_ahead(snapshot, [PiecePosition(SHOWN, key, piece_id)], query) == place
+        parts = blended_parts(snapshot, blend, piece_id, owed=lambda _: ())
         total = parts.content + parts.audience + parts.popularity + parts.new
-        assert total == pytest.approx(units / 10**9, abs=1e-9)
+        assert total == pytest.approx(-key / 10**9, abs=1e-9)
 
 
 @given(CATALOGUES, PIECES, ALGORITHMS, CATEGORY_WEIGHTS)
@@ -104,16 +101,15 @@ def test_a_snapshot_apart_answers_alike(pieces: list[dict[str, Any]], weights: d
 def test_what_is_not_there_stands_nowhere() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
     asked = snapshot.asked("a", None, {})
-    person = PersonVector(values={}, norm=0.0)
-    wanted = ListSpec(
-        shown=SHOWN,
-        blending=BlendFactors(1.0, 0.0, 0.0, total=1.0),
+    blend = PersonBlend(
+        taste=PlacedTaste(by_part=(), norm=0.0),
+        popular=Popularity.without_credits(()),
+        liked=(),
+        factors=BlendFactors(1.0, 0.0, 0.0, total=1.0),
         category_weights={},
-        take=1,
-        fill=True,
     )
 
     assert offer_of(snapshot, "no") is None
     assert key_of(snapshot, "no", asked.scan) is None
     with pytest.raises(KeyError):
-        blended_parts(snapshot, person, Popularity.without_credits(()), wanted, "no", liked=AudienceShares())
+        blended_parts(snapshot, blend, "no", owed=lambda _: ())

@@ -22,14 +22,15 @@ from penchant.live.recent_changes import RecentChanges
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
-from penchant.service import Services, recommend
+from penchant.service import Services
 from penchant.service.access import Access
-from penchant.service.personal_lists import suited
-from penchant.service.recommend import Recommender
-from penchant.service.requests import PersonalRequest
+from penchant.service.lists import inputs
+from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
-from penchant.wire import RecommendationResult, decode_preferences, decode_submission, stored_retention_days
+from penchant.wire import decode_preferences, decode_submission, stored_retention_days
 from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID, examples
 
 USERS = ("kim", "lee", "é")
@@ -87,7 +88,7 @@ class Scene:
         self.services, self.clock = services, clock
         self.access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
         self.people = self.remembering(limit_bytes)
-        self.recommender = Recommender(services.database, services.views, people=self.people, clock=clock)
+        self.inputs = LiveInputs(services.database, services.views, people=self.people, clock=clock)
 
     def remembering(self, limit_bytes: int) -> PeopleCache:
         """Return a cache of people that reads what the audience is counted from, as requests do."""
@@ -124,17 +125,16 @@ class Scene:
     async def view(self) -> View:
         return await self.services.views.view(self.access.account_id, "s")
 
-    async def both(self, request: PersonalRequest) -> tuple[RecommendationResult, RecommendationResult]:
+    async def both(self, request: PersonalRequest) -> tuple[Any, Any]:
         """Return a list as it follows from what is remembered, and from what is stored."""
         view, now = await self.view(), int(self.clock() * 1000)
         # In the order of a request: what was read for the person is counted for all.
         figures = await self.people.figures(view, request.user_id, now // DAY_MS)
         audience = await self.services.views.audience(view, now // DAY_MS)
-        history = self.recommender.history(view, request.user_id, None, now)
-        return (
-            suited(view, request, figures, audience, now),
-            self.recommender.recommended(view, request, history, audience),
-        )
+        history = await self.inputs.history(view, request, now)
+        stored = history.figures(view, now // DAY_MS)
+        first, second = (PersonalRanking(view, request, now, each, audience).result() for each in (figures, stored))
+        return first, second
 
     async def counts(self) -> tuple[list[list[float]], list[list[float]]]:
         """Return how many people like each piece as it was counted step by step, and out of all that is stored."""
@@ -181,7 +181,7 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
         patching.setattr(compaction, "SMALL_SEGMENT", 0)
         patching.setattr(compaction, "MERGE_RATIO", 2)
         patching.setattr(people_cache, "MAX_PROFILE_INTERACTIONS", MOST)
-        patching.setattr(recommend, "MAX_PROFILE_INTERACTIONS", MOST)
+        patching.setattr(inputs, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)
         # What is counted step by step is compared with all that is stored, and so must not be half a second late.
         patching.setattr(audiences, "REST_RATIO", 0)

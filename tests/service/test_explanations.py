@@ -20,7 +20,7 @@ from penchant.live.views import View
 from penchant.model import FULL_PLAN, InteractionType, NewInteraction
 from penchant.service import Services, shares
 from penchant.service.access import Access
-from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.lists.requests import PersonalRequest, SimilarRequest
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.wire import PreviewWish, Submission, decode_preview, decode_submission
 
@@ -49,10 +49,12 @@ def test_what_is_stored_since_is_not_yet_indexed(settings: NodeSettings) -> None
             view = await services.views.view(access.account_id, "s")
             receipt = await services.content.submit_pieces(access, "s", submission(piece("c", "x")))
 
-            for place in (
-                await services.explanations.near(access, view, SimilarRequest(piece_id="a"), "c"),
-                (await services.explanations.suited(access, view, PersonalRequest(user_id="u"), "c")).result,
+            lists = services.lists
+            for ranking in (
+                await lists.similar(view, SimilarRequest(piece_id="a")),
+                await lists.personal(view, PersonalRequest(user_id="u")),
             ):
+                place = await lists.place(access, ranking, "c")
                 assert [(each.code, each.remedy) for each in place.reasons] == [
                     ("not-yet-indexed", {"min-version": receipt.version})
                 ]
@@ -67,7 +69,8 @@ def test_a_piece_of_a_source_that_is_gone_is_unknown(settings: NodeSettings) -> 
             view = await services.views.view(access.account_id, "s")
             await services.content.delete_source(access, "s", "s")
 
-            place = await services.explanations.near(access, view, SimilarRequest(piece_id="a"), "c")
+            ranking = await services.lists.similar(view, SimilarRequest(piece_id="a"))
+            place = await services.lists.place(access, ranking, "c")
 
             assert [each.code for each in place.reasons] == ["unknown-piece"]
 

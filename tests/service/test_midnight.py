@@ -19,9 +19,10 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, Plan, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.kinds import rank_personal
+from penchant.service.lists.requests import PersonalRequest
 from penchant.service.previews import Previews
-from penchant.service.recommend import Recommender
-from penchant.service.requests import PersonalRequest
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.wire import PreviewWish, RecommendedPiece, decode_submission
@@ -62,8 +63,8 @@ async def watched(settings: NodeSettings) -> AsyncIterator[tuple[Services, View]
 
 async def recommended(services: Services, view: View, clock: Callable[[], float]) -> list[RecommendedPiece]:
     services.views.forget(view.head.account_id, "s")
-    recommender = Recommender(services.database, services.views, clock=clock)
-    return (await recommender.recommend(view, PersonalRequest(user_id="u", include_seen=True))).result.content
+    inputs = LiveInputs(services.database, services.views, clock=clock)
+    return (await rank_personal(inputs, view, PersonalRequest(user_id="u", include_seen=True))).content()
 
 
 def test_a_list_is_of_one_day(settings: NodeSettings) -> None:
@@ -85,8 +86,8 @@ def test_a_preview_that_changes_nothing_moves_nothing_at_midnight(settings: Node
             wish = PreviewWish(settings=lambda old: replace(old, retention_days=300), users=("u",))
             for before in range(1, 6):
                 services.views.forget(view.head.account_id, "s")
-                recommender = Recommender(services.database, services.views, clock=passing(before))
-                preview = await Previews(services.database, services.views, recommender).settings(view, wish)
+                inputs = LiveInputs(services.database, services.views, clock=passing(before))
+                preview = await Previews(services.database, services.views, inputs).settings(view, wish)
                 assert preview.users[0].before == preview.users[0].after
 
     asyncio.run(scene())

@@ -1,22 +1,21 @@
 """Is a varied list what a full sort of the catalogue gives, by few searches, whatever its limits are?"""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answers import EVERYTHING, stored
-from penchant.index import OverlapQuery, Part, Snapshot, best_of
+from answers import placed_taste, stored
+from penchant.index import Audience, AudienceWeights, OverlapQuery, Part, PersonFigures, Snapshot, best_of, liked_terms
 from penchant.index.masks import Filter
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, SourceSettings, Term
+from penchant.model import MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import RankedPiece, sunk
-from penchant.service import personal_lists
-from penchant.service.personal_lists import ListSearch, listed
-from penchant.service.requests import PersonalRequest
+from penchant.service.lists import personal
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
 from variety_reference import listed_by_definition
 
@@ -30,8 +29,8 @@ MOST = st.dictionaries(st.sampled_from(["genre", "tag", "none"]), st.integers(1,
 class CountedQuery(OverlapQuery):
     """Counts what each search takes of the first part."""
 
-    def __init__(self, terms: Sequence[Term], *, fill: bool) -> None:
-        super().__init__(terms, fill=fill)
+    def __init__(self, view: View) -> None:
+        super().__init__(view.snapshot, liked_terms(view.snapshot, person_of(view).taste), fill=True)
         self.taken: list[int] = []
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
@@ -67,11 +66,24 @@ def view_of(pieces: dict[str, Any], settings: SourceSettings, whitelist: tuple[s
     )
 
 
-def everything_in_order(view: View, query: PersonalRequest, search: ListSearch) -> list[RankedPiece]:
+def person_of(view: View) -> PersonFigures:
+    """Return somebody who likes `LIKED`."""
+    taste = placed_taste(view.snapshot, dict.fromkeys(LIKED, 1.0), norm=1.0)
+    none = (np.zeros(0, dtype=np.int64),) * len(view.snapshot.parts)
+    return PersonFigures(taste=taste, liked=none, grades=none, seen=none, met=0)
+
+
+def ranking_of(view: View, **wanted: Any) -> PersonalRanking:
+    """Return the list of that person by overlap."""
+    request = PersonalRequest(user_id="u", algorithm=Algorithm.JACCARD, **wanted)
+    return PersonalRanking(view, request, 1, person_of(view), Audience(None, AudienceWeights.none()))
+
+
+def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
     """Return all pieces that may be shown, best first."""
-    parts, count = view.snapshot.parts, view.snapshot.piece_count
-    found = best_of(parts, search.query, search.shown, count)
-    return sunk([RankedPiece(piece_id, -key) for key, piece_id in found], query.sinking)
+    snapshot = ranking.view.snapshot
+    ranked = best_of(snapshot.parts, ranking.query, ranking.shown, snapshot.piece_count)
+    return sunk([RankedPiece(piece_id, -key) for key, piece_id in ranked], ranking.request.sinking)
 
 
 @given(
@@ -93,15 +105,14 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
 ) -> None:
     catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
     view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]))
-    request = PersonalRequest(user_id="u", diversity=diversity, sinking=sinking)
-    search = ListSearch(OverlapQuery(LIKED, fill=fill), replace(EVERYTHING, omitted=frozenset(named[2:])))
-    ranked = everything_in_order(view, request, search)
+    ranking = ranking_of(view, diversity=diversity, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
+    ranked = everything_in_order(ranking)
     terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(personal_lists, "CANDIDATES", 6)
-        patch.setattr(personal_lists, "MAX_TAKE", 5)
-        found = listed(view, request, search)
+        patch.setattr(personal, "CANDIDATES", 6)
+        patch.setattr(personal, "MAX_TAKE", 5)
+        found = ranking.ranked
 
     varied = bool(most or diversity)
     candidates = 6 if varied else len(ranked)
@@ -111,23 +122,25 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
 def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() -> None:
     pieces = {f"p{number:04}": {"kind": [f"k{number % 2}"], "genre": [f"g{number % 7}"]} for number in range(2_000)}
     view = view_of(pieces, SourceSettings(max_per_value={"kind": 5}))
-    query = CountedQuery(LIKED, fill=True)
+    ranking = ranking_of(view)
+    query = ranking.query = CountedQuery(view)
 
-    found = listed(view, PersonalRequest(user_id="u"), ListSearch(query, EVERYTHING))
+    found = ranking.ranked
 
     assert [each.id for each in found] == [f"p{number:04}" for number in range(10)]
     searches = len(query.taken) / len(view.snapshot.parts)
     assert searches <= MAX_TAKE
-    assert max(query.taken) == personal_lists.CANDIDATES
+    assert max(query.taken) == personal.CANDIDATES
 
 
 def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
     """Hundreds of pieces share a keyword with the piece that was just listed, so that each search finds one more."""
     pieces = {f"p{genre:02}.{number:03}": {"genre": [f"g{genre:02}"]} for genre in range(40) for number in range(130)}
     view = view_of(pieces, SourceSettings(max_per_value={"genre": 1}))
-    query = CountedQuery(LIKED, fill=True)
+    ranking = ranking_of(view)
+    query = ranking.query = CountedQuery(view)
 
-    found = listed(view, PersonalRequest(user_id="u"), ListSearch(query, EVERYTHING))
+    found = ranking.ranked
 
     assert [each.id for each in found] == [f"p{genre:02}.000" for genre in range(30)]
     assert len(query.taken) == MAX_TAKE * len(view.snapshot.parts)

@@ -12,9 +12,8 @@ from factories import piece
 from penchant.bootstrap import open_services
 from penchant.live.views import View
 from penchant.model import EncodedPiece
-from penchant.service import Services
-from penchant.service.recommend import Recommender
-from penchant.service.requests import SimilarRequest
+from penchant.service.lists.requests import SimilarRequest
+from penchant.service.lists.similar import SimilarRanking
 from penchant.service.similar_answers import ENTRY_BYTES, SimilarAnswers
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import SubmitPieces
@@ -29,14 +28,13 @@ PLAIN = SimilarRequest(piece_id="p0")
 class Scene:
     """A service's list of the pieces like ``p0``, and a clock that the test sets."""
 
-    def __init__(self, services: Services, view: View, limit_bytes: int) -> None:
+    def __init__(self, view: View, limit_bytes: int) -> None:
         self.now_ms = int(time.time() * 1000) + DAY_MS
         self.view = view
-        recommender = Recommender(services.database, services.views, clock=lambda: self.now_ms / 1000)
-        self.answers = SimilarAnswers(recommender, limit_bytes=limit_bytes)
+        self.answers = SimilarAnswers(limit_bytes=limit_bytes)
 
     def ids(self, **request: Any) -> list[str]:
-        body = self.answers.encoded(self.view, replace(PLAIN, **request))
+        body = self.answers.encoded(SimilarRanking(self.view, replace(PLAIN, **request), self.now_ms))
         return [entry["id"] for entry in json.loads(body)["content"]]
 
 
@@ -48,7 +46,7 @@ def play(folder: Path, pieces: list[dict[str, Any]], scene: Callable[[Scene], No
             account = await services.database.in_thread(services.database.storage.accounts.ensure, "one")
             encoded = [EncodedPiece(id=piece["id"], body=json.dumps(piece).encode()) for piece in pieces]
             await services.database.change(SubmitPieces(account_id=account, source="s", pieces=encoded))
-            scene(Scene(services, await services.views.view(account, "s"), limit_bytes))
+            scene(Scene(await services.views.view(account, "s"), limit_bytes))
 
     asyncio.run(run())
 

@@ -14,9 +14,10 @@ from penchant.errors import Overloaded
 from penchant.index import person
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, Algorithm, InteractionType, NewInteraction
-from penchant.service import Services, recommend
+from penchant.service import Services
 from penchant.service.access import Access
-from penchant.service.requests import PersonalRequest
+from penchant.service.lists import inputs
+from penchant.service.lists.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.wire import StatedLikings, decode_submission
 
@@ -38,19 +39,25 @@ async def opened(settings: NodeSettings) -> AsyncIterator[tuple[Services, View]]
             for user, piece_id in (("few", "a"), ("few", "a"), ("few", "gone"), ("many", "a"), ("many", "b"))
         ]
         await services.people.record(access, "s", watched)
-        services.recommender.tastes.wait_s = 0.05
+        services.lists.inputs.tastes.wait_s = 0.05
         yield services, await services.views.view(account_id, "s")
 
 
 def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
     """Return what needs the taste of a person by name."""
-    recommender, request = services.recommender, PersonalRequest(user_id=who, algorithm=Algorithm.JACCARD)
     likings = StatedLikings(liked=("a",) if who == "few" else ("a", "b"))
+    later = services.lists.now(view) + DAY_MS
+
+    async def recommended(request: PersonalRequest, likings: StatedLikings | None = None, *, explain: bool) -> Any:
+        ranking = await services.lists.personal(view, request, likings)
+        return await services.lists.answer(ranking, explain=explain)
+
+    # What is remembered of people is of now.
     return [
-        recommender.profile(view, who),
-        recommender.recommend(view, request),
-        recommender.recommend(view, PersonalRequest(user_id=""), likings),
-        services.explanations.recommend(view, PersonalRequest(user_id=who)),
+        services.lists.profile(view, who),
+        recommended(PersonalRequest(user_id=who, at=later, algorithm=Algorithm.JACCARD), explain=False),
+        recommended(PersonalRequest(user_id=""), likings, explain=False),
+        recommended(PersonalRequest(user_id=who, at=later), explain=True),
     ]
 
 
@@ -60,14 +67,14 @@ def test_a_taste_of_many_keywords_waits_for_the_account_s_turn(
     async def run() -> None:
         async with opened(settings) as (services, view):
             expected = {who: [await each for each in asked(services, view, who)] for who in ("few", "many")}
-            monkeypatch.setattr(recommend, "MANY_KEYWORDS", KEYWORDS)
-            give_back = await services.recommender.tastes.take(view.head.account_id)
+            monkeypatch.setattr(inputs, "MANY_KEYWORDS", KEYWORDS)
+            give_back = await services.lists.inputs.tastes.take(view.head.account_id)
             assert [await each for each in asked(services, view, "few")] == expected["few"]
             for each in asked(services, view, "many"):
                 with pytest.raises(Overloaded):
                     await each
             give_back()
-            services.recommender.tastes.wait_s = 5.0
+            services.lists.inputs.tastes.wait_s = 5.0
             assert [await each for each in asked(services, view, "many")] == expected["many"]
 
     asyncio.run(run())
@@ -80,7 +87,7 @@ def test_a_taste_is_made_from_the_latest_pieces_that_have_not_too_many_keywords(
 
     async def run() -> None:
         async with opened(settings) as (services, view):
-            account_id, now = view.head.account_id, services.recommender.now(view)
+            account_id, now = view.head.account_id, services.lists.now(view)
             watched = [
                 NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each, occurred_at=now - days * DAY_MS)
                 for each, days in ages
@@ -91,7 +98,7 @@ def test_a_taste_is_made_from_the_latest_pieces_that_have_not_too_many_keywords(
 
             async def taste_of(most: int) -> dict[str, int]:
                 monkeypatch.setattr(person, "MAX_PROFILE_KEYWORDS", most)
-                found = await services.recommender.profile(later, "u")
+                found = await services.lists.profile(later, "u")
                 return dict(found[0].categories["genre"]) if found else {}
 
             # c has two keywords, b three, a two more.

@@ -10,17 +10,18 @@ import numpy as np
 from penchant.bench.report import BenchReport, alternated, median, p99
 from penchant.index import (
     BlendFactors,
+    BlendQuery,
     Filter,
-    ListSpec,
-    PersonVector,
+    PersonBlend,
+    PlacedTaste,
     Popularity,
     Segment,
     Snapshot,
     SparseShares,
+    best_of,
     engine,
-    recommended,
 )
-from penchant.model import MAX_TAKE, Algorithm, IndexedPiece, Term
+from penchant.model import MAX_TAKE, Algorithm, IndexedPiece
 
 QUERIES = 300
 ROUNDS = 3
@@ -126,30 +127,31 @@ def _measure_personal(report: BenchReport, snapshot: Snapshot, seconds: float) -
     """Add the figure of recommendations for made people with large profiles."""
     random = np.random.default_rng(SEED)
     segment = snapshot.parts[0].segment
-    people = [_person(snapshot, random) for _ in range(QUERIES // 10)]
+    people = [_person(segment, random) for _ in range(QUERIES // 10)]
     shares = (np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0),)
     popular = Popularity.without_credits(shares)
     alike = (SparseShares.of(np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0)),)
     blending = BlendFactors(0.1, 0.8, 0.1, total=1.0)
-    wanted = ListSpec(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
 
     def ask(query: int) -> object:
-        return recommended(snapshot, people[query], popular, alike, wanted)
+        blend = PersonBlend(taste=people[query], popular=popular, liked=alike, factors=blending, category_weights={})
+        return best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=True), EVERYTHING, MAX_TAKE)
 
     times = alternated({"penchant": ask}, ROUNDS, len(people), seconds / 3)["penchant"]
     report.add(f"recommendation, profile of {PROFILE_TERMS} terms", median(times), "ms", p99=p99(times))
 
 
-def _person(snapshot: Snapshot, random: np.random.Generator) -> PersonVector:
-    """Return a person who likes some pieces, and dislikes a few."""
-    segment = snapshot.parts[0].segment
-    values: dict[Term, float] = {}
+def _person(segment: Segment, random: np.random.Generator) -> PlacedTaste:
+    """Return the taste of a person who likes some pieces, and dislikes a few."""
+    values: dict[int, float] = {}
     while len(values) < PROFILE_TERMS and len(values) < len(segment.terms):
         liked = float(random.choice([4.0, 3.0, 1.0, -4.0]))
-        for term, weight in (snapshot.terms_of(segment.ids[int(random.integers(len(segment)))]) or {}).items():
+        terms, weights = segment.piece(int(random.integers(len(segment))))
+        for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             values[term] = values.get(term, 0.0) + liked * math.sqrt(weight)
-    chosen = dict(sorted(sorted(values.items())[:PROFILE_TERMS]))
-    return PersonVector(values=chosen, norm=math.sqrt(math.fsum(value * value for value in chosen.values())))
+    chosen = sorted(values)[:PROFILE_TERMS]
+    array = np.asarray([values[term] for term in chosen])
+    return PlacedTaste(by_part=((np.asarray(chosen), array),), norm=math.sqrt(math.fsum((array * array).tolist())))
 
 
 def _floor(report: BenchReport, segment: Segment, places: Sequence[int], algorithm: Algorithm) -> float:

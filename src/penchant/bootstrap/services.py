@@ -33,24 +33,22 @@ from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
-from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.placement_lists import PlacementLists
+from penchant.service.lists.serving import Lists
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
-from penchant.service.placement_lists import ListMakers, PlacementLists
 from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
-from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.prospects import Prospects
 from penchant.service.rates import NodeCounts
-from penchant.service.recommend import Recommender
 from penchant.service.results import Results
-from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
 from penchant.service.shares import AccountShares, page_shares
 from penchant.service.similar_answers import SimilarAnswers
@@ -169,8 +167,8 @@ def wire(
     # All else reads `current` with each request; these keep a copy, renewed here.
     current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
-    recommender = Recommender(database, views, people=people_cache, clock=clock)
-    similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
+    inputs = LiveInputs(database, views, people=people_cache, clock=clock)
+    similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
     list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
     measuring = GaugeUpdater(
@@ -190,11 +188,10 @@ def wire(
         people=People(database, views, metrics, cache=people_cache, clock=clock),
         people_cache=people_cache,
         curation=Curation(database),
-        recommender=recommender,
         similar_answers=similar_answers,
-        previews=Previews(database, views, recommender),
-        prospects=Prospects(database, views, recommender, metrics),
-        **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
+        previews=Previews(database, views, inputs),
+        prospects=Prospects(database, inputs, metrics),
+        **_lists(database, inputs, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=measuring,
         **_pages(database, views, metrics, clock),
@@ -229,31 +226,22 @@ def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callab
 
 
 class _ListServices(TypedDict):
-    """The services of lists that are not a person's own, of reasons, and of placements, which show any of them."""
+    """The services of lists, and of placements, which show any of them."""
 
     page_shares: AccountShares
-    explanations: Explanations
-    plain_lists: PlainLists
-    revisits: RevisitLists
+    lists: Lists
     placements: Placements
     placement_lists: PlacementLists
     placement_previews: PlacementPreviews
 
 
-def _lists(
-    database: AsyncStorage, views: Views, recommender: Recommender, guard: VariantGuard, metrics: Metrics
-) -> _ListServices:
-    plain_lists, revisits = PlainLists(database, views, recommender), RevisitLists(database, recommender)
-    placements = Placements(database)
-    shares = page_shares()
-    explanations = Explanations(database, recommender, shares)
-    makers = ListMakers(recommender, explanations, plain_lists, revisits)
-    placement_lists = PlacementLists(placements, makers, guard, metrics)
+def _lists(database: AsyncStorage, inputs: LiveInputs, guard: VariantGuard, metrics: Metrics) -> _ListServices:
+    shares, placements = page_shares(), Placements(database)
+    lists = Lists(database, inputs, shares)
+    placement_lists = PlacementLists(placements, lists, guard, metrics)
     return _ListServices(
         page_shares=shares,
-        explanations=explanations,
-        plain_lists=plain_lists,
-        revisits=revisits,
+        lists=lists,
         placements=placements,
         placement_lists=placement_lists,
         placement_previews=PlacementPreviews(placements, placement_lists),

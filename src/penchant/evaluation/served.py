@@ -8,7 +8,15 @@ import numpy as np
 from penchant.evaluation.histories import TYPES
 from penchant.evaluation.knowledge import Knowledge
 from penchant.evaluation.metrics import NOTHING, RECALLED
-from penchant.index import Audience, AudienceWeights, IntArray, Snapshot, Tally
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    IntArray,
+    InteractionArrays,
+    Snapshot,
+    Tally,
+    figures_of_person,
+)
 from penchant.live.views import View
 from penchant.live.weights_files import weigh
 from penchant.model import (
@@ -19,10 +27,9 @@ from penchant.model import (
     SourceSettings,
     StoredInteraction,
 )
-from penchant.service.list_inputs import gathered_at, history_of
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.requests import PersonalRequest
 from penchant.service.previews import WEIGHED_BY
-from penchant.service.recommend import Recommender
-from penchant.service.requests import PersonalRequest
 from penchant.storage import SourceHead
 
 
@@ -85,10 +92,11 @@ class ServedSource:
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
         """Return a person's recommendations, best first; with an algorithm from the content alone."""
-        query = PersonalRequest(user_id="", algorithm=algorithm, include_seen=False)
-        history = history_of(self._view, self._interactions(person), now=self._knowledge.moment)
-        gathered = gathered_at(self._view, query, history, self.prepared.audience)
-        return [each.id for each in Recommender.search(self._view, query, gathered)]
+        request, now = PersonalRequest(user_id="", algorithm=algorithm, include_seen=False), self._knowledge.moment
+        events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
+        figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)
+        ranking = PersonalRanking(self._view, request, now, figures, self.prepared.audience)
+        return [piece_id for piece_id, _ in ranking.entries]
 
     def lists(self, people: IntArray, algorithm: Algorithm | None = None) -> IntArray:
         """Return the lists of people as numbers of pieces; shape (n_people, `RECALLED`)."""

@@ -17,7 +17,6 @@ from penchant.index.engine import makes_weights
 from penchant.index.event_pages import EventPages
 from penchant.index.explaining import (
     LEAST_PEOPLE,
-    AudienceShares,
     ScoreParts,
     TermShare,
     TermShares,
@@ -41,25 +40,23 @@ from penchant.index.layout import (
 from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
 from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
-from penchant.index.masks import Filter
-from penchant.index.overlap import OverlapQuery
+from penchant.index.masks import Filter, rows_of
 from penchant.index.part import Part
 from penchant.index.people import PeopleEvents, PeopleTable, people_table
-from penchant.index.people_lists import FoundLists, ManyListsSpec, PeopleLists
 from penchant.index.person import (
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
     figures_of_person,
     keyword_counts,
-    taste_length,
+    profile_of_person,
 )
-from penchant.index.personal import BlendQuery, ListSpec, PersonVector, recommended
-from penchant.index.plain_lists import newness_scan, popularity_scan
+from penchant.index.personal import BlendQuery, OverlapQuery, PersonBlend, liked_terms
+from penchant.index.plain_lists import newness_scan, popularity_scan, score_scan
 from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.preferred import CountedPreferences
 from penchant.index.prospects import PeopleTastes, PieceAppeal
-from penchant.index.queries import PartQuery, Scan, best_by, best_of
+from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of
 from penchant.index.reading import TermReader
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
@@ -86,7 +83,6 @@ __all__ = [
     "NO_ATTRIBUTES",
     "SIDE",
     "Audience",
-    "AudienceShares",
     "AudienceWeights",
     "Availability",
     "BlendFactors",
@@ -102,7 +98,6 @@ __all__ = [
     "Find",
     "FlatCategory",
     "FloatArray",
-    "FoundLists",
     "IntArray",
     "InteractionArrays",
     "Keep",
@@ -110,8 +105,6 @@ __all__ = [
     "LikeShare",
     "LikenessMap",
     "Likes",
-    "ListSpec",
-    "ManyListsSpec",
     "MapArea",
     "Mask",
     "MeanQuery",
@@ -121,11 +114,10 @@ __all__ = [
     "Part",
     "PartQuery",
     "PeopleEvents",
-    "PeopleLists",
     "PeopleTable",
     "PeopleTastes",
+    "PersonBlend",
     "PersonFigures",
-    "PersonVector",
     "PieceAppeal",
     "PieceColumns",
     "PieceCounts",
@@ -134,6 +126,7 @@ __all__ = [
     "Popularity",
     "Reach",
     "Scan",
+    "ScanQuery",
     "ScoreParts",
     "Segment",
     "SharedAudience",
@@ -151,7 +144,6 @@ __all__ = [
     "TermShare",
     "TermShares",
     "VocabularyFindings",
-    "best_by",
     "best_of",
     "blended_parts",
     "build_segment",
@@ -161,6 +153,7 @@ __all__ = [
     "has_attributes",
     "key_of",
     "keyword_counts",
+    "liked_terms",
     "likeness_map",
     "makes_weights",
     "mark",
@@ -174,13 +167,14 @@ __all__ = [
     "pieces_having",
     "pieces_marked",
     "popularity_scan",
-    "recommended",
+    "profile_of_person",
     "rows_in",
+    "rows_of",
     "sampled_ids",
+    "score_scan",
     "segment_of",
     "shares_of",
     "similarity_shares",
-    "taste_length",
     "tellable",
     "telling_by_category",
     "term_table",

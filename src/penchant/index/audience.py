@@ -18,9 +18,8 @@ from penchant.index.popularity import Credits, PieceCounts, Popularity
 from penchant.index.popularity_meter import PopularityMeter
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import SharedAudience
-from penchant.index.strings import Strings
 from penchant.index.weights import AudienceWeights
-from penchant.model import TOP_GRADE, GradedLike
+from penchant.model import TOP_GRADE
 
 CONTENT_ALONE = 255
 """The people of a share that comes from the person's own like alone, and so reveals nobody else's."""
@@ -86,21 +85,17 @@ class Audience:
             floors.append(evidence[self._weights.rows_of(part.segment)] * credits_by_age[ages])
         return floors
 
-    def liked_alike(self, parts: Sequence[Part], likes: Sequence[GradedLike]) -> tuple[SparseShares, ...]:
-        """Return part a for the parts of a snapshot, of those pieces that have any, given a person's likes."""
-        return self._alike(parts, *self._rows_of(likes))
-
     def alike(
         self, parts: Sequence[Part], liked: Sequence[IntArray], grades: Sequence[IntArray]
     ) -> tuple[SparseShares, ...]:
-        """Return `liked_alike` for likes given by their rows in each part."""
-        found = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, liked, strict=True)]
-        return self._alike(parts, *_with_row(np.concatenate([_NO_ROWS, *found]), np.concatenate([_NO_ROWS, *grades])))
+        """Return part a for the parts of a snapshot, of those pieces that have any.
 
-    def _alike(self, parts: Sequence[Part], rows: IntArray, grades: IntArray) -> tuple[SparseShares, ...]:
+        ``liked`` are rows of what a person likes in each part, ``grades`` how much.
+        """
+        rows, known_grades = self._rows_of(parts, liked, grades)
         if not len(rows):
             return (SparseShares.none(),) * len(parts)
-        shares = engine.shares(self._weights.matrix, rows, grades, self.figures.loan)
+        shares = engine.shares(self._weights.matrix, rows, known_grades, self.figures.loan)
         return tuple(self._weights.shares_in(part.segment, shares) for part in parts)
 
     def shared_with(self, piece_id: str) -> SharedAudience:
@@ -117,10 +112,15 @@ class Audience:
         other._popular = other._meter = None  # noqa: SLF001  # the same class
         return other
 
-    def owing(self, likes: Sequence[GradedLike]) -> Callable[[str], list[LikeShare]]:
-        """Return a function that gives, by piece id, the shares of likes in its part a: greatest first, none of 0."""
+    def owing(
+        self, parts: Sequence[Part], liked: Sequence[IntArray], liked_grades: Sequence[IntArray]
+    ) -> Callable[[str], list[LikeShare]]:
+        """Return a function that gives, by piece id, the shares of likes in its part a: greatest first, none of 0.
+
+        Likes are given as for `alike`.
+        """
         weights = self._weights
-        rows, grades = self._rows_of(likes)
+        rows, grades = self._rows_of(parts, liked, liked_grades)
         # The runs of all liked rows, one after the other, as indexes into ``targets``, ``values`` and ``people``; the
         # owner of an entry is the like that it belongs to.
         counts = weights.starts[rows + 1] - weights.starts[rows]
@@ -160,15 +160,13 @@ class Audience:
 
         return owed
 
-    def _rows_of(self, likes: Sequence[GradedLike]) -> tuple[IntArray, IntArray]:
-        """Return the rows and grades of those likes whose pieces have weights."""
-        rows = self._weights.ids.find_all(Strings.of(each.id for each in likes))
-        return _with_row(rows, np.asarray([each.grade for each in likes], dtype=np.int64))
+    def _rows_of(
+        self, parts: Sequence[Part], liked: Sequence[IntArray], grades: Sequence[IntArray]
+    ) -> tuple[IntArray, IntArray]:
+        """Return the rows of the weights, and the grades, of those likes whose pieces have weights."""
+        known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, liked, strict=True)]
+        rows, all_grades = np.concatenate([_NO_ROWS, *known]), np.concatenate([_NO_ROWS, *grades])
+        return rows[rows >= 0], all_grades[rows >= 0]
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
-
-
-def _with_row(rows: IntArray, grades: IntArray) -> tuple[IntArray, IntArray]:
-    """Return rows and grades without those of no row, -1."""
-    return rows[rows >= 0], grades[rows >= 0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from penchant.attributes import BOOST_SCALE, Boost, boost_classes
 from penchant.index.masks import Filter
-from penchant.index.queries import Scan
+from penchant.index.queries import PartQuery
 from penchant.index.snapshot import Snapshot
 from penchant.index.standing import PiecePosition, count_ahead, matches
 
@@ -56,9 +56,9 @@ class Booster:
         """Return the boosts that hold for a piece with their places, from 0."""
         return [each for each in enumerate(self.boosts) if matches(self.snapshot, piece_id, each[1].matching)]
 
-    def count_ahead(self, piece_id: str, key: int, shown: Filter, scan: Scan) -> int:
+    def count_ahead(self, piece_id: str, key: int, shown: Filter, query: PartQuery) -> int:
         """Return how many of the shown pieces are better than this one, which has the key without boosts."""
-        return count_ahead(self.snapshot, self._positions(piece_id, key, shown), scan)
+        return count_ahead(self.snapshot, self._positions(piece_id, key, shown), query)
 
     def _positions(self, piece_id: str, key: int, shown: Filter) -> list[PiecePosition]:
         """Return where a piece stands among those of each class: what is before one of these is better than it."""

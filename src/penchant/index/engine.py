@@ -5,7 +5,7 @@ kind (`Kind`) once they are there, and hands them in by `use`. While a service r
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,8 @@ from penchant.index.layout import (
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
-    ListFigures,
-    ListRoom,
     Norms,
     Numbers,
-    PersonBlends,
     PersonPairs,
     PieceFigures,
     PiecePairs,
@@ -38,7 +35,6 @@ from penchant.index.layout import (
     ShareRoom,
     SparseRows,
     SparseShares,
-    StandIns,
     Taste,
     TasteRoom,
     TermTable,
@@ -324,34 +320,6 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     rows, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
     kernel(weights, seeds, grades, loan, room, rows, values, sizes)
     return SparseShares(rows[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
-
-
-class ListArrays(NamedTuple):
-    """What the lists of many people are made from; `layout` has its members."""
-
-    pairs: PersonPairs
-    terms: PieceTerms
-    weights: WeightMatrix
-    stand_ins: StandIns
-    blends: PersonBlends
-    figures: ListFigures
-    room: ListRoom
-
-
-def lists(arrays: ListArrays, begin: int, end: int, take: int) -> tuple[IntArray, IntArray, BoolArray] | None:
-    """Return keys and rows of the lists of people from one number up to another, shapes (n, take), in order.
-
-    An entry that a short list does not have has the row `NOWHERE`. Beside them which lists have to be made in another
-    way; ``None`` where the kernel is not ready.
-    """
-    kernel = _engine.kernel("lists", ("lists", arrays.terms.weights.dtype.char))
-    if kernel is None:
-        return None
-    keys, rows = np.empty((end - begin, take), dtype=np.int64), np.empty((end - begin, take), dtype=np.int64)
-    inexact = np.zeros(end - begin, dtype=np.uint8)
-    kernel(begin, *arrays, keys, rows, inexact)
-    order = np.lexsort((rows, keys))
-    return np.take_along_axis(keys, order, 1), np.take_along_axis(rows, order, 1), inexact > 0
 
 
 def tastes(

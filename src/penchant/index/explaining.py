@@ -4,7 +4,7 @@ Nothing here decides what is shown, and no search comes through here: it explain
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,8 +15,7 @@ from penchant.index.building import term_of
 from penchant.index.factors import root_norms
 from penchant.index.layout import FloatArray, IntArray
 from penchant.index.part import Part
-from penchant.index.personal import ListSpec, PersonVector
-from penchant.index.popularity import Popularity
+from penchant.index.personal import PersonBlend
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Snapshot
@@ -87,59 +86,44 @@ def similarity_shares(asked: SimilarityQuery, snapshot: Snapshot, piece_id: str,
     return _named(part.segment, shared, added * factor / total) if len(shared) else TermShares()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AudienceShares:
-    """Part a of a candidate, and the likes that it is owed to, whose shares add up to it."""
-
-    value: float = 0.0
-    likes: tuple[LikeShare, ...] = ()
-
-
 def blended_parts(
-    snapshot: Snapshot,
-    person: PersonVector,
-    popular: Popularity,
-    wanted: ListSpec,
-    piece_id: str,
-    *,
-    liked: AudienceShares,
+    snapshot: Snapshot, blend: PersonBlend, piece_id: str, *, owed: Callable[[str], Sequence[LikeShare]]
 ) -> ScoreParts:
-    """Return what the parts add to a piece's s for a person.
+    """Return what the parts add to a piece's s for a person; ``owed`` tells which likes a piece owes part a to.
 
     Raises:
         KeyError: no live piece has this id.
     """
     part, row = _found(snapshot, piece_id)
+    factors = blend.factors
     by_content, by_audience, by_popularity = (
-        each / wanted.blending.total
-        for each in (wanted.blending.content, wanted.blending.audience, wanted.blending.popularity)
+        each / factors.total for each in (factors.content, factors.audience, factors.popularity)
     )
-    terms, shares = _content_shares(snapshot, person, wanted, (part, row))
-    # Popularity lies by part, in the order of the snapshot that it was asked for.
+    # Figures lie by part, in the order of the snapshot that they were asked for.
     number = snapshot.parts.index(part)
+    terms, shares = _content_shares(snapshot, blend, number, row)
+    popular, audience = blend.popular, blend.liked[number].of_row(row)
     popular_share, lifted = float(popular.shares[number][row]), float(popular.lifted[number][row])
     return ScoreParts(
         content=_plain(math.fsum(shares.tolist()) * by_content),
         terms=_named(part.segment, terms, shares * by_content),
-        audience=_plain(liked.value * by_audience),
-        likes=tuple(like._replace(share=like.share * by_audience) for like in liked.likes),
+        audience=_plain(audience * by_audience),
+        likes=tuple(like._replace(share=like.share * by_audience) for like in (owed(piece_id) if audience else ())),
         popularity=_plain(popular_share * by_popularity),
         new=_plain((lifted - popular_share) * by_popularity),
     )
 
 
-def _content_shares(
-    snapshot: Snapshot, person: PersonVector, wanted: ListSpec, found: tuple[Part, int]
-) -> tuple[IntArray, FloatArray]:
-    """Return the terms of a piece that a person's taste has, ascending, and what each adds to part c."""
-    part, row = found
-    terms, weights = part.segment.piece(row)
-    root = float(root_norms(part.segment, wanted.category_weights)[row])
-    divisor = person.norm * (root + snapshot.mean_norm(wanted.category_weights) / 2)
-    places = person.keys.find_all(part.segment.terms, terms.astype(np.int64))
-    known = places >= 0
-    values = person.array[places[known]] * np.sqrt(weights[known].astype(np.float64))
-    return terms[known], values / divisor if divisor else np.zeros(len(values))
+def _content_shares(snapshot: Snapshot, blend: PersonBlend, number: int, row: int) -> tuple[IntArray, FloatArray]:
+    """Return the terms of a piece of a part that a person's taste has, ascending, and what each adds to part c."""
+    segment = snapshot.parts[number].segment
+    terms, weights = segment.piece(row)
+    root = float(root_norms(segment, blend.category_weights)[row])
+    divisor = blend.taste.norm * (root + snapshot.mean_norm(blend.category_weights) / 2)
+    known, amounts = blend.taste.by_part[number]
+    shared, of_piece, of_taste = np.intersect1d(terms, known, assume_unique=True, return_indices=True)
+    values = amounts[of_taste] * np.sqrt(weights[of_piece].astype(np.float64))
+    return shared, values / divisor if divisor else np.zeros(len(values))
 
 
 def overlap_parts(liked: Strings, snapshot: Snapshot, piece_id: str) -> ScoreParts:

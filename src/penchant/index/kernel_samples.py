@@ -14,10 +14,7 @@ from penchant.index.layout import (
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
-    ListFigures,
-    ListRoom,
     Norms,
-    PersonBlends,
     PersonPairs,
     PieceFigures,
     PiecePairs,
@@ -26,7 +23,6 @@ from penchant.index.layout import (
     ShareRoom,
     SparseRows,
     SparseShares,
-    StandIns,
     Taste,
     TasteRoom,
     TermTable,
@@ -46,8 +42,6 @@ TASTES: Kind = ("tastes", "")
 """How well one piece suits many people."""
 SERVED: tuple[Kind, ...] = (*KINDS, *WIDE_KINDS, TASTES)
 """The kinds that a service has, those first that most requests need."""
-LISTS: tuple[Kind, ...] = (("lists", "B"), ("lists", "H"))
-"""The kinds for lists of many people, of weights of 8 and of 16 bits: compiled where such work is done alone."""
 UNWEIGHTED = np.zeros(0, dtype=np.uint8)
 Sample = tuple[Any, ...]
 
@@ -58,8 +52,6 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
     of_one_type = {FINDING: _finding_samples, READING: _reading_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
     if kind in of_one_type:
         return of_one_type[kind]()
-    if kind in LISTS:
-        return {"lists": _lists_sample(np.zeros(0, dtype=np.dtype(kind[1])))}
     sums_type, weights_type = (np.dtype(name) for name in kind)
     postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
     if sums_type == np.float64:
@@ -133,19 +125,3 @@ def _taste_samples() -> dict[str, Sample]:
     terms = PieceTerms(starts, numbers, weights, none, none, none)
     room = TasteRoom(none, none, none, starts, numbers)
     return {"tastes": (0, pairs, terms, none, room, none, none, bytes_)}
-
-
-def _lists_sample(weights: Any) -> Sample:
-    """Return the sample of the kernel of many people's lists, where weights are of this type."""
-    starts, numbers, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
-    bytes_, small = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
-    pairs = PersonPairs(starts, numbers, none, bytes_, bytes_)
-    terms = PieceTerms(starts, numbers, weights, none, none, none)
-    matrix = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
-    blends = PersonBlends(none, none, 1.0, 1.0)
-    figures = ListFigures(none, none, none, bytes_, 1.0, 1.0, 1)
-    vectors = (none, none, none, none, none, none, none, none, none)
-    room = ListRoom(none, none, none, starts, numbers, *vectors, starts)
-    stand_ins = StandIns(starts, numbers, none, none)
-    table = np.zeros((0, 1), dtype=np.int64)
-    return (0, pairs, terms, matrix, stand_ins, blends, figures, room, table, table, bytes_)

@@ -236,31 +236,6 @@ class PieceTerms(NamedTuple):
     table: FloatArray
 
 
-class StandIns(NamedTuple):
-    """The stand-ins of each piece, shares beside them, cut by ``starts`` (n + 1,), and how much they count, (n,)."""
-
-    starts: IntArray
-    rows: Numbers
-    shares: FloatArray
-    evidence: FloatArray
-
-
-class ListFigures(NamedTuple):
-    """What lists of many people need of every piece, shapes (n_pieces,), and of the source.
-
-    ``shares`` are one over what a dot product is divided by beside the norm of the taste, ``popular`` is part p, and
-    ``mask`` is 1 where a piece may be shown. ``loan`` is L.
-    """
-
-    roots: FloatArray
-    shares: FloatArray
-    popular: FloatArray
-    mask: Mask
-    mean_norm: float
-    loan: float
-    excludes_seen: int
-
-
 class PersonBlends(NamedTuple):
     """`BlendFactors` of many people, of which ``contents`` and ``totals`` are by person."""
 
@@ -268,26 +243,6 @@ class PersonBlends(NamedTuple):
     totals: FloatArray
     audience: float
     popularity: float
-
-
-class ListRoom(NamedTuple):
-    """Room to work in: by term (v,), of zeros before and after; vectors by term and by piece; one of each by lane."""
-
-    highs: FloatArray
-    lows: FloatArray
-    scores: FloatArray
-    numbers: IntArray
-    bits: Numbers
-    taste: FloatArray
-    sums: FloatArray
-    liked: FloatArray
-    dots: FloatArray
-    lent: FloatArray
-    alike: FloatArray
-    factors: FloatArray
-    norms: FloatArray
-    least: FloatArray
-    cursors: IntArray
 
 
 class TasteRoom(NamedTuple):

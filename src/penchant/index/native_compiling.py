@@ -15,7 +15,7 @@ from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from penchant.index import kernels, list_kernels, reading_kernels, ridge_kernels, string_kernels, taste_kernels
+from penchant.index import kernels, reading_kernels, ridge_kernels, string_kernels, taste_kernels
 from penchant.index.kernel_samples import Kind, samples_of
 from penchant.index.native_kernels import NativeCode, native_code
 
@@ -32,7 +32,6 @@ _KERNELS: Mapping[str, Callable[..., None]] = {
     "stand_ins": ridge_kernels.stand_ins,
     "likeness_squares": ridge_kernels.likeness_squares,
     "shares": ridge_kernels.shares,
-    "lists": list_kernels.lists,
     "tastes": taste_kernels.tastes,
 }
 

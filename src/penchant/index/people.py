@@ -107,9 +107,10 @@ class PeopleTable:
             taste=taste_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),
             liked=(rows[grades > 0],),
             grades=(grades[grades > 0],),
-            seen=said.left_out([rows[self.seen[cut] > 0]]),
+            seen=(rows[self.seen[cut] > 0],),
             met=len(rows) + len(said.stated),
             hidden=said.hidden,
+            stated=said.stated,
         )
 
 
@@ -148,7 +149,7 @@ def people_table(
 
 
 def _in_taste(events: PeopleEvents, catalogue: Segment, count: int) -> NDArray[np.bool_]:
-    """Return which interactions count for the taste, of those sorted by person, newest first; see `taste_length`."""
+    """Return which interactions count for the taste, of those sorted by person, newest first; see `kept_length`."""
     found = np.ones(len(events.people), dtype=np.bool_)
     keywords = np.append(np.diff(catalogue.starts), 0)
     # More than all keywords of a person's interactions there cannot be, however often a piece comes.

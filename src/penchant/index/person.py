@@ -1,7 +1,7 @@
 """Person: what one did with the pieces of a source, as arrays, and what lists take from it, by number.
 
-The definition is `penchant.profiles`, in dictionaries by name; here is the same in a tenth of the time, bit by bit (a
-property test compares them). From interactions, newest first, to what a list is made from:
+The definition, in dictionaries by name, stands in the tests (`profile_reference`), which compare both bit by bit. From
+interactions, newest first, to what a list is made from:
 
     type, moment --> value of each piece --> terms of its row --> score by term --> taste, f x P
                  |-> grade, latest rating --> likes
@@ -11,8 +11,8 @@ property test compares them). From interactions, newest first, to what a list is
 import functools
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from penchant.model import (
     Preferences,
     SourceSettings,
     StoredInteraction,
+    Term,
     most_likes,
 )
 
@@ -129,9 +130,9 @@ class PlacedTaste:
 class PersonFigures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
-    ``liked``, ``hidden`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``. What is hidden
-    is among what was seen; nothing is where ``hidden`` is empty. ``met`` is how many pieces of the snapshot the person
-    has interacted with, and how many of its keywords the person has stated.
+    ``liked``, ``hidden`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``; ``hidden`` is
+    empty where nothing is. ``met`` is how many pieces of the snapshot the person has interacted with, and how many of
+    its keywords the person has ``stated``, which are here with the person's weights.
     """
 
     taste: PlacedTaste
@@ -140,6 +141,13 @@ class PersonFigures:
     seen: tuple[IntArray, ...]
     met: int
     hidden: tuple[IntArray, ...] = ()
+    stated: Mapping[Term, float] = field(default_factory=dict)
+
+    def left_out(self, *, with_seen: bool) -> tuple[IntArray, ...]:
+        """Return the rows, ascending, that lists leave out for each part: what is hidden, and mostly what was seen."""
+        if with_seen:
+            return self.hidden
+        return tuple(map(np.union1d, self.seen, self.hidden)) if self.hidden else self.seen
 
     @property
     def nbytes(self) -> int:
@@ -157,10 +165,6 @@ def figures_of_person(
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     owners, rows = snapshot.locate(interactions.pieces)
-    length = len(interactions)
-    if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
-        length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
-    numbers, values = _piece_values(interactions, settings, today, length)
     grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
     known[interactions.numbers[marks_seen(interactions.codes)]] = True
@@ -168,24 +172,28 @@ def figures_of_person(
     own = [owners == number for number in range(len(snapshot.parts))]
     said = CountedPreferences.of(preferences, snapshot, settings)
     return PersonFigures(
-        taste=taste_of_values(ValuedRows(owners[numbers], rows[numbers], values), said, snapshot),
+        taste=taste_of_values(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot),
         liked=tuple(rows[each & (grades > 0)] for each in own),
         grades=tuple(grades[each & (grades > 0)] for each in own),
-        seen=said.left_out([rows[each & known] for each in own]),
+        seen=tuple(rows[each & known] for each in own),
         met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
         hidden=said.hidden,
+        stated=said.stated,
     )
 
 
-def taste_length(interactions: Sequence[StoredInteraction], snapshot: Snapshot) -> int:
-    """Return how many of a person's interactions, the newest, make the taste: as many as `MAX_PROFILE_KEYWORDS` allows.
-
-    From the first one on whose piece has too many keywords beside those of the pieces before, none counts.
-    """
-    if snapshot.keyword_count <= MAX_PROFILE_KEYWORDS:
-        return len(interactions)
-    arrays = InteractionArrays.of(interactions)
-    return kept_length(arrays.numbers, keyword_counts(arrays.pieces, snapshot))
+def profile_of_person(
+    interactions: InteractionArrays,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+    preferences: Preferences = NO_PREFERENCES,
+) -> dict[Term, int]:
+    """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
+    said = CountedPreferences.of(preferences, snapshot, settings)
+    owners, rows = snapshot.locate(interactions.pieces)
+    table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
+    return {term_of(table[number]): int(score) for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)}
 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
@@ -194,7 +202,11 @@ def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
 
 
 def kept_length(numbers: IntArray, counts: IntArray) -> int:
-    """Return `taste_length` of interactions, newest first, by the numbers of pieces, which have so many keywords."""
+    """Return how many of a person's interactions, newest first, make the taste; ``counts`` are keywords by number.
+
+    As many as `MAX_PROFILE_KEYWORDS` allows: from the first one on whose piece has too many keywords beside those of
+    the pieces before, none counts.
+    """
     newest = np.sort(np.unique(numbers, return_index=True)[1])
     too_many = np.flatnonzero(np.cumsum(counts[numbers[newest]]) > MAX_PROFILE_KEYWORDS)
     return int(newest[too_many[0]]) if len(too_many) else len(numbers)
@@ -245,7 +257,7 @@ def _halved(ages: int, half_life_days: float) -> FloatArray:
 
 
 def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
-    """Return the grade of each piece in `profiles.own_likes`, 0 for those that are not in it."""
+    """Return the grade of each piece among those a person likes, the latest so many at most; 0 for any other."""
     numbers, count = interactions.numbers, len(interactions.pieces)
     grades, latest = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
     grades[~exists] = 0
@@ -299,16 +311,7 @@ class ValuedRows(NamedTuple):
 
 def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
     """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
-    stated = term_table(said.stated)
-    table, numbers, amounts = _gather(pieces, stated, snapshot)
-    numbers, scores = exact_sums(numbers, amounts)
-    weights = _category_weights(table, numbers, said.settings)
-    scores = scores * weights
-    if len(stated):
-        strongest = float(np.abs(scores).max(initial=0.0)) or 1.0
-        own = np.searchsorted(numbers, table.find_all(stated))
-        scores[own] += np.fromiter(said.stated.values(), np.float64, len(stated)) * strongest
-    numbers, scores, weights = _scaled(numbers, scores, weights)
+    table, numbers, scores, weights = _profile(pieces, said, snapshot)
     placed = [
         numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
         for part in snapshot.parts
@@ -324,6 +327,44 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
         # Category weights change what counts, not how long the taste is: the norm is without them.
         norm=math.sqrt(math.fsum((rare * rare).tolist())),
     )
+
+
+class _TermScores(NamedTuple):
+    """Terms, ascending, as numbers of a table, with their whole scores and the weights of their categories."""
+
+    table: Strings
+    numbers: IntArray
+    scores: FloatArray
+    weights: FloatArray
+
+
+def _valued(
+    interactions: InteractionArrays,
+    owners: IntArray,
+    rows: IntArray,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+) -> ValuedRows:
+    """Return what interactions say of pieces, which lie at these rows of these parts."""
+    length = len(interactions)
+    if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
+        length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
+    numbers, values = _piece_values(interactions, settings, today, length)
+    return ValuedRows(owners[numbers], rows[numbers], values)
+
+
+def _profile(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> _TermScores:
+    stated = term_table(said.stated)
+    table, numbers, amounts = _gather(pieces, stated, snapshot)
+    numbers, scores = exact_sums(numbers, amounts)
+    weights = _category_weights(table, numbers, said.settings)
+    scores = scores * weights
+    if len(stated):
+        strongest = float(np.abs(scores).max(initial=0.0)) or 1.0
+        own = np.searchsorted(numbers, table.find_all(stated))
+        scores[own] += np.fromiter(said.stated.values(), np.float64, len(stated)) * strongest
+    return _TermScores(table, *_scaled(numbers, scores, weights))
 
 
 def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[Strings, IntArray, FloatArray]:

@@ -1,139 +1,117 @@
-"""Personal lists: the ranking over a snapshot, from the figures of a person and an audience (interface, section 6)."""
+"""Personal lists: the blend of content, audience and popularity that suits a person (interface, section 6)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from penchant.index import engine, exact
 from penchant.index.best import Keys
-from penchant.index.building import term_table
 from penchant.index.factors import root_norms
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, SparseShares, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.person import PlacedTaste
 from penchant.index.popularity import Popularity
-from penchant.index.queries import best_of
+from penchant.index.queries import ScanQuery
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
-from penchant.model import MAX_WEIGHT, Term
+from penchant.model import MAX_WEIGHT
 
 ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
 """What a keyword's weight counts in a taste, by weight."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PersonVector:
-    """A person's taste as the ranking takes it: values by term, ascending by term, and the norm of f x P.
-
-    The values are f x P x category weight (interface, section 6).
-    """
-
-    values: Mapping[Term, float]
-    norm: float
-
-    @cached_property
-    def keys(self) -> Strings:
-        """The terms as they are written in the table of a segment, ascending."""
-        return term_table(self.values)
-
-    @cached_property
-    def array(self) -> FloatArray:
-        """The values in the order of ``keys``."""
-        return np.fromiter(self.values.values(), np.float64, len(self.values))
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ListSpec:
-    """What a list is made of: what may be shown, how parts are mixed, and how many pieces.
+class PersonBlend:
+    """What s of any piece of a snapshot is made of for one person.
 
-    Without ``fill`` scores of 0 and less are left out. ``seen`` are rows to leave out beside what ``shown`` does,
-    ascending, for each part of the snapshot; none for nothing.
+    ``liked`` holds part a for each part of the snapshot, ``factors`` say how the parts are mixed.
     """
 
-    shown: Filter
-    blending: BlendFactors
+    taste: PlacedTaste
+    popular: Popularity
+    liked: Sequence[SparseShares]
+    factors: BlendFactors
     category_weights: Mapping[str, float]
-    take: int
-    fill: bool
-    seen: tuple[IntArray, ...] = ()
 
 
 class BlendQuery:
-    """A person's list as a query: by the blend of content, audience and popularity; keys are minus the scores.
+    """A person's list as a query: by a blend; keys are minus the scores.
 
-    ``liked`` holds part a for each part of the snapshot. Of the spec neither what may be shown nor how many counts
-    here: both come with each search.
+    Without ``fill`` scores of 0 and less are left out. ``left_out`` are rows beside those that a filter excludes,
+    ascending, for each part of the snapshot; none for nothing.
     """
 
     def __init__(
-        self,
-        snapshot: Snapshot,
-        person: PersonVector | PlacedTaste,
-        popular: Popularity,
-        liked: Sequence[SparseShares],
-        wanted: ListSpec,
+        self, snapshot: Snapshot, blend: PersonBlend, *, fill: bool, left_out: Sequence[IntArray] = ()
     ) -> None:
-        self.limit = NOWHERE if wanted.fill else 0
-        self._blending = wanted.blending
-        self._category_weights = wanted.category_weights
-        self._popular = popular
-        self._liked = liked
-        self._placed = person if isinstance(person, PlacedTaste) else place_taste(snapshot, person)
-        self._norms = self._placed.norm, snapshot.mean_norm(wanted.category_weights)
-        self._seen = wanted.seen
+        self.limit = NOWHERE if fill else 0
+        self._blend = blend
+        self._mean_norm = snapshot.mean_norm(blend.category_weights)
+        self._left_out = left_out
         self._numbers = {part: number for number, part in enumerate(snapshot.parts)}
 
-    def _excluded_in(self, part: Part, shown: Filter) -> IntArray:
-        """Return the rows, ascending, of what a filter excludes from one part, and of what the person has seen."""
-        excluded = part.excluded(shown)
-        if not self._seen:
-            return excluded
-        seen = self._seen[self._numbers[part]]
-        # Mostly nothing else is left out.
-        return np.union1d(excluded, seen) if len(excluded) else seen
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one part, and of what the person is not shown."""
+        return _with(part.excluded(shown), self._left_out, self._numbers[part])
 
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces of one part."""
-        choice = Choice(part.allowed(shown), self._excluded_in(part, shown), take, limit)
+        choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
         taste, figures = self._taste_and_figures(part)
-        return part.named(*engine.best(taste, self._blending, part.segment.postings, figures, choice))
+        return part.named(*engine.best(taste, self._blend.factors, part.segment.postings, figures, choice))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return how well one part's pieces at some rows suit the person, by numpy."""
         taste, figures = self._taste_and_figures(part)
-        return exact.scores(taste, self._blending, part.segment.postings, figures, rows)
+        return exact.scores(taste, self._blend.factors, part.segment.postings, figures, rows)
 
     def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFigures]:
-        segment, number = part.segment, self._numbers[part]
-        norms = root_norms(segment, self._category_weights)
-        figures = PieceFigures(norms, self._popular.lifted[number], self._liked[number])
-        return taste_in(segment, self._placed.by_part[number], self._norms), figures
+        blend, segment, number = self._blend, part.segment, self._numbers[part]
+        norms = root_norms(segment, blend.category_weights)
+        figures = PieceFigures(norms, blend.popular.lifted[number], blend.liked[number])
+        return taste_in(segment, blend.taste.by_part[number], (blend.taste.norm, self._mean_norm)), figures
 
 
-def recommended(
-    snapshot: Snapshot,
-    person: PersonVector | PlacedTaste,
-    popular: Popularity,
-    liked: Sequence[SparseShares],
-    wanted: ListSpec,
-) -> list[tuple[int, str]]:
-    """Return the best pieces: scores in their unit, descending, ties by ascending id."""
-    query = BlendQuery(snapshot, person, popular, liked, wanted)
-    return [(-key, piece_id) for key, piece_id in best_of(snapshot.parts, query, wanted.shown, wanted.take)]
+class OverlapQuery(ScanQuery):
+    """Finds the pieces whose terms overlap most with those that a person likes, whatever the weights.
+
+    Keys are minus the Jaccard similarities in their unit. ``terms`` are written as in the table of a segment,
+    ascending. Without ``fill`` pieces without any overlap are left out; ``left_out`` as in `BlendQuery`.
+    """
+
+    def __init__(self, snapshot: Snapshot, terms: Strings, *, fill: bool, left_out: Sequence[IntArray] = ()) -> None:
+        super().__init__(self._overlaps)
+        self.limit = NOWHERE if fill else 0
+        self._terms = terms
+        self._left_out = left_out
+        self._numbers = {part: number for number, part in enumerate(snapshot.parts)}
+
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one part, and of what the person is not shown."""
+        return _with(part.excluded(shown), self._left_out, self._numbers[part])
+
+    def _overlaps(self, part: Part, rows: IntArray) -> Keys:
+        segment = part.segment
+        known = segment.terms.find_all(self._terms)
+        return exact.overlaps(known[known >= 0], len(self._terms), segment.starts, segment.postings, rows)
 
 
-def place_taste(snapshot: Snapshot, person: PersonVector) -> PlacedTaste:
-    """Return a person's taste against the parts of a snapshot; terms that one lacks add nothing to its pieces."""
-    # Both ascend, so the terms found do too, and additions run in the same order in each segment.
-    placed = [part.segment.terms.find_all(person.keys) for part in snapshot.parts]
-    return PlacedTaste(
-        by_part=tuple((terms[terms >= 0], person.array[terms >= 0]) for terms in placed),
-        norm=person.norm,
-    )
+def _with(excluded: IntArray, left_out: Sequence[IntArray], number: int) -> IntArray:
+    if not left_out:
+        return excluded
+    # Mostly nothing else is left out.
+    return np.union1d(excluded, left_out[number]) if len(excluded) else left_out[number]
+
+
+def liked_terms(snapshot: Snapshot, taste: PlacedTaste) -> Strings:
+    """Return the terms that a person likes, ascending, as they are written in the table of a segment."""
+    keys = set[bytes]()
+    for part, (terms, values) in zip(snapshot.parts, taste.by_part, strict=True):
+        keys.update(part.segment.terms.encoded(term) for term in terms[values > 0].tolist())
+    return Strings.of_encoded(sorted(keys))
 
 
 def taste_in(segment: Segment, placed: tuple[IntArray, FloatArray], norms: tuple[float, float]) -> Taste:

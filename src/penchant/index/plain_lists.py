@@ -1,6 +1,6 @@
-"""Plain lists: what many people like, and what is new, whoever asks. Each is a scan, as that of similar pieces is."""
+"""Plain lists: what many people like, what is new, and what has a key of its own. Each is a scan of all pieces."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from penchant.index.best import Keys
 from penchant.index.layout import DISTANCE_SCALE, FloatArray, IntArray
 from penchant.index.part import Part
 from penchant.index.queries import Scan
+from penchant.index.strings import Strings
 from penchant.model import DAY_MS
 
 
@@ -32,5 +33,18 @@ def newness_scan(moment: int, half_life_days: float) -> Scan:
     def scan(part: Part, rows: IntArray) -> Keys:
         ages = np.maximum(0, moment - part.segment.available_from[rows]).astype(np.float64)
         return np.rint(ages / (ages + half_life) * DISTANCE_SCALE).astype(np.int64), rows
+
+    return scan
+
+
+def score_scan(keys: Mapping[str, int]) -> Scan:
+    """Return the scan of the pieces of these ids, by these keys."""
+    ids = sorted(keys)
+    names, values = Strings.of(ids), np.fromiter((keys[each] for each in ids), np.int64, len(ids))
+
+    def scan(part: Part, rows: IntArray) -> Keys:
+        own = part.segment.ids.find_all(names)
+        found, places, _ = np.intersect1d(own[own >= 0], rows, assume_unique=True, return_indices=True)
+        return values[own >= 0][places], found
 
     return scan

@@ -1,9 +1,7 @@
 """Preferred: what counts in a snapshot of what a person has said."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
 
 from penchant.index.layout import IntArray
 from penchant.index.masks import rows_of
@@ -40,7 +38,3 @@ class CountedPreferences:
         pieces = frozenset(preferences.hidden)
         hidden = tuple(rows_of(part.segment, pieces) for part in snapshot.parts) if pieces else ()
         return cls(settings=settings, stated=stated, hidden=hidden)
-
-    def left_out(self, seen: Sequence[IntArray]) -> tuple[IntArray, ...]:
-        """Return the rows that are seen or hidden, ascending."""
-        return tuple(map(np.union1d, seen, self.hidden)) if self.hidden else tuple(seen)

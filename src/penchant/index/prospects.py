@@ -7,8 +7,10 @@ part p of the piece, blend by pieces met ------'
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant.index import engine
 from penchant.index.factors import root_norms
@@ -20,13 +22,15 @@ from penchant.index.layout import (
     IntArray,
     PersonBlends,
     PersonPairs,
+    PieceTerms,
 )
 from penchant.index.like_columns import LikeColumns
 from penchant.index.people import PeopleTable
-from penchant.index.people_lists import blends_of, terms_by_piece
 from penchant.index.person import PersonFigures
 from penchant.index.personal import ROOTS
+from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
+from penchant.index.weights import rarities_of
 from penchant.model import SourceSettings
 
 
@@ -59,7 +63,7 @@ class PeopleTastes:
     def __init__(self, people: PeopleTable, catalogue: Snapshot, settings: SourceSettings) -> None:
         (part,) = catalogue.parts
         segment = part.segment
-        terms = terms_by_piece(segment, settings)
+        terms = _terms_by_piece(segment, settings)
         self.people = people
         self.catalogue = catalogue
         self._segment = segment
@@ -86,7 +90,7 @@ class PeopleTastes:
         seen = np.zeros(len(people), dtype=np.bool_)
         entries = np.flatnonzero((people.rows == piece.row) & (people.seen > 0))
         seen[np.searchsorted(people.starts, entries, side="right") - 1] = True
-        units = self._units(piece, dots, norms, alike, blends_of(np.diff(people.starts), piece.blending))
+        units = self._units(piece, dots, norms, alike, _blends_of(np.diff(people.starts), piece.blending))
         return PieceUnits(units=units, seen=seen, inexact=inexact)
 
     def units_for(self, person: PersonFigures, piece: PieceAppeal) -> int:
@@ -99,7 +103,7 @@ class PeopleTastes:
         # One after the other, as a search adds them up.
         for each in (values[own] * ROOTS[weights[of_piece]]).tolist():
             dot += each
-        blends = blends_of(np.asarray([person.met]), piece.blending)
+        blends = _blends_of(np.asarray([person.met]), piece.blending)
         alike = piece.likes.alike(np.asarray([0, len(rows)]), rows, grades)
         return int(self._units(piece, np.asarray([dot]), np.asarray([person.taste.norm]), alike, blends)[0])
 
@@ -116,3 +120,25 @@ class PeopleTastes:
 
 def _unknown(count: int) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.zeros(count), np.zeros(count), np.ones(count, dtype=np.bool_)
+
+
+def _terms_by_piece(segment: Segment, settings: SourceSettings) -> PieceTerms:
+    """Return the terms of a segment's pieces as kernels of many people take them."""
+    factors = [float(settings.category_weights.get(name, 1)) for name in segment.category_names]
+    return PieceTerms(
+        starts=segment.starts,
+        terms=segment.piece_terms,
+        weights=segment.piece_weights,
+        rarities=rarities_of(np.diff(segment.posting_starts), len(segment)),
+        factors=np.asarray(factors, dtype=np.float64)[segment.category_of],
+        table=ROOTS,
+    )
+
+
+def _blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
+    """Return the factors of people who have met so many pieces each."""
+    met, places = np.unique(met, return_inverse=True)
+    factors = [blending(each) for each in met.tolist()] or [blending(0)]
+    table: NDArray[Any] = np.asarray([(each.content, each.total) for each in factors], dtype=np.float64)
+    contents, totals = np.ascontiguousarray(table[places].T)
+    return PersonBlends(contents, totals, factors[0].audience, factors[0].popularity)

@@ -31,6 +31,27 @@ class PartQuery(Protocol):
         """Return those of one part's pieces at some rows that it finds, by numpy, whatever ``limit`` is."""
         ...
 
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of one part that it leaves out: what a filter excludes, and its own."""
+        ...
+
+
+class ScanQuery:
+    """A query by a scan alone: for what is too little or too seldom asked for to be worth a kernel."""
+
+    limit = NOWHERE
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+        """Return keys and ids of the pieces of one part that the scan finds best."""
+        return scanned(part, self.scan, Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit))
+
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one part."""
+        return part.excluded(shown)
+
 
 def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -> list[tuple[int, str]]:
     """Return keys and ids of the best pieces of all parts, ties by ascending id."""
@@ -38,15 +59,6 @@ def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -
     best = BestPieces(take, query.limit)
     for part in parts:
         best.add(query.best_in(part, shown, take, best.limit))
-    return list(best.ranked())
-
-
-def best_by(parts: Iterable[Part], scan: Scan, shown: Filter, take: int) -> list[tuple[int, str]]:
-    """Return the keys and ids of the pieces that a scan finds best, ties by ascending id."""
-    best = BestPieces(take, NOWHERE)
-    for part in parts:
-        choice = Choice(part.allowed(shown), part.excluded(shown), take, best.limit)
-        best.add(scanned(part, scan, choice))
     return list(best.ranked())
 
 

@@ -62,8 +62,12 @@ class _LikesQuery:
         self._shared = shared
         self._content = content
 
+    def excluded_in(self, part: Part, shown: Filter) -> IntArray:
+        """Return the rows, ascending, of what a filter excludes from one part, and of the queried piece."""
+        return self._content.excluded_in(part, shown)
+
     def _choice(self, part: Part, shown: Filter, take: int, limit: int) -> Choice:
-        return Choice(part.allowed(shown), self._content.excluded_in(part, shown), take, limit)
+        return Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
 
 
 class SharedQuery(_LikesQuery):

@@ -13,7 +13,7 @@ from penchant.attributes import AttributeFilter
 from penchant.index.best import allowed_rows, count_better
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.queries import Scan
+from penchant.index.queries import PartQuery, Scan
 from penchant.index.snapshot import Snapshot
 
 
@@ -73,16 +73,15 @@ def key_of(snapshot: Snapshot, piece_id: str, scan: Scan) -> int | None:
     return int(keys[0]) if len(keys) else None
 
 
-def count_ahead(snapshot: Snapshot, positions: Sequence[PiecePosition], scan: Scan) -> int:
-    """Return how many pieces come before these positions, all together."""
-    return sum(count_ahead_in(part, each, scan) for each in positions for part in snapshot.parts)
+def count_ahead(snapshot: Snapshot, positions: Sequence[PiecePosition], query: PartQuery) -> int:
+    """Return how many of the pieces that a query may find come before these positions, all together."""
+    return sum(_count_ahead_in(part, each, query) for each in positions for part in snapshot.parts)
 
 
-def count_ahead_in(part: Part, position: PiecePosition, scan: Scan) -> int:
-    """Return how many pieces of one part come before a position."""
-    rows = allowed_rows(part.allowed(position.shown), part.excluded(position.shown))
+def _count_ahead_in(part: Part, position: PiecePosition, query: PartQuery) -> int:
+    rows = allowed_rows(part.allowed(position.shown), query.excluded_in(part, position.shown))
     # Of the same key those with a lesser id are ahead, which is told by their rows.
-    return count_better(scan(part, rows), position.key, position.row_in(part))
+    return count_better(query.scan(part, rows), position.key, position.row_in(part))
 
 
 def _holds(rows: np.ndarray, row: int) -> bool:

@@ -15,22 +15,19 @@ from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
-from penchant.service.explanations import Explanations
 from penchant.service.health import CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
+from penchant.service.lists.placement_lists import PlacementLists
+from penchant.service.lists.serving import Lists
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
-from penchant.service.placement_lists import PlacementLists
 from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
-from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.prospects import Prospects
-from penchant.service.recommend import Recommender
 from penchant.service.results import Results
-from penchant.service.revisits import RevisitLists
 from penchant.service.searching import SourceSearch
 from penchant.service.shares import AccountShares
 from penchant.service.similar_answers import SimilarAnswers
@@ -56,14 +53,11 @@ class Services:
     people: People
     people_cache: PeopleCache
     curation: Curation
-    recommender: Recommender
+    lists: Lists
     similar_answers: SimilarAnswers
     page_shares: AccountShares
-    explanations: Explanations
     previews: Previews
-    plain_lists: PlainLists
     prospects: Prospects
-    revisits: RevisitLists
     placements: Placements
     placement_lists: PlacementLists
     placement_previews: PlacementPreviews

@@ -120,7 +120,7 @@ class BulkInputs:
     audience: Audience
     people: PeopleTable
     said: Mapping[int, msgspec.Raw]
-    facts: PlacementFacts | None = None
+    facts: PlacementFacts
 
     def preferences(self, person: int) -> Preferences:
         """Return what a person of the table has said."""
@@ -213,7 +213,7 @@ def read_inputs(files: Files) -> BulkInputs:
         audience=audience,
         people=people.table,
         said=said,
-        facts=None if context.placement is None else arrays(FACTS),
+        facts=PlacementFacts.none() if context.placement is None else arrays(FACTS),
     )
 
 

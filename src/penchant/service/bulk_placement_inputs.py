@@ -14,10 +14,11 @@ from penchant.index.arrays import arrays_of, members_of, starts_of
 from penchant.live.array_files import FileKind
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, InteractionType, PlacementKind, StoredInteraction
-from penchant.service.nearest import require_neighbours
-from penchant.service.placement_lists import PlacementRequest, choice_of, shown_since, similar_request, under_rules
-from penchant.service.placements import MAX_PASSED_OVER, PlacementInForce, read_row
-from penchant.service.plain_lists import counts_trend
+from penchant.service.lists.inputs import MAX_PASSED_OVER, shown_since
+from penchant.service.lists.kinds import ListWish, PlacementRequest, counts_trend
+from penchant.service.lists.placement_lists import choice_of, under_rules
+from penchant.service.lists.similar import require_neighbours
+from penchant.service.placements import PlacementInForce, read_row
 from penchant.service.results import worse_variants
 from penchant.storage import PlacementRow, Storage
 from penchant.wire import ListRules
@@ -70,6 +71,20 @@ class PlacementFacts:
         """Return what these arrays, as `arrays` names them, hold."""
         return cls(**members_of(cls, arrays))
 
+    @classmethod
+    def none(cls) -> "PlacementFacts":
+        """Return the facts for lists that are of no placement."""
+        starts, numbers = np.zeros(1, dtype=np.int64), np.zeros((3, 0), dtype=np.int64)
+        return cls(
+            pieces=Strings.of(()),
+            did_starts=starts,
+            did=numbers,
+            passed_starts=starts,
+            passed=numbers[:2],
+            half_lives=starts[:0],
+            trends=np.zeros((0, 0)),
+        )
+
     def interactions(self, person: int, user_id: str) -> list[StoredInteraction]:
         """Return what a person did, newest first."""
         pieces, codes, moments = self.did[:, self.did_starts[person] : self.did_starts[person + 1]].tolist()
@@ -115,7 +130,7 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
         # What cannot be made is filled by another list, if there is one.
         last = rules.kind if rules.fallback is None else rules.fallback
         if last is PlacementKind.SIMILAR:
-            piece_id = similar_request(rules, request, choice).piece_id
+            piece_id = ListWish(shown, rules, request, choice).similar.piece_id
             require_neighbours(shown, piece_id)
             shown.snapshot.asked(piece_id, None, shown.settings.category_weights)
     return placement

@@ -140,7 +140,7 @@ class Everybody:
         listed = list(zip(people.ids.take(rows), found.units[rows].tolist(), strict=True))
         for user_id in singly:
             figures = self._figures(storage, user_id)
-            left_out = () if figures is None else figures.hidden if with_seen else figures.seen
+            left_out = () if figures is None else figures.left_out(with_seen=with_seen)
             if figures is not None and not any(piece.row in rows for rows in left_out):
                 listed.append((user_id, self.tastes.units_for(figures, piece)))
         listed.sort(key=lambda each: (-each[1], each[0]))

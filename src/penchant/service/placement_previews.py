@@ -1,7 +1,8 @@
 """Previews of placements: lists of chosen people as they are, and as they would be under a draft; nothing is stored."""
 
 from penchant.live.views import View
-from penchant.service.placement_lists import PlacementAnswer, PlacementLists, PlacementRequest
+from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.lists.placement_lists import PlacementAnswer, PlacementLists
 from penchant.service.placements import PlacementInForce, Placements, draft_over
 from penchant.service.previews import moves
 from penchant.service.shares import heavy_shares

@@ -12,7 +12,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
 from penchant.service.assignment import BucketRun, bucket_of, reassigned, variant_at
-from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, SourceHead, source_id
+from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, source_id
 from penchant.wire import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
@@ -27,8 +27,6 @@ from penchant.wire import (
     placement_problem,
 )
 
-MAX_PASSED_OVER = 1_000
-"""Pieces of the lists that a person saw last, by which rotation goes: some pages a day for a month."""
 ATTEMPTS = 3
 """How often a placement is stored anew where others change it at the same moment."""
 MEMORY_BYTES = 8 * 1024 * 1024
@@ -120,22 +118,6 @@ class Placements:
             _, (_, gone) = self._versions.popitem(last=False)
             self._nbytes -= gone
         return placement
-
-    async def passed_over(self, head: SourceHead, name: str, user_id: str, since: int) -> Mapping[str, int]:
-        """Return how often a person was shown each piece in lists of a placement since a moment, and passed it over.
-
-        Raises:
-            StorageUnavailable: the database is away.
-        """
-        return await self._database.promptly(
-            self._database.storage.impressions.passed_over,
-            head.source_id,
-            head.incarnation,
-            user_id,
-            name,
-            since=since,
-            limit=MAX_PASSED_OVER,
-        )
 
     async def put(self, access: Access, source: str, name: str, spec: PlacementSpec) -> Outcome:
         """Store a placement; it is in force in the next request.

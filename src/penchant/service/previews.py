@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penchant.errors import Fault, PreviewTooLarge, UnknownPiece
-from penchant.index import Audience
+from penchant.index import Audience, PersonFigures
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS
-from penchant.service.recommend import Recommender
-from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.requests import PersonalRequest, SimilarRequest
+from penchant.service.lists.similar import SimilarRanking
 from penchant.service.shares import heavy_shares
 from penchant.wire import Move, PreviewedList, PreviewWish, RecommendedPiece, SettingsPreview
 
@@ -22,10 +24,10 @@ Content = list[RecommendedPiece]
 class Previews:
     """Lists before and after a change that is not made."""
 
-    def __init__(self, database: AsyncStorage, views: Views, recommender: Recommender) -> None:
+    def __init__(self, database: AsyncStorage, views: Views, inputs: LiveInputs) -> None:
         self._database = database
         self._views = views
-        self._recommender = recommender
+        self._inputs = inputs
         self._shares = heavy_shares("previews are being made")
 
     async def settings(self, view: View, wish: PreviewWish) -> SettingsPreview:
@@ -46,8 +48,9 @@ class Previews:
         views = (view, changed)
 
         async def near(side: View, piece_id: str) -> Content:
-            query = SimilarRequest(piece_id=piece_id, take=wish.take)
-            return (await self._database.in_thread(self._recommender.similar, side, query)).content
+            ranking = SimilarRanking(side, SimilarRequest(piece_id=piece_id, take=wish.take), self._inputs.now(side))
+            ranking.require()
+            return await self._database.in_thread(ranking.content)
 
         return SettingsPreview(
             pieces=[_previewed(piece_id, *[await near(side, piece_id) for side in views]) for piece_id in wish.pieces],
@@ -56,24 +59,27 @@ class Previews:
 
     async def _suited(self, views: tuple[View, View], wish: PreviewWish) -> list[PreviewedList]:
         """Return the lists for people, before and after."""
-        recommender, promptly = self._recommender, self._database.promptly
-        now = recommender.now(views[0])
-        histories = [
-            [await promptly(recommender.history, side, user_id, None, now) for user_id in wish.users] for side in views
-        ]
-        # One moment for all lists: that of the first history, made from the same ``now`` as the others.
-        before = await recommender.audience(views[0], histories[0][0])
+        inputs = self._inputs
+        # One moment for all lists.
+        now = inputs.now(views[0])
+        requests = [PersonalRequest(user_id=user_id, take=wish.take) for user_id in wish.users]
+        people = [[await self._person(side, request, now) for request in requests] for side in views]
+        before = await inputs.audience(views[0], now)
         audiences = (before, await self._audience(views, before, now // DAY_MS))
 
         async def listed(number: int, side: int) -> Content:
-            query = PersonalRequest(user_id=wish.users[number], take=wish.take)
-            history = histories[side][number]
-            return (await recommender.recommend_by(views[side], query, history, audiences[side])).content
+            ranking = PersonalRanking(views[side], requests[number], now, people[side][number], audiences[side])
+            return await self._database.in_thread(ranking.content)
 
         return [
             _previewed(user_id, await listed(number, 0), await listed(number, 1))
             for number, user_id in enumerate(wish.users)
         ]
+
+    async def _person(self, side: View, request: PersonalRequest, now: int) -> PersonFigures:
+        # Never what is remembered of people, which is of the settings in force.
+        history = await self._inputs.history(side, request, now)
+        return await self._database.in_thread(history.figures, side, now // DAY_MS)
 
     async def _audience(self, views: tuple[View, View], before: Audience, today: int) -> Audience:
         """Return what people like after the change: counted and weighed anew where that may be something else."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from penchant.errors import StorageUnavailable, UnknownPiece
 from penchant.index import Audience, BlendFactors, Filter, PieceAppeal
 from penchant.live.database import AsyncStorage
-from penchant.live.views import View, Views
+from penchant.live.views import View
 from penchant.model import DAY_MS
 from penchant.ranking import score_of
 from penchant.service.everybody import Everybody
-from penchant.service.list_inputs import blending_of, moment_of, popular_at
-from penchant.service.recommend import PersonalResult, Recommender
+from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.personal import blending_of, popular_at
+from penchant.service.lists.requests import moment_of
 from penchant.service.shares import heavy_shares
 from penchant.telemetry import Metrics
 from penchant.wire import ProspectList, ProspectScore
@@ -53,16 +54,15 @@ class _RememberedPeople:
 class Prospects:
     """Lists of people for pieces; one of an account at a time, since each may look at 100,000 people."""
 
-    def __init__(self, database: AsyncStorage, views: Views, recommender: Recommender, metrics: Metrics) -> None:
+    def __init__(self, database: AsyncStorage, inputs: LiveInputs, metrics: Metrics) -> None:
         self._database = database
-        self._views = views
-        self._recommender = recommender
+        self._inputs = inputs
         self._metrics = metrics
         self._shares = heavy_shares("lists of people are being made")
         self._remembered: OrderedDict[int, _RememberedPeople] = OrderedDict()
 
-    async def of_piece(self, view: View, query: ProspectsRequest) -> PersonalResult[ProspectList]:
-        """Return the people whom a piece would suit best: by s, the greatest first, ties by id.
+    async def of_piece(self, view: View, query: ProspectsRequest) -> tuple[ProspectList, int]:
+        """Return the people whom a piece would suit best, by s, the greatest first, ties by id; and what it knows.
 
         Raises:
             UnknownPiece: the source has no such piece.
@@ -71,18 +71,18 @@ class Prospects:
             Overloaded: too many such lists are being made.
         """
         view.require(query.piece_id)
-        now = self._recommender.now(view)
-        audience = await self._views.audience(view, now // DAY_MS, min_version=query.min_audience_version)
+        now = self._inputs.now(view)
+        audience = await self._inputs.audience(view, now, query.min_audience_version)
         moment = moment_of(query.at, now)
         shown = Filter(moment=moment, blacklisted=view.blacklisted)
         if not view.snapshot.shows(query.piece_id, shown):
             # What nobody's list may show is in nobody's list.
-            return PersonalResult(ProspectList(id=query.piece_id, people=[]), audience.version)
+            return ProspectList(id=query.piece_id, people=[]), audience.version
         async with self._shares.turn(view.head.account_id):
             everybody = await self._everybody(view, now, None if moment == now else moment)
             listed = await self._database.in_thread(self._listed, view, query, everybody, audience, moment)
             self._charge(view, everybody)
-        return PersonalResult(listed, audience.version)
+        return listed, audience.version
 
     async def run(self) -> None:
         """Forget people whom nobody asks for, and those of sources in which somebody was erased, for ever."""
@@ -153,7 +153,7 @@ class Prospects:
 
 
 def _appeal(view: View, piece_id: str, everybody: Everybody, audience: Audience, moment: int) -> PieceAppeal:
-    """Return what a piece brings to everybody's s: what `list_inputs.searched_by` makes of each person's request."""
+    """Return what a piece brings to everybody's s: what `PersonalRanking` makes of each person's request."""
     (part,) = everybody.tastes.catalogue.parts
     found = view.snapshot.find(piece_id)
     if found is None:

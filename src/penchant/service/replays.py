@@ -14,7 +14,7 @@ from penchant.errors import Refused, UnknownPlacement
 from penchant.experiments import LEAST_SUCCESSES, Arm, ReweightedRate, reweighted_rate
 from penchant.live.views import View
 from penchant.model import DAY_MS
-from penchant.service.placement_lists import shown_since
+from penchant.service.lists.inputs import shown_since
 from penchant.service.placements import PlacementInForce, read_row
 from penchant.service.results import worse_variants
 from penchant.storage import Storage

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penchant.live.views import View
-from penchant.service.list_inputs import moment_of
-from penchant.service.recommend import Recommender
-from penchant.service.requests import SimilarRequest
+from penchant.service.lists.requests import SimilarRequest, moment_of
+from penchant.service.lists.similar import SimilarRanking
 from penchant.wire import encode
 
 ENTRY_BYTES = 600
@@ -49,24 +48,24 @@ class SimilarAnswers:
     not remembered.
     """
 
-    def __init__(self, recommender: Recommender, *, limit_bytes: int) -> None:
-        self._recommender = recommender
+    def __init__(self, *, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._answers: OrderedDict[_AnswerKey, _CachedAnswer] = OrderedDict()
         self.nbytes = 0
         self.hits = 0
         self.misses = 0
 
-    def encoded(self, view: View, request: SimilarRequest) -> bytes:
-        """Return the list of similar pieces as JSON; raises as `Recommender.similar`."""
+    def encoded(self, ranking: SimilarRanking) -> bytes:
+        """Return a list that goes by content alone as JSON; raises as its `require`."""
+        view, request = ranking.view, ranking.request
         if view.known_at is not None:
             # An answer may be remembered that others, who know of more pieces, have asked for.
             view.require(request.piece_id)
-        # Taken before the search: a window that opens meanwhile ends the answer, never lengthens it.
-        key, moment = _key_of(view, request), moment_of(request.at, self._recommender.now(view))
+        # That of the ranking, before the search: a window that opens meanwhile ends the answer, never lengthens it.
+        key, moment = _key_of(view, request), moment_of(request.at, ranking.now)
         body = self._cached(key, moment)
         if body is None:
-            body = encode(self._recommender.similar(view, request))
+            body = encode(ranking.result())
             self._remember(key, body, view.snapshot.window(moment))
         return body
 

@@ -121,7 +121,7 @@ async def read_piece(call: Call) -> Answer:
     )
     if call.is_in_browser:
         view = await call.view()
-        public = public_body(body, view.settings, call.services.recommender.now(view))
+        public = public_body(body, view.settings, call.services.lists.now(view))
         if public is None:
             raise UnknownPiece("The source has no piece with this id.")
         body = public

@@ -20,14 +20,13 @@ async def why_similar(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = query_by(call, call.path["contentID"], values, view)
-    audience = await call.services.recommender.audience_near(view, query)
-    place = await call.services.explanations.near(call.access, view, query, call.path["other"], audience)
-    body = encode(place)
+    ranking = await call.services.lists.similar(view, query)
+    body = encode(await call.services.lists.place(call.access, ranking, call.path["other"]))
     return Answer(
         body=body,
         version=view.head.version,
         etag=body_tag(body, call.tag_key),
-        headers=audience_headers(audience),
+        headers=audience_headers(ranking.audience_version),
     )
 
 
@@ -36,8 +35,10 @@ async def why_recommended(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
-    place = await call.services.explanations.suited(call.access, view, query, call.path["contentID"])
-    return personal_answer(place, view.head.version)
+    ranking = await call.services.lists.personal(view, query)
+    place = await call.services.lists.place(call.access, ranking, call.path["contentID"])
+    headers = audience_headers(ranking.audience_version)
+    return Answer(body=encode(place), version=view.head.version, headers=headers)
 
 
 async def preview_similar(call: Call) -> Answer:
@@ -45,7 +46,8 @@ async def preview_similar(call: Call) -> Answer:
     values = call.values()
     draft_id, draft = await call.decode_body(lambda body: decode_draft(body, call.services.settings.piece_limits))
     view = await call.view()
-    result = await call.services.explanations.draft(view, similar_query(call, draft_id or "", values, view), draft)
+    ranking = await call.services.lists.similar(view, similar_query(call, draft_id or "", values, view), draft)
+    result = await call.services.lists.answer(ranking, explain=True)
     return Answer(body=encode(result), version=view.head.version)
 
 
@@ -55,9 +57,8 @@ async def preview_recommendation(call: Call) -> Answer:
     likings = await call.decode_body(decode_likings)
     view = await call.view()
     query = personal_query(call, "", values, view)
-    if values["explain"]:
-        return personal_answer(await call.services.explanations.recommend(view, query, likings), view.head.version)
-    return personal_answer(await call.services.recommender.recommend(view, query, likings), view.head.version)
+    ranking = await call.services.lists.personal(view, query, likings)
+    return await personal_answer(call, ranking, explain=values["explain"])
 
 
 async def read_preview(call: Call) -> PreviewWish:
@@ -97,16 +98,12 @@ async def similar_to_each(call: Call) -> Answer:
     view = await call.view()
     query = query_by(call, "", values, view)
     queries = [replace(query, piece_id=each) for each in ids]
-    # Of one moment for all ids.
-    audience = await call.services.recommender.audience_near(view, queries[0]) if queries else None
-    found = await call.services.explanations.similar_to_each(
-        view, queries, explain=values["explain"], audience=audience
-    )
+    lists, audience_version = await call.services.lists.similar_to_each(view, queries, explain=values["explain"])
     base_path = call.services.settings.base_path
     entries = [
         SimilarEntry(id=asked, error=problem_of(each, base_path))
         if isinstance(each, UnknownPiece)
         else SimilarEntry(id=asked, content=each.content)
-        for asked, each in zip(ids, found, strict=True)
+        for asked, each in zip(ids, lists, strict=True)
     ]
-    return Answer(body=encode(entries), version=view.head.version, headers=audience_headers(audience))
+    return Answer(body=encode(entries), version=view.head.version, headers=audience_headers(audience_version))

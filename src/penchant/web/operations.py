@@ -177,7 +177,7 @@ class Call:
         # Shown by a header of whatever answer follows, also of an error that is the caller's.
         self.exchange.is_stale = view.stale
         # Whoever reads a page has its key: it knows of no piece that may not be shown now.
-        return replace(view, known_at=self.services.recommender.now(view)) if self.is_in_browser else view
+        return replace(view, known_at=self.services.lists.now(view)) if self.is_in_browser else view
 
     @property
     def is_in_browser(self) -> bool:

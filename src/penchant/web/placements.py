@@ -5,7 +5,8 @@ from collections.abc import Collection
 from penchant.errors import PenchantError
 from penchant.live.views import View
 from penchant.service.list_ids import LIST_HEADER
-from penchant.service.placement_lists import PlacementAnswer, PlacementRequest
+from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.lists.placement_lists import PlacementAnswer
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.problems import problem_of
 from penchant.wire import (

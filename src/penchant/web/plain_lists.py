@@ -1,11 +1,12 @@
 """Handlers of lists that are about no person, and of those for many people."""
 
 from penchant.live.views import View
+from penchant.service.lists.plain import NewRanking, PopularRanking
+from penchant.service.lists.requests import PlainRequest
 from penchant.service.prospects import ProspectsRequest
-from penchant.service.requests import PlainRequest
-from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.web.operations import Answer, Call
 from penchant.web.query import Values
-from penchant.web.recommendations import list_choice, personal_answer, personal_query
+from penchant.web.recommendations import audience_headers, list_choice, personal_query
 from penchant.web.tags import body_tag
 from penchant.wire import decode_asked, encode
 
@@ -25,24 +26,26 @@ async def popular(call: Call) -> Answer:
     """Answer what most people like."""
     values = call.values()
     view = await call.view()
-    query = _plain_query(call, values, view)
-    found = await call.services.plain_lists.popular(view, query)
-    body = encode(found.result)
-    return Answer(
-        body=body,
-        version=view.head.version,
-        etag=body_tag(body, call.tag_key),
-        headers={AUDIENCE_VERSION_HEADER: str(found.audience_version)},
-    )
+    ranking = await call.services.lists.popular(view, _plain_query(call, values, view))
+    return await _plain_answer(call, ranking)
 
 
 async def newest(call: Call) -> Answer:
     """Answer what became available last."""
     values = call.values()
     view = await call.view()
-    query = _plain_query(call, values, view)
-    body = encode(await call.services.plain_lists.newest(view, query))
-    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key))
+    ranking = await call.services.lists.newest(view, _plain_query(call, values, view))
+    return await _plain_answer(call, ranking)
+
+
+async def _plain_answer(call: Call, ranking: PopularRanking | NewRanking) -> Answer:
+    body = encode(await call.services.lists.answer(ranking))
+    return Answer(
+        body=body,
+        version=ranking.view.head.version,
+        etag=body_tag(body, call.tag_key),
+        headers=audience_headers(ranking.audience_version),
+    )
 
 
 async def read_people(call: Call) -> tuple[str, ...]:
@@ -54,8 +57,8 @@ async def recommend_to_each(call: Call) -> Answer:
     """Answer what each of several people may like, in the order of their ids."""
     view = await call.view()
     query = personal_query(call, "", call.values(), view)
-    found = await call.services.plain_lists.for_people(view, query, call.decoded)
-    return personal_answer(found, view.head.version)
+    lists, audience_version = await call.services.lists.recommend_to_each(view, query, call.decoded)
+    return Answer(body=encode(lists), version=view.head.version, headers=audience_headers(audience_version))
 
 
 async def prospects(call: Call) -> Answer:
@@ -70,4 +73,5 @@ async def prospects(call: Call) -> Answer:
         fill=values["fill"],
         min_audience_version=call.min_audience_version(),
     )
-    return personal_answer(await call.services.prospects.of_piece(view, query), view.head.version)
+    people, audience_version = await call.services.prospects.of_piece(view, query)
+    return Answer(body=encode(people), version=view.head.version, headers=audience_headers(audience_version))

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput
-from penchant.index import Audience
 from penchant.live.views import View
 from penchant.model import Basis
-from penchant.service.recommend import PersonalResult
-from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.requests import PersonalRequest, SimilarRequest
 from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
 from penchant.web.query import Values
 from penchant.web.tags import body_tag
@@ -75,9 +74,9 @@ def query_by(call: Call, piece_id: str, values: Values, view: View) -> SimilarRe
     return replace(query, by=values["by"], min_audience_version=call.min_audience_version())
 
 
-def audience_headers(audience: Audience | None) -> dict[str, str]:
+def audience_headers(version: int | None) -> dict[str, str]:
     """Return the header that tells how much a list knows of what people did, none where it does not go by that."""
-    return {} if audience is None else {AUDIENCE_VERSION_HEADER: str(audience.version)}
+    return {} if version is None else {AUDIENCE_VERSION_HEADER: str(version)}
 
 
 def personal_query(call: Call, user_id: str, values: Values, view: View) -> PersonalRequest:
@@ -93,10 +92,10 @@ def personal_query(call: Call, user_id: str, values: Values, view: View) -> Pers
     )
 
 
-def personal_answer(found: PersonalResult[Any], version: int) -> Answer:
-    """Return the answer about a person's list, which tells how much it knows of what people did."""
-    headers = {AUDIENCE_VERSION_HEADER: str(found.audience_version)}
-    return Answer(body=encode(found.result), version=version, headers=headers)
+async def personal_answer(call: Call, ranking: PersonalRanking, *, explain: bool) -> Answer:
+    """Return the answer of a person's list, which tells how much it knows of what people did."""
+    body = encode(await call.services.lists.answer(ranking, explain=explain))
+    return Answer(body=body, version=ranking.view.head.version, headers=audience_headers(ranking.audience_version))
 
 
 async def similar(call: Call) -> Answer:
@@ -104,19 +103,18 @@ async def similar(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = query_by(call, call.path["contentID"], values, view)
-    audience = await call.services.recommender.audience_near(view, query)
-    if values["explain"]:
-        body = encode(await call.services.explanations.similar(view, query, audience))
-    elif audience is not None:
-        body = encode(await call.services.recommender.similar_by(view, query, audience))
+    lists = call.services.lists
+    ranking = await lists.similar(view, query)
+    if values["explain"] or ranking.audience_version is not None:
+        body = encode(await lists.answer(ranking, explain=values["explain"]))
     else:
         # Only these are remembered: what people like changes without a new version of the source.
-        body = call.services.similar_answers.encoded(view, query)
+        body = call.services.similar_answers.encoded(ranking)
     return Answer(
         body=body,
         version=view.head.version,
         etag=body_tag(body, call.tag_key),
-        headers=audience_headers(audience),
+        headers=audience_headers(ranking.audience_version),
     )
 
 
@@ -125,9 +123,8 @@ async def recommendation(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
-    if values["explain"]:
-        return personal_answer(await call.services.explanations.recommend(view, query), view.head.version)
-    return personal_answer(await call.services.recommender.recommend(view, query), view.head.version)
+    ranking = await call.services.lists.personal(view, query)
+    return await personal_answer(call, ranking, explain=values["explain"])
 
 
 async def again(call: Call) -> Answer:
@@ -135,12 +132,13 @@ async def again(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
-    return Answer(body=encode(await call.services.revisits.again(view, query)), version=view.head.version)
+    lists = call.services.lists
+    return Answer(body=encode(await lists.answer(await lists.again(view, query))), version=view.head.version)
 
 
 async def profile(call: Call) -> Answer:
     """Answer a person's taste."""
     call.values()
     view = await call.view()
-    profiles = await call.services.recommender.profile(view, call.path["userID"])
+    profiles = await call.services.lists.profile(view, call.path["userID"])
     return Answer(body=encode(profiles), version=view.head.version)

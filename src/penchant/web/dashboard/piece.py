@@ -7,7 +7,7 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Algorithm, Feature
-from penchant.service.requests import SimilarRequest
+from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import PageAnswer, Visit
@@ -54,14 +54,16 @@ async def piece(visit: Visit) -> PageAnswer:
 
 
 async def _neighbours(visit: Visit, view: View, piece_id: str) -> list[ListEntry]:
-    result = await visit.services.explanations.similar(view, _query(visit, piece_id))
+    lists = visit.services.lists
+    result = await lists.answer(await lists.similar(view, _query(visit, piece_id)), explain=True)
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels)
 
 
 async def _standing(visit: Visit, view: View, piece_id: str) -> PieceStanding:
     other = visit.id("other")
-    place = await visit.services.explanations.near(visit.access, view, _query(visit, piece_id), other)
+    lists = visit.services.lists
+    place = await lists.place(visit.access, await lists.similar(view, _query(visit, piece_id)), other)
     return standing(place, await visit.services.browsing.labels(view, [other]))
 
 

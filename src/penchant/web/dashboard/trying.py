@@ -3,7 +3,7 @@
 import msgspec
 
 from penchant.live.views import View
-from penchant.service.requests import SimilarRequest
+from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.reasons import ListEntry, entries, ids_of
 from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import PageAnswer, Visit
@@ -40,7 +40,8 @@ async def try_piece(visit: Visit) -> PageAnswer:
 async def _neighbours(visit: Visit, view: View, draft: str) -> list[ListEntry]:
     draft_id, piece = await visit.services.database.in_thread(decode_draft, draft.encode(errors="replace"))
     query = SimilarRequest(piece_id=draft_id or "")
-    result = await visit.services.explanations.draft(view, query, piece)
+    lists = visit.services.lists
+    result = await lists.answer(await lists.similar(view, query, piece), explain=True)
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels)
 

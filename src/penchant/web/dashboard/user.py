@@ -4,8 +4,8 @@ from typing import Any
 
 from penchant.live.views import View
 from penchant.model import Feature
+from penchant.service.lists.requests import PersonalRequest
 from penchant.service.people import InteractionSelection
-from penchant.service.requests import PersonalRequest
 from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
 from penchant.web.dashboard.piece import chosen_algorithm, chosen_catalogs
 from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
@@ -37,7 +37,7 @@ async def user(visit: Visit) -> PageAnswer:
 
 
 async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:
-    profiles = await visit.services.recommender.profile(view, user_id)
+    profiles = await visit.services.lists.profile(view, user_id)
     return bubble_groups(profiles[0].categories) if profiles else []
 
 
@@ -48,14 +48,16 @@ async def _interactions(visit: Visit, view: View, user_id: str) -> list[Any]:
 
 
 async def _recommended(visit: Visit, view: View, user_id: str) -> list[ListEntry]:
-    result = (await visit.services.explanations.recommend(view, _query(visit, user_id))).result
+    lists = visit.services.lists
+    result = await lists.answer(await lists.personal(view, _query(visit, user_id)), explain=True)
     labels = await visit.services.browsing.labels(view, ids_of(result))
     return entries(result, labels, relative=True)
 
 
 async def _standing(visit: Visit, view: View, user_id: str) -> PieceStanding:
     other = visit.id("other")
-    place = (await visit.services.explanations.suited(visit.access, view, _query(visit, user_id), other)).result
+    lists = visit.services.lists
+    place = await lists.place(visit.access, await lists.personal(view, _query(visit, user_id)), other)
     return standing(place, await visit.services.browsing.labels(view, [other, *ids_of(place)]))
 
 

@@ -5,10 +5,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from penchant.attributes import AttributeFilter, Boost
-from penchant.model import MAX_TAKE, Algorithm, Basis
+from penchant.model import DAY_MS, MAX_TAKE, Algorithm, Basis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,7 @@ class SimilarRequest:
 class PlainRequest:
     """A request for a list that is the same for everybody; ``at`` is as in `SimilarRequest`.
 
-    ``half_life_days`` of ``None`` leaves it to the list. ``explain`` adds reasons to its entries.
+    ``half_life_days`` of ``None`` leaves it to the list.
     """
 
     take: int = MAX_TAKE
@@ -45,7 +44,6 @@ class PlainRequest:
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
     min_audience_version: int = 0
-    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,4 +72,6 @@ class PersonalRequest:
     min_audience_version: int = 0
 
 
-ListRequest: TypeAlias = SimilarRequest | PlainRequest | PersonalRequest
+def moment_of(at: int | None, now: int) -> int:
+    """Return the moment that a day stands for: its end, but for today the present."""
+    return now if at is None or at // DAY_MS == now // DAY_MS else at

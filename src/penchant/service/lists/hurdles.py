@@ -7,14 +7,13 @@ from typing import Any, Generic, TypeVar
 from penchant.index import Availability, matches
 from penchant.live.views import View
 from penchant.model import DAY_MS
-from penchant.service.list_inputs import moment_of
-from penchant.service.requests import PersonalRequest, SimilarRequest
+from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant.wire import format_timestamp
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The UTC days that can be written as YYYY-MM-DD: of the years 1 to 9999."""
 
-Query = TypeVar("Query", SimilarRequest, PersonalRequest)
+Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,176 @@
+"""Kinds of lists: how the ranking of a request is made, and, a row each, that of a placement's list.
+
+A new kind is a class of `Ranking`, a row of `KINDS`, and its document.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypedDict
+
+from penchant.attributes import AttributeFilter, Boost
+from penchant.errors import invalid_parameter
+from penchant.index import HALF_LIFE_DAYS
+from penchant.live.views import View
+from penchant.model import MAX_TAKE, Basis, IndexedPiece, PlacementKind
+from penchant.service.lists.inputs import ListInputs
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
+from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.service.lists.similar import SimilarRanking
+from penchant.wire import ListRules, StatedLikings
+
+
+class PlacementChoice(TypedDict):
+    """What the lists of all kinds are chosen by."""
+
+    take: int
+    catalogs: frozenset[str] | None
+    matching: AttributeFilter | None
+    boosts: tuple[Boost, ...]
+    exclude: frozenset[str]
+    min_audience_version: int
+
+
+async def rank_similar(
+    inputs: ListInputs, view: View, request: SimilarRequest, draft: IndexedPiece | None = None
+) -> SimilarRanking:
+    """Return what is similar to a piece, or to a draft."""
+    now, audience = inputs.now(view), None
+    if request.by is not Basis.CONTENT:
+        audience = await inputs.audience(view, now, request.min_audience_version)
+    return SimilarRanking(view, request, now, audience, draft)
+
+
+async def rank_personal(
+    inputs: ListInputs, view: View, request: PersonalRequest, likings: StatedLikings | None = None
+) -> PersonalRanking:
+    """Return what a person may like; with ``likings``, what somebody may like of whom nothing else is known."""
+    now = inputs.now(view)
+    person = await inputs.person(view, request, now, likings)
+    audience = await inputs.audience(view, now, request.min_audience_version)
+    return PersonalRanking(view, request, now, person, audience, is_known=likings is None)
+
+
+async def rank_popular(inputs: ListInputs, view: View, request: PlainRequest) -> PopularRanking:
+    """Return what most people like, each of them counting half after the half-life."""
+    now = inputs.now(view)
+    audience = await inputs.audience(view, now, request.min_audience_version)
+    counts = audience.counts
+    if counts_trend(request.half_life_days):
+        counts = await inputs.trend(view, now, request.half_life_days or 0)
+    return PopularRanking(view, request, now, audience, counts)
+
+
+async def rank_new(inputs: ListInputs, view: View, request: PlainRequest) -> NewRanking:
+    """Return what became available last."""
+    return NewRanking(view, request, inputs.now(view))
+
+
+async def rank_again(inputs: ListInputs, view: View, request: PersonalRequest) -> AgainRanking:
+    """Return what a person began or came back to on another day."""
+    now = inputs.now(view)
+    history = await inputs.history(view, request, now)
+    request = replace(request, exclude=request.exclude.union(history.preferences.hidden))
+    return AgainRanking(view, request, now, history.interactions)
+
+
+def counts_trend(half_life_days: int | None) -> bool:
+    """Return whether a half-life of popularity is another than that by which all recommendations go."""
+    return half_life_days not in {None, HALF_LIFE_DAYS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementRequest:
+    """A request for the list of a placement, for a person, beside a piece, for both or for nobody.
+
+    ``explain`` adds reasons to its entries.
+    """
+
+    placement: str
+    user_id: str | None = None
+    content_id: str | None = None
+    take: int = MAX_TAKE
+    exclude: frozenset[str] = frozenset()
+    min_audience_version: int = 0
+    explain: bool = False
+
+
+class ListWish(NamedTuple):
+    """What a placement wants listed: a view that is under its rules, the rules, the request, and what all chooses."""
+
+    view: View
+    rules: ListRules
+    request: PlacementRequest
+    choice: PlacementChoice
+
+    @property
+    def plain(self) -> PlainRequest:
+        """The request for a list that is the same for everybody."""
+        return PlainRequest(half_life_days=self.rules.half_life_days, **self.choice)
+
+    @property
+    def similar(self) -> SimilarRequest:
+        """The request for what is similar to the piece of the request.
+
+        Raises:
+            InvalidInput: it names none.
+        """
+        if self.request.content_id is None:
+            raise invalid_parameter("content", "The placement lists what is similar to a piece; say which one.")
+        basis = self.rules.algorithm or Basis.CONTENT
+        return SimilarRequest(piece_id=self.request.content_id, by=basis, **self.choice)
+
+
+async def _similar(inputs: ListInputs, wish: ListWish) -> SimilarRanking:
+    return await rank_similar(inputs, wish.view, wish.similar)
+
+
+async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRanking:
+    view, rules, user_id = wish.view, wish.rules, wish.request.user_id
+    sinking = dict[str, float]()
+    if user_id is not None and rules.rotation:
+        # As much of s is left of a piece as was not taken each time that it was shown and passed over.
+        passed_over = await inputs.passed_over(view, wish.request.placement, user_id, inputs.now(view))
+        sinking = {piece_id: (1 - rules.rotation) ** count for piece_id, count in passed_over.items()}
+    diversity = rules.diversity or 0.0
+    wanted = PersonalRequest(user_id=user_id or "", diversity=diversity, sinking=sinking, **wish.choice)
+    # Nothing is known of nobody.
+    return await rank_personal(inputs, view, wanted, StatedLikings() if user_id is None else None)
+
+
+async def _popular(inputs: ListInputs, wish: ListWish) -> PopularRanking:
+    return await rank_popular(inputs, wish.view, wish.plain)
+
+
+async def _new(inputs: ListInputs, wish: ListWish) -> NewRanking:
+    return await rank_new(inputs, wish.view, wish.plain)
+
+
+async def _again(inputs: ListInputs, wish: ListWish) -> AgainRanking | None:
+    user_id = wish.request.user_id
+    if user_id is None:
+        return None
+    return await rank_again(inputs, wish.view, PersonalRequest(user_id=user_id, **wish.choice))
+
+
+Ranks = Callable[[ListInputs, ListWish], Awaitable[Ranking[Any] | None]]
+"""Ranks the list of a placement; ``None`` where there is nothing to list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingKind:
+    """A kind of list that placements show; one that ``is_personal`` leaves out by itself what the person has hidden."""
+
+    rank: Ranks
+    is_personal: bool
+
+
+KINDS: Mapping[PlacementKind, RankingKind] = {
+    PlacementKind.SIMILAR: RankingKind(rank=_similar, is_personal=False),
+    PlacementKind.RECOMMENDATIONS: RankingKind(rank=_recommendations, is_personal=True),
+    PlacementKind.POPULAR: RankingKind(rank=_popular, is_personal=False),
+    PlacementKind.NEW: RankingKind(rank=_new, is_personal=False),
+    PlacementKind.AGAIN: RankingKind(rank=_again, is_personal=True),
+}
+"""All kinds of lists that placements show."""

@@ -1,0 +1,333 @@
+"""Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone.
+
+A varied list may take several searches (`_varied`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from penchant import ranking
+from penchant.index import (
+    Audience,
+    Availability,
+    BlendFactors,
+    BlendQuery,
+    Filter,
+    IntArray,
+    LikeShare,
+    OverlapQuery,
+    PartQuery,
+    PersonBlend,
+    PersonFigures,
+    Popularity,
+    ScoreParts,
+    SparseShares,
+    Strings,
+    blended_parts,
+    liked_terms,
+    overlap_parts,
+    rows_of,
+)
+from penchant.live.views import View
+from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
+from penchant.ranking import SCORE_SCALE, RankedPiece
+from penchant.service.lists.hurdles import Hurdle, Remedy
+from penchant.service.lists.ranking import Entry, Ranking
+from penchant.service.lists.reasons import part_shares
+from penchant.service.lists.requests import PersonalRequest
+from penchant.wire import (
+    AnonymousResult,
+    ExplainedPiece,
+    ExplainedResult,
+    MovingRule,
+    PersonalWhy,
+    RecommendationResult,
+)
+
+CANDIDATES = 120
+MORE_CANDIDATES = 4
+"""How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
+QUICK_PIECES = 20_000
+"""Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long.
+
+A varied one takes longer than that of however many.
+"""
+
+
+def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
+    """Return what the parts are mixed with; the content alone where cosine is asked for."""
+    if algorithm is not None:
+        return BlendFactors(1.0, 0.0, 0.0, total=1.0)
+    blend = settings.blend
+    content = content_factor * float(blend.content)
+    total = content + float(blend.audience) + float(blend.popularity)
+    # ``or``: where content alone counts and nothing was met, no piece has a content part, and any divisor does.
+    return BlendFactors(content, float(blend.audience), float(blend.popularity), total=total or 1.0)
+
+
+def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
+    """Return part p of all pieces, with start credits as of a moment."""
+    day, half_life = moment // DAY_MS, view.settings.new_piece_half_life_days
+    return audience.popular(
+        view.snapshot.parts,
+        (day, half_life),
+        lambda: ranking.start_credits(view.snapshot.day_counts(), day, half_life),
+    )
+
+
+class PersonalRanking(Ranking[PersonalRequest]):
+    """What a person may like; ``is_known`` is false of one of whom nothing is stored, and who has no id."""
+
+    zero = 0
+
+    def __init__(
+        self,
+        view: View,
+        request: PersonalRequest,
+        now: int,
+        person: PersonFigures,
+        audience: Audience,
+        *,
+        is_known: bool = True,
+    ) -> None:
+        super().__init__(view, request, now, audience.version)
+        self.person = person
+        self._audience = audience
+        self._is_known = is_known
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the list is made within the event loop."""
+        is_plain = self.request.algorithm is not Algorithm.JACCARD and not self._variety
+        return is_plain and self.view.snapshot.piece_count <= QUICK_PIECES
+
+    @cached_property
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        snapshot, left_out = self.view.snapshot, self._left_out()
+        if self.request.algorithm is Algorithm.JACCARD:
+            return OverlapQuery(snapshot, self._liked_terms, fill=self.request.fill, left_out=left_out)
+        return BlendQuery(snapshot, self._blend, fill=self.request.fill, left_out=left_out)
+
+    @cached_property
+    def ranked(self) -> Sequence[RankedPiece]:
+        """The list with what each piece counts in units: whitelisted ones that something speaks for first."""
+        if self._variety:
+            return self._varied()
+        best = self._ranked(self.shown, MAX_TAKE)
+        raised = self._raised(best)
+        return raised + [each for each in best if each not in raised]
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        """All that ``take`` is cut from, in order."""
+        return [(each.id, each.score) for each in self.ranked]
+
+    def result(self, *, explain: bool = False) -> RecommendationResult | AnonymousResult | ExplainedResult:
+        """Return the list of the person, or of nobody."""
+        user_id = self.request.user_id
+        if explain:
+            reasons = [
+                ExplainedPiece(id=each, score=score, why=self.why(each, listed=True)) for each, score in self.listed
+            ]
+            return ExplainedResult(id=user_id if self._is_known else None, content=reasons)
+        if self._is_known:
+            return RecommendationResult(id=user_id, content=self.content())
+        return AnonymousResult(id=None, content=self.content())
+
+    def score(self, piece_id: str) -> float:
+        """Return what any piece's score is, as the list would show it."""
+        return RankedPiece(piece_id, self._units(piece_id)).score
+
+    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
+        """Return what keeps a piece out of this list, whatever the others are."""
+        view, request = self.view, self.request
+        hurdles = super().hurdles(piece_id, offer)
+        if piece_id not in request.unhidden and self._is_among(self.person.hidden, piece_id):
+            change = Remedy(
+                remedy={"remove": "hidden"}, view=view, query=replace(request, unhidden=request.unhidden | {piece_id})
+            )
+            hurdles.append(Hurdle(code="hidden", detail="The person has hidden the piece.", change=change))
+        # Of what is seen and excluded only the exclusion is reported, by `common_hurdles`.
+        if not self._includes_seen and piece_id not in request.exclude and self._is_among(self.person.seen, piece_id):
+            change = Remedy(remedy={"include-seen": True}, view=view, query=replace(request, include_seen=True))
+            hurdles.append(Hurdle(code="seen", detail="The person knows the piece already.", change=change))
+        if not request.fill and self._units(piece_id) <= 0:
+            change = Remedy(remedy={"fill": True}, view=view, query=replace(request, fill=True))
+            hurdles.append(
+                Hurdle(code="no-fill", detail="Nothing speaks for the piece: its s is 0 or less.", change=change)
+            )
+        # Last, and alone: only of a piece that nothing else keeps out can it be said that the choice among the
+        # best left it out.
+        if not hurdles and self._is_passed_over(piece_id):
+            hurdles.append(self._passed_over(piece_id))
+        return hurdles
+
+    def why(self, piece_id: str, *, listed: bool) -> PersonalWhy:
+        """Return what the parts add for a piece, and, of one that is listed, what moved it."""
+        rules = list[MovingRule]()
+        if listed:
+            # The whitelist raises only what something speaks for; the others are listed to fill up.
+            rules += self._whitelist_rules(piece_id) if self._units(piece_id) > 0 else [MovingRule(rule="fill")]
+            if piece_id in self._preferred:
+                rules.append(MovingRule(rule="diversity"))
+        rules += self._boost_rules(piece_id)
+        factor = self.request.sinking.get(piece_id, 1.0)
+        if factor != 1:
+            rules.append(MovingRule(rule="rotation", factor=factor))
+        return PersonalWhy(parts=part_shares(self._parts(piece_id), self.person.stated), rules=rules)
+
+    @cached_property
+    def _variety(self) -> ranking.Diversity:
+        """What the list is to have beside the best."""
+        return ranking.Diversity(diversity=self.request.diversity, most=self.view.settings.max_per_value)
+
+    @property
+    def _includes_seen(self) -> bool:
+        wanted = self.request.include_seen
+        return wanted if wanted is not None else not self.view.settings.exclude_seen
+
+    def _left_out(self) -> tuple[IntArray, ...]:
+        """Return the rows that are left out for the person, ascending, for each part of the snapshot."""
+        person, unhidden = self.person, self.request.unhidden
+        if unhidden and person.hidden:
+            parts = zip(self.view.snapshot.parts, person.hidden, strict=True)
+            hidden = tuple(np.setdiff1d(rows, rows_of(part.segment, unhidden)) for part, rows in parts)
+            person = replace(person, hidden=hidden)
+        return person.left_out(with_seen=self._includes_seen)
+
+    @cached_property
+    def _blend(self) -> PersonBlend:
+        view, person, audience = self.view, self.person, self._audience
+        factors = blending_of(view.settings, self.request.algorithm, audience.figures.content_factor(person.met))
+        parts = view.snapshot.parts
+        # Nothing of people where they do not count.
+        none = (SparseShares.none(),) * len(parts)
+        return PersonBlend(
+            taste=person.taste,
+            popular=popular_at(view, self.shown.moment, audience),
+            liked=audience.alike(parts, person.liked, person.grades) if factors.audience > 0 else none,
+            factors=factors,
+            category_weights=view.settings.category_weights,
+        )
+
+    @cached_property
+    def _liked_terms(self) -> Strings:
+        return liked_terms(self.view.snapshot, self.person.taste)
+
+    def _is_among(self, rows: Sequence[IntArray], piece_id: str) -> bool:
+        """Return whether a piece is among rows for each part; no rows at all are none."""
+        place = self.view.snapshot.find(piece_id)
+        if place is None or not rows:
+            return False
+        part, row = place
+        return row in rows[self.view.snapshot.parts.index(part)]
+
+    def _ranked(self, shown: Filter, count: int) -> list[RankedPiece]:
+        """Return so many of the best pieces, by their s in units, under boosts and after some sank."""
+        sinking = self.request.sinking
+        best = [RankedPiece(piece_id, -key) for key, piece_id in self._best(shown, count + len(sinking))]
+        # Whatever else is among the best is found by so many, and what is not would not rise.
+        return ranking.sunk(best, sinking)[:count]
+
+    def _raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return those on the whitelist that something speaks for, in its order."""
+        if not self.view.whitelist:
+            return []
+        by_id = {each.id: each for each in best if each.units > 0}
+        return [by_id[each] for each in self.view.whitelist if each in by_id]
+
+    def _varied(self) -> list[RankedPiece]:
+        """Return the varied list.
+
+        With limits per keyword it is searched for again without the keywords that are full, each time with a piece
+        more at least: `MAX_TAKE` searches at most. With diversity the best pieces are looked at all together.
+        """
+        count, best = CANDIDATES, self._ranked(self.shown, CANDIDATES)
+        listed, full = self._chosen(self._raised(best[:MAX_TAKE]), best)
+        while len(listed) < MAX_TAKE and len(best) == count:
+            if self._variety.diversity:
+                count *= MORE_CANDIDATES
+                best = self._ranked(self.shown, count)
+                listed, full = self._chosen(self._raised(best[:MAX_TAKE]), best)
+            else:
+                # What was found before is listed, or has a keyword that is full.
+                omitted = self.shown.omitted.union(each.id for each in listed)
+                rest = replace(self.shown, omitted=omitted, without=frozenset(full))
+                best = self._ranked(rest, count)
+                listed, full = self._chosen(listed, best)
+        return listed
+
+    def _chosen(
+        self, first: Sequence[RankedPiece], best: Sequence[RankedPiece]
+    ) -> tuple[list[RankedPiece], AbstractSet[Term]]:
+        """Return the list that begins with some pieces and goes on with the best, and the keywords that are full."""
+        first_ids = {each.id for each in first}
+        pieces = [*first, *(each for each in best if each.id not in first_ids)]
+        owners, numbers, names = self.view.snapshot.keyword_pairs(Strings.of(each.id for each in pieces))
+        keywords = ranking.PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names)
+        units = np.fromiter((each.units for each in pieces), np.int64, len(pieces))
+        chosen = ranking.varied(units, len(first), keywords, self._variety, MAX_TAKE)
+        return [pieces[place] for place in chosen.places], chosen.full
+
+    def _is_passed_over(self, piece_id: str) -> bool:
+        """Return whether a piece is not listed that would be if scores alone counted."""
+        return bool(self._variety) and piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
+
+    def _passed_over(self, piece_id: str) -> Hurdle[PersonalRequest]:
+        """Return why a piece that is good enough is not listed: a limit per value, or else the diversity."""
+        view, request, most = self.view, self.request, self.view.settings.max_per_value
+        terms_of = view.snapshot.terms_of
+        counts = Counter(term for each in self._listed for term in terms_of(each) or ())
+        own = [term for term in terms_of(piece_id) or () if term.category in most]
+        # Terms of the piece that as many listed pieces have as the limit of their category allows.
+        full = [term for term in own if counts[term] >= most[term.category]]
+        if not full:
+            detail = "The piece is too much like others of the list for the diversity asked for."
+            change = Remedy(remedy={"diversity": 0}, view=view, query=replace(request, diversity=0.0))
+            return Hurdle(code="alike", detail=detail, change=change)
+        category, keyword = full[0]
+        # A second limit may keep the piece out as well: then this remedy, tried out, fails and is not named.
+        others = {name: number for name, number in most.items() if name != category}
+        change = Remedy(
+            remedy={"remove": "maxPerValue", "category": category},
+            view=replace(view, settings=replace(view.settings, max_per_value=others)),
+            query=request,
+        )
+        detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
+        return Hurdle(code="max-per-value", detail=detail, change=change)
+
+    def _parts(self, piece_id: str) -> ScoreParts:
+        snapshot = self.view.snapshot
+        if self.request.algorithm is Algorithm.JACCARD:
+            return overlap_parts(self._liked_terms, snapshot, piece_id)
+        return blended_parts(snapshot, self._blend, piece_id, owed=self._owed)
+
+    @cached_property
+    def _owed(self) -> Callable[[str], Sequence[LikeShare]]:
+        return self._audience.owing(self.view.snapshot.parts, self.person.liked, self.person.grades)
+
+    @cached_property
+    def _listed(self) -> Mapping[str, int]:
+        return {each.id: each.units for each in self.ranked}
+
+    @cached_property
+    def _preferred(self) -> frozenset[str]:
+        """The pieces that diversity has put before better ones."""
+        raised, preferred, best = set(self.view.whitelist), set(), -SCORE_SCALE
+        # From the end: a piece was preferred where a better one comes after it. Whitelisted ones have their own rule.
+        for each in reversed(self.ranked if self.request.diversity else ()):
+            if each.units < best and each.id not in raised:
+                preferred.add(each.id)
+            best = max(best, each.units)
+        return frozenset(preferred)
+
+    def _units(self, piece_id: str) -> int:
+        """Return a piece's s in its unit; one that is not listed costs a scan."""
+        units = self._listed.get(piece_id)
+        return units if units is not None else -(self.boosted_key(piece_id) or 0)

@@ -1,0 +1,147 @@
+"""Plain lists: what many people like and what is new, whoever asks; and what one person may take up again.
+
+Each is ranked by one measure, a scan of all pieces, and its reasons have that one part.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from penchant.index import (
+    Audience,
+    FloatArray,
+    PartQuery,
+    PieceCounts,
+    ScanQuery,
+    newness_scan,
+    popularity_scan,
+    score_scan,
+    shares_of,
+)
+from penchant.live.views import View
+from penchant.model import DAY_MS, PlacementKind, StoredInteraction
+from penchant.profiles import Revisit, revisits
+from penchant.ranking import SCORE_SCALE
+from penchant.service.lists.personal import popular_at
+from penchant.service.lists.ranking import Query, Ranking
+from penchant.service.lists.requests import PersonalRequest, PlainRequest
+from penchant.wire import (
+    AnonymousResult,
+    PartShare,
+    PlacedWhy,
+    RevisitPiece,
+    RevisitResult,
+    format_timestamp,
+)
+
+DEFAULT_NEWNESS_DAYS = 30
+"""The half-life of what is new where the source's settings turn that off."""
+
+
+class _MeasuredRanking(Ranking[Query]):
+    """A list by one measure."""
+
+    kind: ClassVar[PlacementKind]
+
+    def why(self, piece_id: str, *, listed: bool) -> PlacedWhy:
+        """Return how much of the measure a piece has, and, of one that is listed, what moved it."""
+        rules = [*(self._whitelist_rules(piece_id) if listed else ()), *self._boost_rules(piece_id)]
+        return PlacedWhy(parts=[PartShare(part=self.kind.value, share=self._share(piece_id))], rules=rules)
+
+    def _share(self, piece_id: str) -> float:
+        key = self.key(piece_id)
+        return 0.0 if key is None else (self.zero - key) / self.zero
+
+
+class _EverybodysRanking(_MeasuredRanking[PlainRequest]):
+    """A list by one measure, the same for everybody."""
+
+    def result(self, *, explain: bool = False) -> AnonymousResult:  # noqa: ARG002  # its answer has none
+        """Return the list."""
+        return AnonymousResult(id=None, content=self.content())
+
+
+class PopularRanking(_EverybodysRanking):
+    """What most people like, by counts that are the audience's or of another half-life; none where nobody does."""
+
+    kind = PlacementKind.POPULAR
+
+    def __init__(
+        self, view: View, request: PlainRequest, now: int, audience: Audience, counts: PieceCounts | None
+    ) -> None:
+        super().__init__(view, request, now, audience.version)
+        self._audience = audience
+        self._counts = counts
+
+    @cached_property
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        parts, audience, counts = self.view.snapshot.parts, self._audience, self._counts
+        if counts is None:
+            shares: Sequence[FloatArray] = [np.zeros(len(part.segment)) for part in parts]
+        elif counts is audience.counts:
+            # Recommendations have worked them out already, for the same parts and day.
+            shares = popular_at(self.view, self.now, audience).shares
+        else:
+            shares = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
+        return ScanQuery(popularity_scan(parts, shares))
+
+
+class NewRanking(_EverybodysRanking):
+    """What became available last."""
+
+    kind = PlacementKind.NEW
+
+    @cached_property
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        half_life = self.request.half_life_days or self.view.settings.new_piece_half_life_days
+        return ScanQuery(newness_scan(self.shown.moment, half_life or DEFAULT_NEWNESS_DAYS))
+
+
+class AgainRanking(_MeasuredRanking[PersonalRequest]):
+    """What a person began or keeps coming back to, from what that person did, newest first, and nothing else."""
+
+    kind = PlacementKind.AGAIN
+    zero = SCORE_SCALE
+    has_whitelist = False
+
+    def __init__(
+        self,
+        view: View,
+        request: PersonalRequest,
+        now: int,
+        interactions: Sequence[StoredInteraction],
+    ) -> None:
+        super().__init__(view, request, now)
+        self._interactions = interactions
+
+    def result(self, *, explain: bool = False) -> RevisitResult:  # noqa: ARG002  # its answer has none
+        """Return the list, with what the person did."""
+        return RevisitResult(
+            id=self.request.user_id, content=[self._revisit(each, score) for each, score in self.listed]
+        )
+
+    @cached_property
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        # Beside the best one, whether that may be shown or not: a filter changes no score.
+        greatest = max((each.value for each in self._revisits.values()), default=1.0)
+        keys = {piece_id: round((1 - each.value / greatest) * SCORE_SCALE) for piece_id, each in self._revisits.items()}
+        return ScanQuery(score_scan(keys))
+
+    @cached_property
+    def _revisits(self) -> dict[str, Revisit]:
+        known = revisits(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
+        return {each.piece_id: each for each in known}
+
+    def _revisit(self, piece_id: str, score: float) -> RevisitPiece:
+        known = self._revisits[piece_id]
+        timestamp = format_timestamp(known.latest)
+        return RevisitPiece(id=piece_id, score=score, began=known.began, days=known.days, timestamp=timestamp)
+
+    def _share(self, piece_id: str) -> float:
+        key = self.key(piece_id)
+        return 0.0 if key is None else 1 - key / SCORE_SCALE

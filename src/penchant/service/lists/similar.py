@@ -1,0 +1,145 @@
+"""Similar content: the pieces near a piece, by keywords, by what people like, or by both."""
+
+from dataclasses import replace
+from functools import cached_property
+
+from msgspec import UNSET, UnsetType
+
+from penchant.errors import TooFewPieces
+from penchant.index import (
+    LEAST_PEOPLE,
+    Audience,
+    Availability,
+    Filter,
+    MeanQuery,
+    PartQuery,
+    SharedAudience,
+    SharedQuery,
+    SimilarityQuery,
+    TermShares,
+    similarity_shares,
+)
+from penchant.live.views import View
+from penchant.model import Basis, IndexedPiece
+from penchant.service.lists.hurdles import Hurdle
+from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.reasons import named_terms
+from penchant.service.lists.requests import SimilarRequest
+from penchant.wire import (
+    ExplainedPiece,
+    ExplainedResult,
+    RecommendationResult,
+    SimilarWhy,
+)
+
+MINIMUM_POOL = 2
+"""Pieces that similar content needs in the source (specification, Limits)."""
+_CONTENT_PART = {Basis.CONTENT: 1.0, Basis.AUDIENCE: 0.0, Basis.BOTH: 0.5}
+"""How much of a similarity the keywords are."""
+_NOTHING_IN_COMMON = {
+    Basis.CONTENT: "The two pieces share no keyword that counts.",
+    Basis.AUDIENCE: "That people like the one says nothing for the other.",
+    Basis.BOTH: "The two pieces share no keyword that counts, and likes of the one say nothing for the other.",
+}
+
+
+def require_neighbours(view: View, piece_id: str) -> None:
+    """Raise `UnknownPiece` or `TooFewPieces` where a source with too few pieces has no list for one."""
+    if view.snapshot.piece_count < MINIMUM_POOL:
+        view.require(piece_id)
+        raise TooFewPieces("The source has one piece only; similar content needs at least two.")
+
+
+class SimilarRanking(Ranking[SimilarRequest]):
+    """The pieces near a piece, or near a draft, whose own id, blank for none, is that of the request.
+
+    ``audience`` is there where the list goes by it.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        request: SimilarRequest,
+        now: int,
+        audience: Audience | None = None,
+        draft: IndexedPiece | None = None,
+    ) -> None:
+        super().__init__(view, request, now, None if audience is None else audience.version)
+        self._shared: SharedAudience | None = None if audience is None else audience.shared_with(request.piece_id)
+        self._draft = draft
+
+    def require(self) -> None:
+        """Raise where there is no such list.
+
+        Raises:
+            UnknownPiece: the source has no such piece.
+            TooFewPieces: the source has fewer than two.
+        """
+        if self._draft is None:
+            require_neighbours(self.view, self.request.piece_id)
+            self.view.require(self.request.piece_id)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the list is made within the event loop: where it goes by content, by one kernel."""
+        return self._shared is None
+
+    @cached_property
+    def shown(self) -> Filter:
+        """Which pieces may be listed: not the one that a draft would replace."""
+        shown = super().shown
+        if self._draft is None:
+            return shown
+        return replace(shown, omitted=shown.omitted | {self.request.piece_id})
+
+    @cached_property
+    def keywords(self) -> SimilarityQuery:
+        """What pieces are near to by their keywords.
+
+        Raises:
+            UnknownPiece: the source has no such piece.
+        """
+        request, weights = self.request, self.view.settings.category_weights
+        if self._draft is not None:
+            return SimilarityQuery.of_draft(self._draft, request.algorithm, weights)
+        self.view.require(request.piece_id)
+        return self.view.snapshot.asked(request.piece_id, request.algorithm, weights)
+
+    @cached_property
+    def query(self) -> PartQuery:
+        """What finds similar content by what the request goes by: content alone without an audience."""
+        if self._shared is None:
+            return self.keywords
+        return (SharedQuery if self.request.by is Basis.AUDIENCE else MeanQuery)(self._shared, self.keywords)
+
+    def result(self, *, explain: bool = False) -> RecommendationResult | ExplainedResult:
+        """Return the list, of a draft without an id for none; raises as `require`."""
+        self.require()
+        if explain:
+            content = [
+                ExplainedPiece(id=each, score=score, why=self.why(each, listed=True)) for each, score in self.listed
+            ]
+            return ExplainedResult(id=self.request.piece_id or None, content=content)
+        return RecommendationResult(id=self.request.piece_id, content=self.content())
+
+    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
+        """Return what keeps a piece out of this list, whatever the others are."""
+        hurdles = super().hurdles(piece_id, offer)
+        if self.key(piece_id) is None:
+            hurdles.append(Hurdle(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by]))
+        return hurdles
+
+    def why(self, piece_id: str, *, listed: bool) -> SimilarWhy:
+        """Return what makes a piece similar, and, of one that is listed, what moved it."""
+        part = _CONTENT_PART[self.request.by]
+        shares = similarity_shares(self.keywords, self.view.snapshot, piece_id, part) if part else TermShares()
+        terms, rest = named_terms(shares)
+        rules = [*(self._whitelist_rules(piece_id) if listed else ()), *self._boost_rules(piece_id)]
+        return SimilarWhy(terms=terms, rest=rest, audience=self._audience_share(piece_id), rules=rules)
+
+    def _audience_share(self, piece_id: str) -> float | UnsetType:
+        """Return what people add who like both pieces; not told of fewer than three."""
+        likes = None if self._shared is None else self._shared.likes_of(piece_id)
+        if likes is None or likes.people < LEAST_PEOPLE:
+            return UNSET
+        return min(1.0, likes.share) * (1 - _CONTENT_PART[self.request.by])

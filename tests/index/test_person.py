@@ -1,0 +1,66 @@
+"""A person's arrays are the definition, bit by bit: profile, likes, and what was seen."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import profile_reference
+from answers import snapshot_of, stored
+from penchant.index import IntArray, InteractionArrays, Snapshot, figures_of_person, profile_of_person
+from penchant.index.preferred import CountedPreferences
+from penchant.model import DAY_MS, InteractionType, Preferences, SourceSettings, StoredInteraction, Term, most_likes
+from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
+
+TODAY = 1_000
+EVENTS = st.lists(st.tuples(st.sampled_from(list(InteractionType)), PIECE_IDS, st.integers(0, 300)), max_size=12)
+STATED = st.dictionaries(
+    st.builds(Term, st.sampled_from(["genre", "tag"]), st.sampled_from("abx")), st.sampled_from([-1.0, 0.5, 1.0])
+)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(catalogue=CATALOGUES, events=EVENTS, liking=STATED, weights=CATEGORY_WEIGHTS, half_life=st.sampled_from([0, 90]))
+def test_a_person_is_the_definition(
+    *,
+    catalogue: list[dict[str, Any]],
+    events: list[tuple[InteractionType, str, int]],
+    liking: dict[Term, float],
+    weights: dict[str, float],
+    half_life: int,
+) -> None:
+    snapshot = both(catalogue)
+    rules = SourceSettings(category_weights=weights, half_life_days=half_life)
+    moments = sorted((TODAY * DAY_MS - age * DAY_MS // 3 for _, _, age in events), reverse=True)
+    interactions = [
+        StoredInteraction(user_id="u", type=kind, piece_id=piece_id, occurred_at=moment)
+        for (kind, piece_id, _), moment in zip(events, moments, strict=True)
+    ]
+    arrays, said = InteractionArrays.of(interactions), Preferences(stated=liking)
+
+    profile = profile_of_person(arrays, snapshot, rules, TODAY, said)
+    figures = figures_of_person(arrays, snapshot, rules, TODAY, said)
+
+    counted = CountedPreferences.of(said, snapshot, rules).stated
+    expected = profile_reference.taste(
+        interactions, terms_of=snapshot.terms_of, settings=rules, today=TODAY, stated=counted
+    )
+    assert list(profile.items()) == list(expected.items())
+    assert named(snapshot, figures.seen) == {each for each in profile_reference.seen(interactions) if each in snapshot}
+    likes = profile_reference.own_likes(interactions, rules, snapshot.__contains__, most_likes(snapshot.piece_count))
+    assert named(snapshot, figures.liked) == likes.keys()
+    assert (figures.stated, figures.met) == (
+        counted,
+        len({each.piece_id for each in interactions if each.piece_id in snapshot}) + len(counted),
+    )
+
+
+def both(catalogue: list[dict[str, Any]]) -> Snapshot:
+    """Return the snapshot of a catalogue in two segments."""
+    return snapshot_of(catalogue[::2]).apply({each["id"]: stored(each) for each in catalogue[1::2]}, max_merged=0)
+
+
+def named(snapshot: Snapshot, rows: Sequence[IntArray]) -> set[str]:
+    """Return the ids of rows in each part."""
+    return {part.segment.ids[int(row)] for part, own in zip(snapshot.parts, rows, strict=True) for row in own}
