@@ -20,7 +20,7 @@ from penchant.service.bulk_inputs import BulkInputs, read_inputs
 from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.lists.placement_lists import answer_by
-from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.wire import PlacedPiece, StatedLikings, encode
 
@@ -122,6 +122,6 @@ async def _lines(inputs: BulkInputs, begin: int, end: int) -> list[bytes]:
     return lines
 
 
-async def _entries(ranking: Ranking[Any], *, explain: bool) -> list[PlacedPiece]:
+async def _entries(ranking: ListRanking[Any], *, explain: bool) -> list[PlacedPiece]:
     ranking.require()
     return [*ranking.placed(explain=explain)]

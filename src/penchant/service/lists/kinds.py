@@ -1,6 +1,6 @@
 """Kinds of lists: how the ranking of a request is made, and, a row each, that of a placement's list.
 
-A new kind is a class of `Ranking`, a row of `KINDS`, and its document.
+A new kind is a class of `ListRanking`, a row of `KINDS`, and its document.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,7 +15,7 @@ from penchant.model import MAX_TAKE, Basis, IndexedPiece, PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
-from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
 from penchant.wire import ListRules, StatedLikings
@@ -154,7 +154,7 @@ async def _again(inputs: ListInputs, wish: ListWish) -> AgainRanking | None:
     return await rank_again(inputs, wish.view, PersonalRequest(user_id=user_id, **wish.choice))
 
 
-Ranks = Callable[[ListInputs, ListWish], Awaitable[Ranking[Any] | None]]
+Ranks = Callable[[ListInputs, ListWish], Awaitable[ListRanking[Any] | None]]
 """Ranks the list of a placement; ``None`` where there is nothing to list."""
 
 

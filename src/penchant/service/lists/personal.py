@@ -37,7 +37,7 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.lists.hurdles import Hurdle, Remedy
-from penchant.service.lists.ranking import Entry, Ranking
+from penchant.service.lists.ranking import Entry, ListRanking
 from penchant.service.lists.reasons import part_shares
 from penchant.service.lists.requests import PersonalRequest
 from penchant.wire import (
@@ -80,7 +80,7 @@ def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
     )
 
 
-class PersonalRanking(Ranking[PersonalRequest]):
+class PersonalRanking(ListRanking[PersonalRequest]):
     """What a person may like; ``is_known`` is false of one of whom nothing is stored, and who has no id."""
 
     zero = 0

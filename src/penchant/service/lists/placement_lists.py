@@ -18,7 +18,7 @@ from penchant.live.views import View
 from penchant.model import PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest
-from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.serving import Lists
 from penchant.service.placements import PlacementInForce, Placements
 from penchant.service.variant_guard import VariantGuard
@@ -143,7 +143,7 @@ async def answer_by(
     return PlacementAnswer(result, audience_version)
 
 
-async def _ranked(inputs: ListInputs, kind: PlacementKind, wish: ListWish) -> Ranking[Any] | None:
+async def _ranked(inputs: ListInputs, kind: PlacementKind, wish: ListWish) -> ListRanking[Any] | None:
     """Return the ranking of a list of some kind; ``None`` where it is empty."""
     user_id, choice = wish.request.user_id, wish.choice
     if user_id is not None and not KINDS[kind].is_personal:

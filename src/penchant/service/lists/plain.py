@@ -25,7 +25,7 @@ from penchant.model import DAY_MS, PlacementKind, StoredInteraction
 from penchant.profiles import Revisit, revisits
 from penchant.ranking import SCORE_SCALE
 from penchant.service.lists.personal import popular_at
-from penchant.service.lists.ranking import Query, Ranking
+from penchant.service.lists.ranking import ListRanking, Query
 from penchant.service.lists.requests import PersonalRequest, PlainRequest
 from penchant.wire import (
     AnonymousResult,
@@ -40,7 +40,7 @@ DEFAULT_NEWNESS_DAYS = 30
 """The half-life of what is new where the source's settings turn that off."""
 
 
-class _MeasuredRanking(Ranking[Query]):
+class _MeasuredRanking(ListRanking[Query]):
     """A list by one measure."""
 
     kind: ClassVar[PlacementKind]

@@ -1,4 +1,4 @@
-"""Ranking: a list over one view, and how any piece of its source stands to it.
+"""Rankings: a list over one view, and how any piece of its source stands to it.
 
 A ranking orders pieces by a whole number, its key, the least one first: a distance, or an s with its sign turned. So
 "how many are ahead" is one comparison of keys, with the tie rule of the search itself. Nothing here is read or awaited.
@@ -26,7 +26,7 @@ Entry = tuple[str, float]
 Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
 
 
-class Ranking(ABC, Generic[Query]):
+class ListRanking(ABC, Generic[Query]):
     """The list of a request at a moment; ``audience_version`` tells what it knows of people, ``None`` where nothing.
 
     `require` raises where there is no such list; the rest may be asked for then, in any order, by one thread at a time.

@@ -24,7 +24,7 @@ from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_popular, rank_similar
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
-from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
 from penchant.service.shares import AccountShares
@@ -32,7 +32,7 @@ from penchant.wire import ExplainedResult, Place, PlacedPiece, Profile, Reason, 
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Again = Callable[[View, Any], Awaitable[Ranking[Any]]]
+Again = Callable[[View, Any], Awaitable[ListRanking[Any]]]
 """Makes the ranking of another request, from another view."""
 
 
@@ -93,12 +93,12 @@ class Lists:
         """Return what a person may take up again; raises as `personal`."""
         return await rank_again(self.inputs, view, request)
 
-    async def answer(self, ranking: Ranking[Any], *, explain: bool = False) -> Any:
+    async def answer(self, ranking: ListRanking[Any], *, explain: bool = False) -> Any:
         """Return the answer to a ranking's request; raises as its `require`, and `Overloaded` for reasons."""
         ranking.require()
         return await self._run(ranking, ranking.result, explain=explain)
 
-    async def placed(self, ranking: Ranking[Any], *, explain: bool = False) -> Sequence[PlacedPiece]:
+    async def placed(self, ranking: ListRanking[Any], *, explain: bool = False) -> Sequence[PlacedPiece]:
         """Return the entries of a placement's list; raises as `answer`."""
         ranking.require()
         return await self._run(ranking, ranking.placed, explain=explain)
@@ -170,7 +170,7 @@ class Lists:
             return _nowhere(request.piece_id, piece_id, reason)
         return await self._place(access, ranking, request.piece_id, piece_id, self.similar)
 
-    async def _run(self, ranking: Ranking[Any], make: Callable[..., Result], *, explain: bool) -> Result:
+    async def _run(self, ranking: ListRanking[Any], make: Callable[..., Result], *, explain: bool) -> Result:
         if explain:
             return await self._in_turn(ranking.view, make, explain=True)
         return make() if ranking.is_quick else await self._database.in_thread(make)
@@ -182,7 +182,7 @@ class Lists:
         async with self._shares.turn(view.head.account_id):
             return await self._database.in_thread(function, *args, **kwargs)
 
-    async def _place(self, access: Access, ranking: Ranking[Any], whose: str, piece_id: str, again: Again) -> Place:
+    async def _place(self, access: Access, ranking: ListRanking[Any], whose: str, piece_id: str, again: Again) -> Place:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if not ranking.view.knows(piece_id):
             return _nowhere(whose, piece_id, await self._missing(access, ranking.view, piece_id))
@@ -232,7 +232,7 @@ class Lists:
         return Reason(code="not-yet-indexed", detail=detail, remedy={"min-version": head.version})
 
 
-def _stand(ranking: Ranking[Any], piece_id: str) -> _ListPosition:
+def _stand(ranking: ListRanking[Any], piece_id: str) -> _ListPosition:
     """Return how a piece that its source has stands in a list."""
     offer = offer_of(ranking.view.snapshot, piece_id)
     if offer is None:
@@ -244,7 +244,7 @@ def _stand(ranking: Ranking[Any], piece_id: str) -> _ListPosition:
     return _ListPosition(hurdles=hurdles, position=position, score=ranking.score(piece_id), why=why)
 
 
-def _position(ranking: Ranking[Any], piece_id: str) -> int:
+def _position(ranking: ListRanking[Any], piece_id: str) -> int:
     """Return the place, from 1, of a piece that nothing keeps out."""
     # In the list its order counts, with whitelist and diversity; behind its end only scores do.
     ids = [each for each, _ in ranking.entries]
@@ -255,7 +255,7 @@ def _nowhere(whose: str, piece_id: str, reason: Reason) -> Place:
     return Place(id=whose, content_id=piece_id, rank=None, score=None, why=None, reasons=[reason])
 
 
-def _outranked(ranking: Ranking[Any], position: int) -> Reason:
+def _outranked(ranking: ListRanking[Any], position: int) -> Reason:
     name = "limit" if isinstance(ranking, SimilarRanking) else "take"
     remedy = {name: position} if position <= MAX_TAKE else None
     return Reason(code="outranked", detail=_rank_text(position, "would be"), remedy=remedy)

@@ -22,7 +22,7 @@ from penchant.index import (
 from penchant.live.views import View
 from penchant.model import Basis, IndexedPiece
 from penchant.service.lists.hurdles import Hurdle
-from penchant.service.lists.ranking import Ranking
+from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.reasons import named_terms
 from penchant.service.lists.requests import SimilarRequest
 from penchant.wire import (
@@ -50,7 +50,7 @@ def require_neighbours(view: View, piece_id: str) -> None:
         raise TooFewPieces("The source has one piece only; similar content needs at least two.")
 
 
-class SimilarRanking(Ranking[SimilarRequest]):
+class SimilarRanking(ListRanking[SimilarRequest]):
     """The pieces near a piece, or near a draft, whose own id, blank for none, is that of the request.
 
     ``audience`` is there where the list goes by it.
