@@ -26,7 +26,7 @@ from penchant.storage import (
     open_storage,
 )
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.opening import open_database
+from penchant.storage.databases.opening import open_database
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import done, submitting, watching
 

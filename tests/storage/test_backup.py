@@ -16,7 +16,7 @@ import pytest
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import BackupContents, SourceContents, Storage, back_up, open_storage, restore
-from penchant.storage.opening import open_database
+from penchant.storage.databases.opening import open_database
 from storage.test_bodies import bodies, submit
 from storage.test_conformance import changes, cursor, done, head, listed, submitting, watching
 from storage.test_sqlite import start_writer

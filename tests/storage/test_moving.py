@@ -25,9 +25,9 @@ from penchant.storage import (
     move,
 )
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.copying import SHARED, SOURCE_TABLES
-from penchant.storage.moving import PASSES
 from penchant.storage.schema import SHARED_TABLES, metadata, pieces
+from penchant.storage.upkeep.copying import SHARED, SOURCE_TABLES
+from penchant.storage.upkeep.moving import PASSES
 from storage.sides import SOURCES, Sides, different, edit, everything, fill, moved, moved_so_far, opened, preferring
 from storage.test_conformance import done, submitting, watching
 from strategies import examples

@@ -13,8 +13,8 @@ from penchant.errors import StorageIncompatible
 from penchant.storage import (
     MoveSide,
 )
-from penchant.storage.copying import standings
-from penchant.storage.opening import open_database
+from penchant.storage.databases.opening import open_database
+from penchant.storage.upkeep.copying import standings
 from storage.sides import Sides, everything, opened
 from storage.test_bodies import bodies, submit
 

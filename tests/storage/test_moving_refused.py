@@ -11,9 +11,9 @@ from penchant.storage import (
     MoveSide,
     move,
 )
-from penchant.storage.copying import copy_source, standings
-from penchant.storage.opening import open_database
+from penchant.storage.databases.opening import open_database
 from penchant.storage.schema import interactions, pieces
+from penchant.storage.upkeep.copying import copy_source, standings
 from storage.sides import Sides, different, edit, fill, moved, moved_so_far, opened
 from storage.test_conformance import done, submitting
 

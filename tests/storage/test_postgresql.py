@@ -14,7 +14,7 @@ from faults.cluster import new_cluster
 from penchant.errors import StorageUnavailable
 from penchant.model import EncodedPiece
 from penchant.storage import ServerOptions, Storage, SubmitPieces, open_storage
-from penchant.storage.postgresql import FIRST_PAUSE_S, LONGEST_PAUSE_S, Attempts
+from penchant.storage.databases.postgresql import FIRST_PAUSE_S, LONGEST_PAUSE_S, Attempts
 
 CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

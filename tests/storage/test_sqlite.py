@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from immutable import immutable
 from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import open_storage
-from penchant.storage.sqlite import SqliteDatabase
+from penchant.storage.databases.sqlite import SqliteDatabase
 
 WRITER = """
 import sys, time

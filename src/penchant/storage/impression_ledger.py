@@ -10,19 +10,18 @@ A person has a part in a placement, bounded by lists a day; so have the lists fo
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, or_, select, update
 
-from penchant.model import InteractionType, ListIdentity, NewImpression
+from penchant.model import InteractionType, ListIdentity, NewImpression, StoredInteraction
 from penchant.storage import statements
-from penchant.storage.dialect import WriteDialect
-from penchant.storage.hashing import piece_key
-from penchant.storage.list_keys import made_at_of
+from penchant.storage.databases.opening import AnyDatabase
+from penchant.storage.hashing import list_person, piece_key, user_key
 from penchant.storage.placement_counts import (
     LISTS,
     SHOWN,
@@ -34,7 +33,9 @@ from penchant.storage.placement_counts import (
     stage_of,
     stored_kind,
 )
-from penchant.storage.schema import impressions, placement_people, placements
+from penchant.storage.records import Outcome, RecordImpressions
+from penchant.storage.schema import INTERACTIONS, counters, impressions, placement_people, placements
+from penchant.storage.secrets import LIST_IDS, read_secret
 
 MAX_LIST_PIECES = 100
 """Pieces that are taken of a list whose id does not prove what was in it: nobody fills the table with one id."""
@@ -46,6 +47,105 @@ KEYS_AT_ONCE = 500
 """Lists, and people, in one look-up: both databases bound the parameters of a statement."""
 SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
 """The bits of the types of interaction that speak for a piece."""
+_MOMENT_BYTES = 5
+"""Seconds since 1970, the first bytes of a list's id (`penchant.wire.list_ids`): so keys of lists sort by it."""
+
+
+def record_impressions(
+    connection: Connection, database: AnyDatabase, row: Any, commands: Sequence[RecordImpressions]
+) -> list[Outcome]:
+    """Store the impressions of several commands, each piece of a list once; return an outcome for each.
+
+    ``row`` is the source's, with its interactions counter locked.
+    """
+    ledger = ImpressionLedger(connection, database, row)
+    ledger.load_lists([each.identity for command in commands for each in command.impressions])
+    outcomes = []
+    for command in commands:
+        before = ledger.beyond
+        accepted = sum(
+            ledger.show(each, counts_until=each.shown_at + command.window_ms, by_page=command.by_page)
+            for each in command.impressions
+        )
+        outcomes.append(
+            Outcome(
+                version=row.version,
+                interactions_version=row.interactions_version,
+                created=accepted,
+                duplicates=len(command.impressions) - accepted,
+                beyond=ledger.beyond - before,
+            )
+        )
+    ledger.store()
+    _tick(connection, row.source_id)
+    return outcomes
+
+
+def attribute(
+    connection: Connection,
+    database: AnyDatabase,
+    row: Any,
+    recorded: Sequence[tuple[StoredInteraction, NewImpression | None, bool]],
+) -> None:
+    """Attribute interactions that were just stored to what their people were shown.
+
+    Each comes with the piece in a list that it names, if it does, and whether a browser key has reported it.
+    """
+    ledger = ImpressionLedger(connection, database, row)
+    named = [shown for _, shown, _ in recorded if shown is not None]
+    # Most sources have no placements: to them it costs one look.
+    if not named and ledger.is_empty():
+        return
+    secret = read_secret(connection, LIST_IDS)
+    people = {
+        each.user_id: list_person(secret, user_key(row.source_id, each.user_id))
+        for each, shown, _ in recorded
+        if shown is None
+    }
+    wanted: dict[bytes, set[str]] = defaultdict(set)
+    for each, shown, _ in recorded:
+        person = people[each.user_id] if shown is None else shown.identity.person
+        if person:
+            wanted[person].add(each.piece_id)
+    ledger.load_lists([shown.identity for shown in named])
+    ledger.load_people(wanted)
+    for each, shown, by_page in recorded:
+        if shown is None:
+            person = people[each.user_id]
+            ledger.attribute_to_last(each.type, each.piece_id, each.occurred_at, person, by_page=by_page)
+        else:
+            ledger.attribute(each.type, each.occurred_at, shown, by_page=by_page)
+    ledger.store()
+
+
+def forget_impressions(connection: Connection, row: Any, user_id: str) -> bool:
+    """Delete what a person was shown; return whether there was anything. What was counted of it stays counted."""
+    secret = read_secret(connection, LIST_IDS)
+    if not secret:
+        return False
+    person = list_person(secret, user_key(row.source_id, user_id))
+    # Those of earlier incarnations as well, which housekeeping has not removed yet. Apart: each is a range of an index.
+    removed = [
+        connection.execute(
+            delete(table).where(table.c.source_id == row.source_id, table.c.person == person, is_of)
+        ).rowcount
+        for table in (impressions, placement_people)
+        for is_of in (table.c.incarnation == row.incarnation, table.c.incarnation < row.incarnation)
+    ]
+    is_there = any(removed)
+    if is_there:
+        _tick(connection, row.source_id)
+    return is_there
+
+
+def first_key(made_at: int) -> bytes:
+    """Return what the keys of lists made at a moment (ms since 1970 UTC) or later are not less than."""
+    return (max(0, made_at) // 1000).to_bytes(_MOMENT_BYTES, "big")
+
+
+def made_at_of(list_key: bytes) -> int:
+    """Return the moment of a list by its key, in ms since 1970 UTC, cut to a second."""
+    return int.from_bytes(list_key[:_MOMENT_BYTES], "big") * 1000
 
 
 @dataclass(slots=True)
@@ -81,7 +181,7 @@ class _PersonPart:
 class ImpressionLedger:
     """The impressions of a source that a transaction needs; its source's counter is locked."""
 
-    def __init__(self, connection: Connection, database: WriteDialect, row: Any) -> None:
+    def __init__(self, connection: Connection, database: AnyDatabase, row: Any) -> None:
         self._connection = connection
         self._database = database
         self._source: int = row.source_id
@@ -392,3 +492,12 @@ def _portions(keys: Collection[bytes]) -> Iterable[list[bytes]]:
     found = iter(keys)
     while portion := list(islice(found, KEYS_AT_ONCE)):
         yield portion
+
+
+def _tick(connection: Connection, source: int) -> None:
+    """Move the clock of a source's interactions on: by it a move to another database knows of a change."""
+    connection.execute(
+        update(counters)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .values(clock=counters.c.clock + 1)
+    )

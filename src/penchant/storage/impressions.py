@@ -9,13 +9,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, func, select
 
 from penchant.model import InteractionType, StoredImpression
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import list_person, user_key
-from penchant.storage.impression_ledger import SUCCESSES
-from penchant.storage.list_keys import first_key, made_at_of
+from penchant.storage.impression_ledger import SUCCESSES, first_key, made_at_of
 from penchant.storage.placement_counts import CountsTable, counts_by_day, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
-from penchant.storage.transactions import Transactions
 
 STREAMED_ROWS = 5_000
 """Impressions of everybody that are in memory at a time: a megabyte or two."""

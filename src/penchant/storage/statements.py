@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Table, bindparam, case, literal_column, or_, select
+from sqlalchemy import BindParameter, ColumnElement, ScalarSelect, Table, bindparam, case, literal_column, or_, select
 
 from penchant.storage.schema import (
     CONTENT,
@@ -76,6 +76,13 @@ FEED = (
 """What was recorded and who was erased in a source after a version."""
 STATED_CODE = -1
 """In `RECORDED` the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def cleared_at(source: int | BindParameter[int], kind: int) -> ScalarSelect[int]:
+    """Select the version up to which rows of this counter's kind were cleared, or are of a source that was deleted."""
+    return (
+        select(counters.c.cleared_at).where(counters.c.source_id == source, counters.c.kind == kind).scalar_subquery()
+    )
 
 
 def _within(table: Table) -> ColumnElement[bool]:
