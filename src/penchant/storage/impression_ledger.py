@@ -12,7 +12,7 @@ A person has a part in a placement, bounded by lists a day; so have the lists fo
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
 from typing import Any
 
@@ -316,22 +316,7 @@ class ImpressionLedger:
     def _load(self, statement: Select[Any]) -> None:
         for row in self._connection.execute(statement):
             if (bytes(row.list_key), row.piece_id) not in self._impressions:
-                self._keep(
-                    Impression(
-                        placement=row.placement,
-                        variant=row.variant,
-                        person=bytes(row.person),
-                        list_key=bytes(row.list_key),
-                        piece_id=row.piece_id,
-                        position=row.position,
-                        shown_at=row.shown_at,
-                        counts_until=row.counts_until,
-                        led_to=row.led_to,
-                        stage=row.stage,
-                        by_page=row.by_page,
-                        repeated=row.repeated,
-                    )
-                )
+                self._keep(Impression(**{name: getattr(row, name) for name in _STORED}))
 
     def _keep(self, impression: Impression) -> None:
         self._impressions[impression.list_key, impression.piece_id] = impression
@@ -398,23 +383,10 @@ class ImpressionLedger:
 
     def _to_row(self, impression: Impression) -> tuple[Any, ...]:
         """Return the columns of a row, in their order."""
-        return (
-            self._source,
-            self._incarnation,
-            impression.list_key,
-            piece_key(self._source, impression.piece_id),
-            impression.person,
-            impression.piece_id,
-            impression.placement,
-            impression.variant,
-            impression.position,
-            impression.shown_at,
-            impression.counts_until,
-            impression.led_to,
-            impression.stage,
-            impression.by_page,
-            impression.repeated,
-        )
+        piece = piece_key(self._source, impression.piece_id)
+        own = {"source_id": self._source, "incarnation": self._incarnation, "piece_key": piece}
+        own |= {name: getattr(impression, name) for name in _STORED}
+        return tuple(own[column.name] for column in impressions.columns)
 
     def _to_change(self, impression: Impression) -> dict[str, Any]:
         return {
@@ -450,6 +422,8 @@ class ImpressionLedger:
         ]
 
 
+_STORED = tuple(each.name for each in fields(Impression) if each.name in impressions.columns)
+"""The columns that an `Impression` has as they are."""
 # Made once: every commit of interactions runs it.
 _ANY = (
     select(impressions.c.source_id)

@@ -20,7 +20,6 @@ from penchant.storage.schema import (
     ERASURE_CODE,
     INTERACTIONS,
     TYPE_CODES,
-    TYPES,
     counters,
     event_ids,
     interactions,
@@ -222,14 +221,15 @@ def _read_events(
     """Return what is stored of these people under the event ids of these interactions, in this incarnation."""
     new_by_event = {(each.user_id, each.event_id): each for each in new if each.event_id is not None}
     versions = _find_versions(connection, row, list(new_by_event))
-    stored: dict[int, Any] = {}
+    stored: dict[int, StoredInteraction] = {}
     for some in _portions(list(versions.values())):
         own = (interactions.c.source_id == row.source_id) & interactions.c.version.in_(some)
-        stored.update((each.version, each) for each in connection.execute(select(interactions).where(own)))
+        for each in connection.execute(select(interactions.c.user_id, *statements.INTERACTION).where(own)):
+            interaction = statements.to_interaction(*each)
+            stored[interaction.version] = interaction
     # An event id without its interaction is still known: to store it again would count it twice.
     return {
-        event: _interaction(stored[version]) if version in stored else _unstored(new_by_event[event], version)
-        for event, version in versions.items()
+        event: stored.get(version) or _unstored(new_by_event[event], version) for event, version in versions.items()
     }
 
 
@@ -266,17 +266,6 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
 def _portions(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for begin in range(0, len(keys), LOOKUP_KEYS):
         yield keys[begin : begin + LOOKUP_KEYS]
-
-
-def _interaction(row: Any) -> StoredInteraction:
-    return StoredInteraction(
-        user_id=row.user_id,
-        type=TYPES[row.type],
-        piece_id=row.piece_id,
-        event_id=row.event_id,
-        occurred_at=row.occurred_at,
-        version=row.version,
-    )
 
 
 def _unstored(new: NewInteraction, version: int) -> StoredInteraction:

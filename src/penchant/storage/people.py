@@ -13,7 +13,7 @@ from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import user_key
 from penchant.storage.records import InteractionChange, InteractionQuery, RecordedChanges, StoredPerson
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, interactions, preferences
-from penchant.storage.statements import STATED_CODE, cleared_at
+from penchant.storage.statements import INTERACTION, STATED_CODE, cleared_at, to_interaction
 
 _LAST_CODE_POINT = chr(sys.maxunicode)
 _MOST_ROWS = 2**31 - 1
@@ -24,13 +24,7 @@ _PREFERENCES = select(preferences.c.body).where(
     preferences.c.version > cleared_at(bindparam("source"), INTERACTIONS),
 )
 _OF_USER = (
-    select(
-        interactions.c.piece_id,
-        interactions.c.type,
-        interactions.c.occurred_at,
-        interactions.c.version,
-        interactions.c.event_id,
-    )
+    select(*INTERACTION)
     .where(
         interactions.c.source_id == bindparam("source"),
         interactions.c.user_key == bindparam("user"),
@@ -157,17 +151,7 @@ def _interactions(connection: Connection, source: int, query: InteractionQuery) 
         "limit": _MOST_ROWS if query.limit is None else query.limit,
         "skip": query.skip,
     }
-    return [
-        StoredInteraction(
-            user_id=query.user_id,
-            piece_id=row[0],
-            type=TYPES[row[1]],
-            occurred_at=row[2],
-            version=row[3],
-            event_id=row[4],
-        )
-        for row in _rows_at_once(connection, statement, parameters)
-    ]
+    return [to_interaction(query.user_id, *row) for row in _rows_at_once(connection, statement, parameters)]
 
 
 def _rows_at_once(

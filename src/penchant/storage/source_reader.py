@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -231,14 +232,7 @@ class SourceReader:
     def _interactions(self, since: int) -> Iterator[Sequence[StoredInteraction]]:
         """Yield the interactions from a moment on, ascending by time; erasures are none."""
         statement = (
-            select(
-                interactions.c.user_id,
-                interactions.c.type,
-                interactions.c.piece_id,
-                interactions.c.occurred_at,
-                interactions.c.version,
-                interactions.c.event_id,
-            )
+            select(interactions.c.user_id, *statements.INTERACTION)
             .where(
                 interactions.c.source_id == self.head.source_id,
                 interactions.c.version > self._row.interactions_cleared_at,
@@ -248,17 +242,7 @@ class SourceReader:
             .order_by(interactions.c.occurred_at, interactions.c.version)
         )
         for rows in self._stream(statement):
-            yield [
-                StoredInteraction(
-                    user_id=row[0],
-                    type=TYPES[row[1]],
-                    piece_id=row[2],
-                    occurred_at=row[3],
-                    version=row[4],
-                    event_id=row[5],
-                )
-                for row in rows
-            ]
+            yield list(itertools.starmap(statements.to_interaction, rows))
 
     def _leads_on(self, cursor: FeedCursor | None, version: int, cleared_at: int, purged_below: int) -> bool:
         """Return whether the rows after a cursor are all that its follower needs; otherwise it starts from nothing.

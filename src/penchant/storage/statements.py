@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, ColumnElement, ScalarSelect, Table, bindparam, case, literal_column, or_, select
 
+from penchant.model import StoredInteraction
 from penchant.storage.schema import (
     CONTENT,
     INTERACTIONS,
+    TYPES,
     counters,
     event_ids,
     interactions,
@@ -74,8 +76,30 @@ FEED = (
     .order_by(interactions.c.version)
 )
 """What was recorded and who was erased in a source after a version."""
+INTERACTION = (
+    interactions.c.piece_id,
+    interactions.c.type,
+    interactions.c.occurred_at,
+    interactions.c.version,
+    interactions.c.event_id,
+)
+"""What is read of an interaction whose person is known; `to_interaction` takes it."""
 STATED_CODE = -1
 """In `RECORDED` the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def to_interaction(
+    user_id: str, piece_id: str, code: int, occurred_at: int, version: int, event_id: str | None
+) -> StoredInteraction:
+    """Return the interaction of a person in the columns of `INTERACTION`."""
+    return StoredInteraction(
+        user_id=user_id,
+        type=TYPES[code],
+        piece_id=piece_id,
+        occurred_at=occurred_at,
+        version=version,
+        event_id=event_id,
+    )
 
 
 def cleared_at(source: int | BindParameter[int], kind: int) -> ScalarSelect[int]:

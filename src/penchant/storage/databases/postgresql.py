@@ -15,9 +15,12 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    column,
     create_engine,
     event,
     make_url,
+    select,
+    table,
     text,
 )
 from sqlalchemy.dialects import postgresql as dialect
@@ -27,7 +30,7 @@ from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.records import PieceRow
-from penchant.storage.schema import PARTIAL_INDEXES
+from penchant.storage.schema import PARTIAL_INDEXES, pieces
 from penchant.telemetry import logger
 
 MIGRATION_LOCK = 0x70656E6368616E74
@@ -50,15 +53,7 @@ SESSION = (
     " SET tcp_user_timeout = 7000"
 )
 
-STAGE = text(
-    "CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (source_id bigint, piece_id text, version bigint,"
-    " deleted boolean, first_submitted_at bigint, codec smallint, body bytea) ON COMMIT DELETE ROWS"
-)
-COPY = (
-    "COPY staged_pieces (source_id, piece_id, version, deleted, first_submitted_at, codec, body)"
-    " FROM STDIN (FORMAT BINARY)"
-)
-COPY_TYPES = ("int8", "text", "int8", "bool", "int8", "int2", "bytea")
+STAGE = text("CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (LIKE pieces) ON COMMIT DELETE ROWS")
 BINARY_TYPES = {
     BigInteger: "int8",
     Boolean: "bool",
@@ -68,18 +63,6 @@ BINARY_TYPES = {
     Text: "text",
 }
 """How the schema's types are called in a binary COPY."""
-CONTINUE_AUDIT = text(
-    "SELECT setval(pg_get_serial_sequence('audit', 'audit_id'), coalesce(max(audit_id), 0) + 1, false) FROM audit"
-)
-UNSTAGE = text(
-    "INSERT INTO pieces (source_id, piece_id, version, deleted, first_submitted_at, codec, body)"
-    " SELECT source_id, piece_id, version, deleted, first_submitted_at, codec, body FROM staged_pieces"
-    " ON CONFLICT (source_id, piece_id) DO UPDATE SET version = excluded.version,"
-    " deleted = excluded.deleted, first_submitted_at = excluded.first_submitted_at,"
-    " codec = excluded.codec, body = excluded.body"
-)
-
-
 LINEAGE = (
     "SELECT (SELECT system_identifier FROM pg_control_system())"
     " || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -87,7 +70,6 @@ LINEAGE = (
 )
 """The cluster, the database and the timeline: a promotion, a restore or a recovery changes at least one of them."""
 NEW_EPOCH = "UPDATE sources SET epoch = greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
-
 DURABILITY = (
     "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),"
     # The session keeps what was found: a reload of the server's settings must not change it behind our back.
@@ -242,29 +224,14 @@ class PostgresqlDatabase:
         # second submission of a transaction.
         connection.execute(STAGE)
         connection.exec_driver_sql("TRUNCATE staged_pieces")
-        driver: Any = connection.connection.driver_connection
-        with driver.cursor() as cursor, cursor.copy(COPY) as copy:
-            # A binary COPY converts nothing: what is sent must have exactly the types of the columns.
-            copy.set_types(COPY_TYPES)
-            for row in rows:
-                copy.write_row(row)
-        connection.execute(UNSTAGE)
+        _copy(connection, "staged_pieces", pieces, rows)
+        names = [column.name for column in pieces.columns]
+        staged: Any = select(*map(column, names)).select_from(table("staged_pieces"))
+        connection.execute(statements.upsert(self.insert, statements.PIECES_KEY).from_select(names, staged))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
-        names = ", ".join(column.name for column in table.columns)
-        driver: Any = connection.connection.driver_connection
-        with (
-            driver.cursor() as cursor,
-            cursor.copy(f"COPY {table.name} ({names}) FROM STDIN (FORMAT BINARY)") as copy,
-        ):
-            copy.set_types([BINARY_TYPES[type(column.type)] for column in table.columns])
-            for row in rows:
-                copy.write_row(row)
-
-    def continue_numbers(self, connection: Connection) -> None:
-        """Let the numbers of audit entries go on after those that were copied."""
-        connection.execute(CONTINUE_AUDIT)
+        _copy(connection, table.name, table, rows)
 
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""
@@ -289,6 +256,17 @@ class PostgresqlDatabase:
     def close(self) -> None:
         """Close every connection."""
         self.writing_engine.dispose()
+
+
+def _copy(connection: Connection, name: str, form: Table, rows: Sequence[Sequence[Any]]) -> None:
+    """Copy rows into the table of a name, which has the columns of ``form``."""
+    names = ", ".join(each.name for each in form.columns)
+    driver: Any = connection.connection.driver_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {name} ({names}) FROM STDIN (FORMAT BINARY)") as copy:
+        # A binary COPY converts nothing: what is sent must have exactly the types of the columns.
+        copy.set_types([BINARY_TYPES[type(each.type)] for each in form.columns])
+        for row in rows:
+            copy.write_row(row)
 
 
 class Attempts:

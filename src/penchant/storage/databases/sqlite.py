@@ -160,9 +160,6 @@ class SqliteDatabase:
         marks = ", ".join("?" for _ in table.columns)
         driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)
 
-    def continue_numbers(self, connection: Connection) -> None:
-        """Nothing to do: SQLite numbers on from the greatest that is there."""
-
     def forget_log(self) -> None:
         """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""
         # A connection of its own: its short timeout holds for nothing else.

@@ -123,7 +123,6 @@ def copy_shared(old: AnyDatabase, new: AnyDatabase) -> None:
             writing.execute(delete(table))
             for rows in stream(reading, select(table).order_by(*table.primary_key.columns)):
                 new.append_rows(writing, table, rows)
-        new.continue_numbers(writing)
 
 
 def require_mark(writing: Connection) -> int:

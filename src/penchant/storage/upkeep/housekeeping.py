@@ -180,9 +180,7 @@ def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> 
     if not rows:
         return 0
     # A follower that has not seen a tombstone which goes must begin anew: `SourceReader` compares its cursor with this.
-    counter = and_(counters.c.source_id == source, counters.c.kind == CONTENT)
-    highest = max(row.version for row in rows)
-    connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
+    _raise_purged(connection, source, CONTENT, max(row.version for row in rows))
     # By the condition again, not by ids alone: on PostgreSQL one of these pieces may have been submitted meanwhile, and
     # its row is live then.
     connection.execute(
@@ -261,13 +259,17 @@ def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -
     versions = list(connection.execute(select(interactions.c.version).where(old).limit(chunk)).scalars())
     if not versions:
         return 0
-    counter = and_(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-    highest = max(versions)
-    connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
+    _raise_purged(connection, source, INTERACTIONS, max(versions))
     connection.execute(
         delete(interactions).where(interactions.c.source_id == source, interactions.c.version.in_(versions))
     )
     return len(versions)
+
+
+def _raise_purged(connection: Connection, source: int, kind: int, version: int) -> None:
+    """Note the version up to which records of what is gone are gone themselves."""
+    own = and_(counters.c.source_id == source, counters.c.kind == kind, counters.c.purged_below < version)
+    connection.execute(update(counters).where(own).values(purged_below=version))
 
 
 def _purge_preferences(connection: Connection, source: int, chunk: int) -> int:
