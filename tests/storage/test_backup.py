@@ -17,8 +17,7 @@ import pytest
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import BackupContents, SourceContents, Storage, back_up, open_storage, restore
 from penchant.storage.databases.opening import open_database
-from storage.test_bodies import bodies, submit
-from storage.test_conformance import changes, cursor, done, head, listed, submitting, watching
+from storage.commands import bodies, changes, cursor, done, head, listed, submit, submitting, watching
 from storage.test_sqlite import start_writer
 
 TRIES = 5

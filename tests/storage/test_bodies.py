@@ -1,39 +1,19 @@
 """Compressed bodies, the same on both databases: what is read is what was stored, and no source sees another's text."""
 
 import gc
-import json
 from contextlib import ExitStack, closing
 
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from penchant.model import EncodedPiece
-from penchant.storage import ClearPieces, DeleteSource, Storage, SubmitPieces
+from penchant.storage import ClearPieces, DeleteSource, Storage
 from penchant.storage.bodies import TRAINED_FROM
 from penchant.storage.schema import dictionaries, pieces
+from storage.commands import bodies, done, head, submit
 from storage.conftest import Opening
-from storage.test_conformance import done, head
-
-WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
-
 
 MANY = 12
 """Connections of which some are closed when they are given back, not kept."""
-
-
-def bodies(count: int, first: int = 0) -> dict[str, bytes]:
-    """Return bodies with much in common and something of their own."""
-    return {
-        f"piece-{number:05}": json.dumps(
-            {"id": f"piece-{number:05}", "categories": {"tag": [f"{WORDS[number % 10]} {number}", *WORDS]}}
-        ).encode()
-        for number in range(first, first + count)
-    }
-
-
-def submit(storage: Storage, account: int, new: dict[str, bytes], source: str = "s") -> None:
-    encoded = [EncodedPiece(id=piece_id, body=body) for piece_id, body in new.items()]
-    done(storage, SubmitPieces(account_id=account, source=source, pieces=encoded))
 
 
 def read(storage: Storage, account: int, source: str = "s") -> dict[str, bytes]:

@@ -14,8 +14,8 @@ from penchant.model import InteractionType, NewInteraction
 from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage
 from penchant.storage.hashing import event_key, shared_event_key, source_id
 from penchant.storage.schema import event_ids, interactions
+from storage.commands import done, of_user, submitting
 from storage.sides import Sides, moved, moved_so_far, opened
-from storage.test_conformance import done, of_user, submitting
 from strategies import examples
 
 Event = tuple[str, str]

@@ -13,16 +13,15 @@ from penchant.storage import (
     DeleteSource,
     EraseUser,
     MoveSide,
-    PutPlacement,
     RecordImpressions,
     RecordInteractions,
     Storage,
 )
 from penchant.storage.impression_ledger import LISTS_A_DAY
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
+from storage.commands import done, head, putting, submitting
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened
-from storage.test_conformance import done, head, submitting
 from storage.test_forgetting import count_rows, purge_all
 
 NOW = time.time()
@@ -275,17 +274,7 @@ def test_what_a_person_was_shown_is_counted_in_stages_of_each_version(storage: S
 
     show_lists(5)
     assert parts(storage, account, SHOWN) == {(0, False): 16, (1, False): 16, (2, False): 8}
-    placement = PutPlacement(
-        account_id=account,
-        source="s",
-        name="home",
-        body=b"{}",
-        assignment=b"{}",
-        after=0,
-        max_versions=2,
-        max_placements=2,
-    )
-    done(storage, placement)
+    done(storage, putting(account, "home", b"{}"))
     show_lists(1)
 
     assert parts(storage, account, SHOWN) == {(0, False): 24, (1, False): 16, (2, False): 8}

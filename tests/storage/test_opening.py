@@ -7,8 +7,8 @@ import pytest
 from databases import new_database
 from penchant.storage import Storage
 from penchant.storage.schema import SHARED_TABLES, metadata
+from storage.commands import done, head, submitting
 from storage.conftest import Opening
-from storage.test_conformance import done, head, submitting
 
 
 @pytest.fixture
