@@ -17,7 +17,6 @@ from penchant.storage import (
     Command,
     DeletePieces,
     DeleteSource,
-    EraseUser,
     InteractionQuery,
     MoveSide,
     ReplaceList,
@@ -31,7 +30,7 @@ from penchant.storage.bodies import TRAINED_FROM
 from penchant.storage.databases.opening import open_database
 from penchant.storage.databases.sqlite import FILE_NAME
 from penchant.storage.hashing import account_id
-from storage.commands import bodies, done, key_record, preferring, putting, submit, submitting, watching
+from storage.commands import bodies, done, erasing, key_record, preferring, putting, submit, submitting, watching
 
 Sides = tuple[MoveSide, MoveSide]
 
@@ -82,7 +81,7 @@ def fill(storage: Storage) -> None:
         watching(account, "u", piece="piece-00003", event="e"),
         watching(account, "w", event="f"),
         preferring(account, "w"),
-        EraseUser(account_id=account, source="s", user_id="w"),
+        erasing(account, "w"),
         preferring(account, "u"),
         preferring(account, "v"),
         DeletePieces(account_id=account, source="s", ids=["a", "piece-00001"]),

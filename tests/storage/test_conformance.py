@@ -15,7 +15,6 @@ from penchant.storage import (
     Command,
     DeletePieces,
     DeleteSource,
-    EraseUser,
     Erasure,
     FeedCursor,
     InteractionChange,
@@ -25,7 +24,7 @@ from penchant.storage import (
     Storage,
 )
 from penchant.storage.hashing import user_key
-from storage.commands import changes, cursor, done, head, listed, of_user, submitting, watching
+from storage.commands import changes, cursor, done, erasing, head, listed, of_user, submitting, watching
 from storage.conftest import Opening
 from strategies import examples
 
@@ -108,7 +107,7 @@ def test_a_deleted_source_is_unknown_and_comes_back_empty(storage: Storage, acco
         DeletePieces(account_id=account, source="s", ids=[]),
         ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=[]),
         watching(account, "u"),
-        EraseUser(account_id=account, source="s", user_id="u"),
+        erasing(account, "u"),
     ):
         with pytest.raises(UnknownSource):
             done(storage, command)
@@ -189,7 +188,7 @@ def test_an_erasure_is_a_record_of_the_feed_without_an_id(storage: Storage, acco
     done(storage, submitting(account))
     done(storage, watching(account, "u", "v", event=None))
     done(storage, watching(account, "u", event="e"))
-    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
+    done(storage, erasing(account, "u"))
 
     with storage.sources.follow_interactions(account, "s", None) as feed:
         rows = [row for batch in feed.batches for row in batch]
@@ -208,7 +207,7 @@ def test_sources_are_busy_by_what_was_recorded_whatever_became_of_it(storage: St
     done(storage, submitting(account))
     assert busy(1) == []
     done(storage, watching(account, "u", "v"))
-    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
+    done(storage, erasing(account, "u"))
     assert busy(3) == [head(storage, account)]
     assert busy(4) == []
 

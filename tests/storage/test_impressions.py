@@ -11,7 +11,6 @@ from penchant.model import DAY_MS, InteractionType, ListIdentity, NewImpression,
 from penchant.service.list_ids import ListIds
 from penchant.storage import (
     DeleteSource,
-    EraseUser,
     MoveSide,
     RecordImpressions,
     RecordInteractions,
@@ -19,7 +18,7 @@ from penchant.storage import (
 )
 from penchant.storage.impression_ledger import LISTS_A_DAY
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
-from storage.commands import done, head, putting, submitting
+from storage.commands import done, erasing, head, putting, submitting
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened
 from storage.test_forgetting import count_rows, purge_all
@@ -131,7 +130,7 @@ def test_an_erasure_leaves_counts_and_no_row(opening: Opening, storage: Storage,
     done(storage, seeing(account, identity(storage, account), "a"))
     done(storage, seeing(account, identity(storage, account, "lee"), "a"))
 
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, erasing(account, "kim"))
 
     of = head(storage, account)
     assert storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0) == []
@@ -198,7 +197,7 @@ def test_what_was_passed_over_is_counted_until_it_leads_to_something(storage: St
     assert passed_over() == {"b": 2}
     done(storage, seeing(account, identity(storage, account), "a"))
     assert passed_over() == {"a": 1, "b": 2}
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, erasing(account, "kim"))
     assert passed_over() == {}
 
 
@@ -303,7 +302,7 @@ def test_a_person_s_part_is_erased_with_the_person_and_with_time(
     done(storage, seeing(account, identity(storage, account), "a"))
     done(storage, seeing(account, identity(storage, account, "lee", days_ago=29), "a"))
 
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, erasing(account, "kim"))
     assert count_rows(opening)["placement_people"] == 1
     purge_all(storage, NOW_MS + 2 * DAY_MS, chunk=1)
 

@@ -102,13 +102,13 @@ def attribute(
         for each, shown, _ in recorded
         if shown is None
     }
-    wanted: dict[bytes, set[str]] = defaultdict(set)
+    pieces: dict[bytes, set[str]] = defaultdict(set)
     for each, shown, _ in recorded:
         person = people[each.user_id] if shown is None else shown.identity.person
         if person:
-            wanted[person].add(each.piece_id)
+            pieces[person].add(each.piece_id)
     ledger.load_lists([shown.identity for shown in named])
-    ledger.load_people(wanted)
+    ledger.load_people(pieces)
     for each, shown, by_page in recorded:
         if shown is None:
             person = people[each.user_id]
@@ -216,11 +216,11 @@ class ImpressionLedger:
         in_force = select(placements.c.name, placements.c.version).where(placements.c.source_id == self._source)
         self._versions = {row.name: row.version for row in self._connection.execute(in_force)}
 
-    def load_people(self, wanted: Mapping[bytes, Collection[str]]) -> None:
+    def load_people(self, pieces: Mapping[bytes, Collection[str]]) -> None:
         """Read where these people were shown these pieces."""
-        for portion in _portions(wanted):
+        for portion in _portions(pieces):
             # The source within each alternative: only so SQLite looks each of them up by the index of people.
-            shown = or_(*(and_(self._own(), self._shown_to(person, wanted[person])) for person in portion))
+            shown = or_(*(and_(self._own(), self._shown_to(person, pieces[person])) for person in portion))
             self._load(select(impressions).where(shown))
 
     def show(self, shown: NewImpression, *, counts_until: int, by_page: bool) -> bool:
@@ -463,8 +463,8 @@ def _count_key(impression: Impression, kind: int, *, by_page: bool) -> CountKey:
 
 
 def _portions(keys: Collection[bytes]) -> Iterable[list[bytes]]:
-    found = iter(keys)
-    while portion := list(islice(found, KEYS_AT_ONCE)):
+    remaining = iter(keys)
+    while portion := list(islice(remaining, KEYS_AT_ONCE)):
         yield portion
 
 

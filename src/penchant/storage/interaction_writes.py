@@ -246,7 +246,7 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
     for event in events:
         own_keys[event_key(source, *event)] = event
         shared_keys[shared_event_key(source, event[1])][user_key(source, event[0])] = event
-    found = [
+    rows = [
         each
         for keys in _portions([*own_keys, *shared_keys])
         for each in connection.execute(_EVENTS.where(event_ids.c.source_id == source, event_ids.c.event_key.in_(keys)))
@@ -255,11 +255,11 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
     ]
     versions: dict[tuple[str, str], int] = {}
     # An event is under both keys where nodes of two releases have stored it: what came first is answered.
-    for each in sorted(found, key=lambda each: int(each.version)):
+    for each in sorted(rows, key=lambda each: int(each.version)):
         key, owner = bytes(each.event_key), b"" if each.owner is None else bytes(each.owner)
-        event_found = own_keys.get(key) or shared_keys.get(key, {}).get(owner)
-        if event_found is not None:
-            versions.setdefault(event_found, each.version)
+        owner_event = own_keys.get(key) or shared_keys.get(key, {}).get(owner)
+        if owner_event is not None:
+            versions.setdefault(owner_event, each.version)
     return versions
 
 

@@ -164,8 +164,8 @@ def _rows_at_once(
     if connection.dialect.name != "sqlite":
         return connection.execute(statement, parameters)
     together = _OF_USER_TOGETHER if statement is _OF_USER else _put_together(statement)
-    found: list[list[Any]] = msgspec.json.decode(connection.execute(together, parameters).scalar_one())
-    return found
+    rows: list[list[Any]] = msgspec.json.decode(connection.execute(together, parameters).scalar_one())
+    return rows
 
 
 def _preferences(connection: Connection, source: int, user_id: str) -> bytes:

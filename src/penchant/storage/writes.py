@@ -257,7 +257,7 @@ class WriteTransaction:
 
     def _existing(self, row: Any, ids: Sequence[str]) -> dict[str, int]:
         """Return the first submission of each of these ids that is live."""
-        found: dict[str, int] = {}
+        existing: dict[str, int] = {}
         # Live is what `SourceReader` calls live: neither deleted alone nor cleared with all others.
         for begin in range(0, len(ids), LOOKUP_IDS):
             statement = select(pieces.c.piece_id, pieces.c.first_submitted_at).where(
@@ -266,8 +266,8 @@ class WriteTransaction:
                 pieces.c.deleted.is_(False),
                 pieces.c.version > row.cleared_at,
             )
-            found |= {row.piece_id: row.first_submitted_at for row in self.connection.execute(statement)}
-        return found
+            existing |= {row.piece_id: row.first_submitted_at for row in self.connection.execute(statement)}
+        return existing
 
     def _delete(self, command: DeletePieces) -> Outcome:
         """Delete pieces by id: each leaves a tombstone at a version of its own."""

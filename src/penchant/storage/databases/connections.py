@@ -70,8 +70,8 @@ def _log(error: BaseException) -> None:
     now = time.monotonic()
     if now - _logged_at[0] >= LOGGED_EVERY_S:
         _logged_at[0] = now
-        said = str(getattr(error, "orig", error)).partition("\n")[0]
-        fields = {"error": type(error).__name__, "said": said}
+        message = str(getattr(error, "orig", error)).partition("\n")[0]
+        fields = {"error": type(error).__name__, "said": message}
         logger.warning("the database cannot be reached or refused a request", extra={"fields": fields})
 
 

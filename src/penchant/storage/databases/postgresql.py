@@ -156,17 +156,17 @@ class PostgresqlDatabase:
         After a promotion versions may have gone back, and be given a second time to other changes: whatever was built
         on them before must not go on. Looked at for each new connection, since none outlives its server.
         """
-        found: str = connection.execute(LINEAGE).fetchone()[0]
-        if found == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
+        lineage: str = connection.execute(LINEAGE).fetchone()[0]
+        if lineage == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
             return self._lineage
-        connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [found])
+        connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [lineage])
         # Of several processes one begins the new epochs; the others wait here, and then find the name changed.
         known = connection.execute("SELECT name FROM lineage WHERE lineage_id = 1 FOR UPDATE").fetchone()[0]
-        if known != found:
+        if known != lineage:
             connection.execute(NEW_EPOCH)
-            connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [found])
+            connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [lineage])
             logger.warning("the database has another history than before; every source begins a new epoch")
-        return found
+        return lineage
 
     @property
     def origin(self) -> str:
@@ -329,8 +329,8 @@ class DurabilityCheck:
         Raises:
             StorageUnavailable: commits are not synced, and no setting allows that.
         """
-        *found, full_page_writes, _ = connection.execute(DURABILITY).fetchone()
-        off = [name for name, value in zip(UNSYNCED, found, strict=True) if value == "off"]
+        *synced, full_page_writes, _ = connection.execute(DURABILITY).fetchone()
+        off = [name for name, value in zip(UNSYNCED, synced, strict=True) if value == "off"]
         if off and not self._allow_unsynced_commits:
             raise StorageUnavailable(
                 f"PostgreSQL runs with {' and '.join(f'{name} = off' for name in off)}: {UNSYNCED[off[-1]]}. "

@@ -133,9 +133,9 @@ class SqliteDatabase:
         return self._thread_connection().execute(self._recorded_sql, bounds).fetchall()
 
     def _thread_connection(self) -> sqlite3.Connection:
-        held: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if held is not None:
-            return held
+        opened: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if opened is not None:
+            return opened
         # Opened by its thread, closed by the one that closes the database: the driver forbids that unless told.
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
         configure(connection)
@@ -186,8 +186,8 @@ class SqliteDatabase:
     def integrity_problems(self) -> list[str]:
         """Return what SQLite's own check finds."""
         with self.reading_engine.connect() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-        return [str(line) for line in found if line != "ok"]
+            lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        return [str(line) for line in lines if line != "ok"]
 
     def close(self) -> None:
         """Close every connection."""

@@ -223,9 +223,9 @@ def _examine(file: Path) -> BackupContents:
         StorageIncompatible: it is damaged, no database of ours, or a newer release's.
     """
     with closing(_distrusting(file)) as checking:
-        found = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
-    if found != ["ok"]:
-        raise StorageIncompatible(f"What should be copied is damaged: {' '.join(found[0].split())}")
+        problems = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
+    if problems != ["ok"]:
+        raise StorageIncompatible(f"What should be copied is damaged: {' '.join(problems[0].split())}")
     with _engine(file).connect() as connection:
         if not migrations.is_current(connection) and not migrations.is_ours(connection):
             raise StorageIncompatible("The file holds an empty database.")
@@ -239,9 +239,9 @@ def _examine(file: Path) -> BackupContents:
 
 def _refuse_foreign_objects(file: Path) -> None:
     with closing(_distrusting(file)) as connection:
-        found = _foreign_objects(connection)
-    if found:
-        raise StorageIncompatible(f"The file holds what no database of ours has: {', '.join(found[:MAX_TOLD])}.")
+        foreign = _foreign_objects(connection)
+    if foreign:
+        raise StorageIncompatible(f"The file holds what no database of ours has: {', '.join(foreign[:MAX_TOLD])}.")
 
 
 def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
@@ -250,16 +250,16 @@ def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
     A file that is handed over can hold a trigger that changes rows behind our back, whenever we write others. So it is
     only taken where it holds nothing beyond tables and indexes that we know, in form and by name.
     """
-    found = []
+    foreign = []
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         if name.startswith(OF_SQLITE):
             continue
         is_own = {"table": name in OWN_TABLES or name == VERSION_TABLE, "index": name in OWN_INDEXES}
         if not is_own.get(kind, False) or "VIRTUAL" in (sql or "").upper().split("(")[0].split():
-            found.append(f"the {kind} {name}")
+            foreign.append(f"the {kind} {name}")
         elif name in OWN_TABLES:
-            found += _foreign_columns(connection, name)
-    return found
+            foreign += _foreign_columns(connection, name)
+    return foreign
 
 
 def _foreign_columns(connection: sqlite3.Connection, table: str) -> list[str]:

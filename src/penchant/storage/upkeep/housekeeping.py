@@ -333,14 +333,14 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
         ).scalar_one()
         for table in (interactions, preferences)
     )
-    found = _body_problems(connection, source, content.cleared_at)
+    problems = _body_problems(connection, source, content.cleared_at)
     if live != content.live:
-        found.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
+        problems.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
     if newest > content.version:
-        found.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
+        problems.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
     if newest_interaction > recorded.version:
-        found.append(
+        problems.append(
             f"source {source}: an interaction or preference has version {newest_interaction}, "
             f"the counter stands at {recorded.version}"
         )
-    return found
+    return problems
