@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, or_, select, update
@@ -205,11 +204,11 @@ class ImpressionLedger:
         """Read what was shown of these lists, and the parts of those whom they are for."""
         if not identities:
             return
-        for portion in _portions({each.key for each in identities}):
+        for portion in statements.portions({each.key for each in identities}, KEYS_AT_ONCE):
             self._load(select(impressions).where(self._own(), impressions.c.list_key.in_(portion)))
         parts = placement_people.c
         own = (parts.source_id == self._source) & (parts.incarnation == self._incarnation)
-        for portion in _portions({each.person for each in identities}):
+        for portion in statements.portions({each.person for each in identities}, KEYS_AT_ONCE):
             for row in self._connection.execute(select(placement_people).where(own, parts.person.in_(portion))):
                 part = _PersonPart(version=row.version, day=row.day, lists=row.lists, pieces=row.pieces)
                 self._parts[bytes(row.person), row.placement] = part
@@ -218,7 +217,7 @@ class ImpressionLedger:
 
     def load_people(self, pieces: Mapping[bytes, Collection[str]]) -> None:
         """Read where these people were shown these pieces."""
-        for portion in _portions(pieces):
+        for portion in statements.portions(pieces, KEYS_AT_ONCE):
             # The source within each alternative: only so SQLite looks each of them up by the index of people.
             shown = or_(*(and_(self._own(), self._shown_to(person, pieces[person])) for person in portion))
             self._load(select(impressions).where(shown))
@@ -460,12 +459,6 @@ def _count_key(impression: Impression, kind: int, *, by_page: bool) -> CountKey:
         impression.variant,
         stored_kind(kind, impression.stage, by_page=by_page),
     )
-
-
-def _portions(keys: Collection[bytes]) -> Iterable[list[bytes]]:
-    remaining = iter(keys)
-    while portion := list(islice(remaining, KEYS_AT_ONCE)):
-        yield portion
 
 
 def _tick(connection: Connection, source: int) -> None:

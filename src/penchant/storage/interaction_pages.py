@@ -17,6 +17,7 @@ from sqlalchemy import Connection, text
 
 from penchant.storage.hashing import KEY_BYTES
 from penchant.storage.schema import ERASURE_CODE
+from penchant.storage.statements import portions
 
 TYPE_BITS, VERSION_BITS = 4, 10
 """Beside them 63 bits have room for the moments of all years that can be written, 1 to 9999."""
@@ -112,9 +113,9 @@ def user_ids(connection: Connection, source: int, versions: Sequence[int]) -> di
 
 def _ids(column: str, connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
     ids: dict[int, str] = {}
-    for first in range(0, len(versions), IDS_AT_ONCE):
+    for portion in portions(versions, IDS_AT_ONCE):
         # Numbers need no quoting, and SQLAlchemy takes longer for a thousand parameters than the database for the rows.
-        some = ", ".join(map(str, map(int, versions[first : first + IDS_AT_ONCE])))
+        some = ", ".join(map(str, map(int, portion)))
         statement = (
             f"SELECT version, {column} FROM interactions WHERE source_id = {int(source)} AND version IN ({some})"
         )

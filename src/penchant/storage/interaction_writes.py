@@ -4,7 +4,7 @@ Each takes versions of the interactions' counter of its source, which the transa
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,10 +26,6 @@ from penchant.storage.schema import (
     preferences,
 )
 from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
-
-LOOKUP_KEYS = 5_000
-"""Event ids in one look-up: both databases bound the parameters of a statement."""
-
 
 _EVENTS = select(
     event_ids.c.event_key,
@@ -222,7 +218,7 @@ def _read_events(
     new_by_event = {(each.user_id, each.event_id): each for each in new if each.event_id is not None}
     versions = _find_versions(connection, row, list(new_by_event))
     stored: dict[int, StoredInteraction] = {}
-    for some in _portions(list(versions.values())):
+    for some in statements.portions(versions.values()):
         own = (interactions.c.source_id == row.source_id) & interactions.c.version.in_(some)
         for each in connection.execute(select(interactions.c.user_id, *statements.INTERACTION).where(own)):
             interaction = statements.to_interaction(*each)
@@ -248,7 +244,7 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
         shared_keys[shared_event_key(source, event[1])][user_key(source, event[0])] = event
     rows = [
         each
-        for keys in _portions([*own_keys, *shared_keys])
+        for keys in statements.portions([*own_keys, *shared_keys])
         for each in connection.execute(_EVENTS.where(event_ids.c.source_id == source, event_ids.c.event_key.in_(keys)))
         # Not in the statement: with a bound of versions SQLite would read all rows of the source from there on.
         if each.version > row.interactions_cleared_at
@@ -261,11 +257,6 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
         if owner_event is not None:
             versions.setdefault(owner_event, each.version)
     return versions
-
-
-def _portions(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for begin in range(0, len(keys), LOOKUP_KEYS):
-        yield keys[begin : begin + LOOKUP_KEYS]
 
 
 def _unstored(new: NewInteraction, version: int) -> StoredInteraction:

@@ -127,9 +127,7 @@ class CountAdditions:
 
     def store(self, connection: Connection, insert: statements.Insert, source: int, incarnation: int) -> None:
         """Add to the rows of the source."""
-        keys = list(self._added)
-        for begin in range(0, len(keys), KEYS_AT_ONCE):
-            portion = keys[begin : begin + KEYS_AT_ONCE]
+        for portion in statements.portions(self._added, KEYS_AT_ONCE):
             stored = _stored(connection, source, incarnation, portion)
             rows = [
                 {"source_id": source, "incarnation": incarnation}

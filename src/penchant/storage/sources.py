@@ -59,8 +59,7 @@ class SourceStore:
         rows: dict[int, Any] = {}
         with self._transactions.read() as connection:
             named = connection.execute(names).all()
-            for first in range(0, len(named), BATCH_ROWS):
-                numbers = [number for number, _ in named[first : first + BATCH_ROWS]]
+            for numbers in statements.portions((number for number, _ in named), BATCH_ROWS):
                 rows |= {row[0]: row for row in connection.execute(statements.HEADS_OF, {"numbers": numbers})}
         heads = [to_head(rows.get(number), account_id, name) for number, name in named]
         return [head for head in heads if head is not None]

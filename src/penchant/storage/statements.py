@@ -1,7 +1,8 @@
-"""Statements of the paths that every request takes, built once for both databases; nothing is executed here."""
+"""Statements that several parts need, built once for both databases; nothing is executed here."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import BindParameter, ColumnElement, ScalarSelect, Table, bindparam, case, literal_column, or_, select
 
@@ -21,6 +22,11 @@ from penchant.storage.schema import (
     sources,
     usage,
 )
+
+LOOKUP_KEYS = 5_000
+"""Keys in one look-up: both databases bound the parameters of a statement."""
+
+_Key = TypeVar("_Key")
 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
@@ -86,6 +92,13 @@ INTERACTION = (
 """What is read of an interaction whose person is known; `to_interaction` takes it."""
 STATED_CODE = -1
 """In `RECORDED` the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def portions(keys: Iterable[_Key], size: int = LOOKUP_KEYS) -> Iterator[list[_Key]]:
+    """Yield keys in lists of a size, each for one statement."""
+    remaining = iter(keys)
+    while portion := list(islice(remaining, size)):
+        yield portion
 
 
 def to_interaction(

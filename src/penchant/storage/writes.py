@@ -49,9 +49,6 @@ from penchant.storage.records import (
 )
 from penchant.storage.schema import CODEC_JSON, CONTENT, INTERACTIONS, accounts, counters, lists, pieces, sources
 
-LOOKUP_IDS = 5_000
-"""Ids in one look-up: both databases bound the parameters of a statement."""
-
 
 class WriteTransaction:
     """The transaction of a group: carries out one command after the other."""
@@ -259,10 +256,10 @@ class WriteTransaction:
         """Return the first submission of each of these ids that is live."""
         existing: dict[str, int] = {}
         # Live is what `SourceReader` calls live: neither deleted alone nor cleared with all others.
-        for begin in range(0, len(ids), LOOKUP_IDS):
+        for portion in statements.portions(ids):
             statement = select(pieces.c.piece_id, pieces.c.first_submitted_at).where(
                 pieces.c.source_id == row.source_id,
-                pieces.c.piece_id.in_(ids[begin : begin + LOOKUP_IDS]),
+                pieces.c.piece_id.in_(portion),
                 pieces.c.deleted.is_(False),
                 pieces.c.version > row.cleared_at,
             )
