@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from penchant.storage.opening import open_database
-from penchant.storage.sqlite import FILE_NAME
+from penchant.storage.databases.opening import open_database
+from penchant.storage.databases.sqlite import FILE_NAME
 
 POSTGRESQL_TRIES = 3
 """Its own tool gives up on a start after 10 seconds, now and then although the server is up."""

@@ -29,7 +29,7 @@ from penchant.live.builder import (
 )
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind, SourceSettings
-from penchant.storage import ClearPieces, DeleteSource, ReplaceList, reads
+from penchant.storage import ClearPieces, DeleteSource, ReplaceList, source_reader
 from penchant.telemetry import Metrics
 from strategies import examples
 
@@ -45,7 +45,7 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SMALLEST_FILE", 3)
     monkeypatch.setattr(building, "LEAST_CHANGES", 2)
     # So that a build is of many segments.
-    for module, name in (reads, "BATCH_ROWS"), (following, "READ_PIECES"), (following, "KEPT_PIECES"):
+    for module, name in (source_reader, "BATCH_ROWS"), (following, "READ_PIECES"), (following, "KEPT_PIECES"):
         monkeypatch.setattr(module, name, 2)
 
 

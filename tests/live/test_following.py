@@ -9,13 +9,13 @@ from databases import connection_beside
 from live.conftest import Sources
 from penchant.errors import StorageIncompatible
 from penchant.live import following
-from penchant.storage import reads
+from penchant.storage import source_reader
 from penchant.storage.schema import pieces
 
 
 @pytest.fixture(autouse=True)
 def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reads, "BATCH_ROWS", 2)
+    monkeypatch.setattr(source_reader, "BATCH_ROWS", 2)
     monkeypatch.setattr(following, "READ_PIECES", 3)
 
 

@@ -14,7 +14,7 @@ from penchant.live.array_files import stamp_of
 from penchant.live.builder import Builder
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import SourceSettings
-from penchant.storage import reads
+from penchant.storage import source_reader
 from penchant.telemetry import Metrics
 
 CHUNK = 4
@@ -22,7 +22,7 @@ CHUNK = 4
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reads, "BATCH_ROWS", 2)
+    monkeypatch.setattr(source_reader, "BATCH_ROWS", 2)
     monkeypatch.setattr(following, "READ_PIECES", 2)
     monkeypatch.setattr(following, "KEPT_PIECES", CHUNK)
 

@@ -28,7 +28,7 @@ from penchant.live.segments import Segments
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View, ViewLimits, Views
 from penchant.storage import DeleteSource
-from penchant.storage.sqlite import SqliteDatabase
+from penchant.storage.databases.sqlite import SqliteDatabase
 from penchant.telemetry import Metrics
 from strategies import examples
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from databases import connection_beside, new_database, prepare_file, prepared_database
+from databases import connection_beside, prepare_file, prepared_database
 from penchant.storage import MoveSide, Storage, open_storage
+from storage.sides import Sides, filled_database, filled_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,21 @@ def account(storage: Storage) -> int:
 
 
 @pytest.fixture(params=("to PostgreSQL", "to SQLite"))
-def sides(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[MoveSide, MoveSide]:
-    """An old and a new side, of different kinds."""
-    file = MoveSide(folder=tmp_path / "file")
-    server = MoveSide(folder=tmp_path, url=new_database(request.getfixturevalue("postgresql")))
-    return (file, server) if request.param == "to PostgreSQL" else (server, file)
+def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
+    """An old and a new side, of different kinds, without anything in them."""
+    return _sides(tmp_path, request.getfixturevalue("postgresql"), request.param)
+
+
+@pytest.fixture(params=("to PostgreSQL", "to SQLite"))
+def filled_sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
+    """An old and a new side, of different kinds; the old one has something of every kind."""
+    return _sides(tmp_path, request.getfixturevalue("postgresql"), request.param, filled=True)
+
+
+def _sides(folder: Path, postgresql: str, direction: str, *, filled: bool = False) -> Sides:
+    is_from_file = direction == "to PostgreSQL"
+    file = filled_file if filled and is_from_file else prepare_file
+    database = filled_database if filled and not is_from_file else prepared_database
+    file(folder / "file")
+    sides = MoveSide(folder=folder / "file"), MoveSide(folder=folder, url=database(postgresql))
+    return sides if is_from_file else (sides[1], sides[0])

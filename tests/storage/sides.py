@@ -1,9 +1,14 @@
 """Two databases, something in the first of them, and a move from it to the second."""
 
+import functools
+import tempfile
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from databases import new_database, prepare_file, prepared_database
 from penchant.errors import Refused
 from penchant.model import ListKind
 from penchant.storage import (
@@ -12,13 +17,9 @@ from penchant.storage import (
     Command,
     DeletePieces,
     DeleteSource,
-    EraseUser,
     InteractionQuery,
-    KeyRecord,
     MoveSide,
-    PutPlacement,
     ReplaceList,
-    ReplacePreferences,
     ReplaceSettings,
     Storage,
     compare_sides,
@@ -26,9 +27,10 @@ from penchant.storage import (
     open_storage,
 )
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.opening import open_database
-from storage.test_bodies import bodies, submit
-from storage.test_conformance import done, submitting, watching
+from penchant.storage.databases.opening import open_database
+from penchant.storage.databases.sqlite import FILE_NAME
+from penchant.storage.hashing import account_id
+from storage.commands import bodies, done, erasing, key_record, preferring, putting, submit, submitting, watching
 
 Sides = tuple[MoveSide, MoveSide]
 
@@ -61,18 +63,15 @@ def different(old: MoveSide, new: MoveSide) -> list[tuple[str, str]]:
     return [(each.name, each.table) for each in compare_sides(old, new) if each.differs]
 
 
-def preferring(account: int, user: str, said: bytes = b'{"hidden":["a"]}') -> ReplacePreferences:
-    return ReplacePreferences(account_id=account, source="s", user_id=user, preferences=said)
+ACCOUNT = account_id("one")
+"""The account that `fill` makes."""
 
 
-def fill(storage: Storage) -> int:
-    """Store something of every kind, and return the account."""
+def fill(storage: Storage) -> None:
+    """Store something of every kind."""
     account = storage.accounts.ensure("one")
     for place, name in enumerate("kl"):
-        record = KeyRecord(
-            key_id=name, account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=place
-        )
-        storage.keys.create(record, actor="test")
+        storage.keys.create(key_record(account, name, created_at=place), actor="test")
     storage.keys.revoke("l", actor="test")
     submit(storage, account, bodies(TRAINED_FROM + 5))
     submit(storage, account, bodies(20, TRAINED_FROM))
@@ -82,21 +81,12 @@ def fill(storage: Storage) -> int:
         watching(account, "u", piece="piece-00003", event="e"),
         watching(account, "w", event="f"),
         preferring(account, "w"),
-        EraseUser(account_id=account, source="s", user_id="w"),
+        erasing(account, "w"),
         preferring(account, "u"),
         preferring(account, "v"),
         DeletePieces(account_id=account, source="s", ids=["a", "piece-00001"]),
         ReplaceList(account_id=account, source="s", kind=ListKind.WHITELIST, ids=["9", "B", "no"]),
-        PutPlacement(
-            account_id=account,
-            source="s",
-            name="home",
-            body=b"{}",
-            assignment=b"[]",
-            after=0,
-            max_versions=9,
-            max_placements=9,
-        ),
+        putting(account, "home", b"{}"),
         ReplaceSettings(account_id=account, source="s", settings=b'{"halfLifeDays":5}'),
         submitting(account, "x", source="cleared"),
         ClearPieces(account_id=account, source="cleared"),
@@ -108,7 +98,34 @@ def fill(storage: Storage) -> int:
     ]
     for command in commands:
         done(storage, command)
-    return account
+
+
+def filled_file(folder: Path) -> None:
+    """Put a SQLite database with all that `fill` stores into a folder."""
+    folder.mkdir(mode=0o700)
+    (folder / FILE_NAME).write_bytes(_filled_file())
+
+
+@functools.cache
+def _filled_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        prepare_file(Path(folder))
+        with closing(open_storage(folder=Path(folder))) as storage:
+            fill(storage)
+        return (Path(folder) / FILE_NAME).read_bytes()
+
+
+def filled_database(postgresql: str) -> str:
+    """Return the address of a new PostgreSQL database with all that `fill` stores."""
+    return new_database(postgresql, template=_filled_template(postgresql))
+
+
+@functools.cache
+def _filled_template(postgresql: str) -> str:
+    address = prepared_database(postgresql)
+    with closing(open_storage(folder=Path(), database_url=address)) as storage:
+        fill(storage)
+    return address.partition("?")[0].rpartition("/")[2]
 
 
 def everything(storage: Storage) -> dict[str, Any]:

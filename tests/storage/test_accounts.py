@@ -5,16 +5,13 @@ from dataclasses import replace
 from penchant.storage import (
     AddUsage,
     DeleteSource,
-    KeyRecord,
     Storage,
 )
-from storage.test_conformance import done, submitting
+from storage.commands import done, key_record, submitting
 
 
 def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> None:
-    record = KeyRecord(
-        key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
-    )
+    record = key_record(account, "k")
     storage.keys.create(record, actor="test")
 
     assert storage.keys.find("k") == record
@@ -26,9 +23,7 @@ def test_keys_are_found_listed_and_revoked(storage: Storage, account: int) -> No
 
 
 def test_a_key_goes_over_to_another_plan_once(storage: Storage, account: int) -> None:
-    record = KeyRecord(
-        key_id="k", account_id=account, account="one", plan="full", admin=False, secret_hash=b"h", created_at=1
-    )
+    record = key_record(account, "k")
     storage.keys.create(record, actor="test")
 
     assert storage.keys.set_plan("k", "basic", actor="other")

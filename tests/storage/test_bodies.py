@@ -1,39 +1,19 @@
 """Compressed bodies, the same on both databases: what is read is what was stored, and no source sees another's text."""
 
 import gc
-import json
 from contextlib import ExitStack, closing
 
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from penchant.model import EncodedPiece
-from penchant.storage import ClearPieces, DeleteSource, Storage, SubmitPieces
+from penchant.storage import ClearPieces, DeleteSource, Storage
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.schema import dictionaries, pieces
+from penchant.storage.schema import CODEC_ZSTD, dictionaries, pieces
+from storage.commands import bodies, done, head, submit
 from storage.conftest import Opening
-from storage.test_conformance import done, head
-
-WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
-
 
 MANY = 12
 """Connections of which some are closed when they are given back, not kept."""
-
-
-def bodies(count: int, first: int = 0) -> dict[str, bytes]:
-    """Return bodies with much in common and something of their own."""
-    return {
-        f"piece-{number:05}": json.dumps(
-            {"id": f"piece-{number:05}", "categories": {"tag": [f"{WORDS[number % 10]} {number}", *WORDS]}}
-        ).encode()
-        for number in range(first, first + count)
-    }
-
-
-def submit(storage: Storage, account: int, new: dict[str, bytes], source: str = "s") -> None:
-    encoded = [EncodedPiece(id=piece_id, body=body) for piece_id, body in new.items()]
-    done(storage, SubmitPieces(account_id=account, source=source, pieces=encoded))
 
 
 def read(storage: Storage, account: int, source: str = "s") -> dict[str, bytes]:
@@ -69,6 +49,9 @@ def test_a_large_source_is_compressed_and_reads_the_same(opening: Opening) -> No
         submit(storage, account, first)
         submit(storage, account, second)
         assert codecs(opening) == {0: len(first), 1: len(second)}
+        with opening.beside() as connection:
+            compressed = select(func.sum(func.length(pieces.c.body))).where(pieces.c.codec == CODEC_ZSTD)
+            assert connection.execute(compressed).scalar_one() < sum(map(len, second.values())) / 2
 
     with closing(opening()) as storage:
         assert read(storage, account) == first | second
@@ -140,14 +123,3 @@ def test_a_missing_dictionary_is_found_by_the_check(opening: Opening) -> None:
         with opening.beside() as connection:
             connection.execute(delete(dictionaries))
         assert any("cannot be read" in problem for problem in storage.upkeep.check())
-
-
-def test_compressed_bodies_take_less_room(opening: Opening) -> None:
-    with closing(opening()) as storage:
-        account = storage.accounts.ensure("a")
-        submit(storage, account, bodies(2 * TRAINED_FROM))
-        assert head(storage, account).piece_count == 2 * TRAINED_FROM
-
-        with opening.beside() as connection:
-            stored = connection.execute(select(func.sum(func.length(pieces.c.body)))).scalar_one()
-        assert stored < sum(map(len, bodies(2 * TRAINED_FROM).values())) / 2

@@ -2,7 +2,6 @@
 
 import threading
 import traceback
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,77 +9,24 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from penchant.errors import PenchantError, StorageUnavailable, TooManyPieces, TooManySources, UnknownSource
-from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
+from penchant.model import InteractionType, ListKind
 from penchant.storage import (
     ClearPieces,
     Command,
     DeletePieces,
     DeleteSource,
-    EraseUser,
     Erasure,
     FeedCursor,
     InteractionChange,
-    InteractionQuery,
-    Outcome,
-    RecordInteractions,
     ReplaceList,
     ReplaceSettings,
     SourceHead,
     Storage,
-    SubmitPieces,
 )
 from penchant.storage.hashing import user_key
+from storage.commands import changes, cursor, done, erasing, head, listed, of_user, submitting, watching
 from storage.conftest import Opening
 from strategies import examples
-
-DAY_MS = 86_400_000
-
-
-def encoded(*ids: str, body: bytes = b"{}") -> list[EncodedPiece]:
-    return [EncodedPiece(id=piece_id, body=body) for piece_id in ids]
-
-
-def submitting(account: int, *ids: str, source: str = "s", body: bytes = b"{}", **limits: Any) -> SubmitPieces:
-    return SubmitPieces(account_id=account, source=source, pieces=encoded(*ids, body=body), **limits)
-
-
-def watching(account: int, *users: str, piece: str = "a", at: int | None = None, event: str | None = None) -> Command:
-    new = [
-        NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id=piece, occurred_at=at, event_id=event)
-        for user in users
-    ]
-    return RecordInteractions(account_id=account, source="s", interactions=new)
-
-
-def done(storage: Storage, command: Command) -> Outcome:
-    return storage.submit(command).result(timeout=120)
-
-
-def head(storage: Storage, account: int, source: str = "s") -> SourceHead:
-    found = storage.sources.read_head(account, source)
-    assert found is not None
-    return found
-
-
-def cursor(of: SourceHead, version: int | None = None) -> FeedCursor:
-    at = of.version if version is None else version
-    return FeedCursor(incarnation=of.incarnation, epoch=of.epoch, version=at)
-
-
-def changes(storage: Storage, account: int, after: FeedCursor | None) -> tuple[bool, dict[str, bool]]:
-    """Return whether the feed is complete, and for each row whether it is a deletion."""
-    with storage.sources.follow_content(account, "s", after) as feed:
-        return feed.complete, {row.id: row.deleted for batch in feed.batches for row in batch}
-
-
-def listed(storage: Storage, account: int, **page: Any) -> list[str]:
-    with storage.pieces.open_ids(account, "s", **page) as listing:
-        return [piece.id for batch in listing.batches for piece in batch]
-
-
-def of_user(storage: Storage, account: int, user: str, **query: Any) -> list[str]:
-    asked = InteractionQuery(user_id=user, since=0, **({"limit": 100} | query))
-    return [each.piece_id for each in storage.people.list_interactions(head(storage, account).source_id, asked)]
 
 
 def test_a_source_begins_with_its_first_submission(storage: Storage, account: int) -> None:
@@ -161,7 +107,7 @@ def test_a_deleted_source_is_unknown_and_comes_back_empty(storage: Storage, acco
         DeletePieces(account_id=account, source="s", ids=[]),
         ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=[]),
         watching(account, "u"),
-        EraseUser(account_id=account, source="s", user_id="u"),
+        erasing(account, "u"),
     ):
         with pytest.raises(UnknownSource):
             done(storage, command)
@@ -242,7 +188,7 @@ def test_an_erasure_is_a_record_of_the_feed_without_an_id(storage: Storage, acco
     done(storage, submitting(account))
     done(storage, watching(account, "u", "v", event=None))
     done(storage, watching(account, "u", event="e"))
-    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
+    done(storage, erasing(account, "u"))
 
     with storage.sources.follow_interactions(account, "s", None) as feed:
         rows = [row for batch in feed.batches for row in batch]
@@ -261,7 +207,7 @@ def test_sources_are_busy_by_what_was_recorded_whatever_became_of_it(storage: St
     done(storage, submitting(account))
     assert busy(1) == []
     done(storage, watching(account, "u", "v"))
-    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
+    done(storage, erasing(account, "u"))
     assert busy(3) == [head(storage, account)]
     assert busy(4) == []
 

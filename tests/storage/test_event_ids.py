@@ -14,8 +14,8 @@ from penchant.model import InteractionType, NewInteraction
 from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage
 from penchant.storage.hashing import event_key, shared_event_key, source_id
 from penchant.storage.schema import event_ids, interactions
+from storage.commands import done, erasing, of_user, submitting
 from storage.sides import Sides, moved, moved_so_far, opened
-from storage.test_conformance import done, of_user, submitting
 from strategies import examples
 
 Event = tuple[str, str]
@@ -73,17 +73,6 @@ def test_an_event_id_is_stored_once(storage: Storage, account: int) -> None:
     assert (outcome.duplicates, again.duplicates) == (2, 1)
     assert {(each.piece_id, each.type) for each in (*outcome.interactions, *again.interactions)} == {("a", new.type)}
     assert {each.occurred_at for each in (*outcome.interactions, *again.interactions)} == {5}
-
-
-def test_an_event_id_is_of_one_person(storage: Storage, account: int) -> None:
-    record(storage, account, "a", ("u", "e"))
-
-    others = record(storage, account, "b", ("v", "e"), ("w", "e"), ("v", "e"))
-    again = record(storage, account, "c", ("u", "e"), ("v", "e"))
-
-    assert (others.duplicates, again.duplicates) == (1, 2)
-    assert recorded(others) == [("v", "b"), ("w", "b"), ("v", "b")]
-    assert recorded(again) == [("u", "a"), ("v", "b")]
 
 
 def test_an_event_id_under_the_key_of_before_is_of_its_person(storage: Storage, account: int) -> None:
@@ -155,17 +144,6 @@ def test_event_ids_are_found_by_their_keys_however_many_there_are(storage: Stora
     assert [each for each in plans if "SCAN" in each] == []
 
 
-def test_an_erased_person_s_event_ids_are_forgotten_and_others_kept(storage: Storage, account: int) -> None:
-    record(storage, account, "a", ("u", "e"), ("u", "f"), ("v", "e"), ("v", "f"))
-    share(storage, account, ("u", "e"))
-    share(storage, account, ("v", "f"))
-
-    done(storage, EraseUser(account_id=account, source="s", user_id="u"))
-    after = record(storage, account, "b", ("u", "e"), ("u", "f"), ("v", "e"), ("v", "f"))
-
-    assert recorded(after) == [("u", "b"), ("u", "b"), ("v", "a"), ("v", "a")]
-
-
 def test_an_event_id_outlives_its_interaction_only_where_it_tells_whose_it_is(storage: Storage, account: int) -> None:
     record(storage, account, "a", ("u", "e"), ("u", "f"))
     share(storage, account, ("u", "f"))
@@ -185,7 +163,7 @@ def test_event_ids_are_their_people_s_on_the_other_side_of_a_move(sides: Sides) 
         record(storage, account, "a", ("u", "e"), ("v", "f"), ("w", "e"))
         share(storage, account, ("u", "e"))
         moved_so_far(*sides)
-        done(storage, EraseUser(account_id=account, source="s", user_id="w"))
+        done(storage, erasing(account, "w"))
         record(storage, account, "b", ("v", "e"))
         share(storage, account, ("v", "f"))
     moved(*sides)

@@ -5,22 +5,19 @@ import time
 import pytest
 from sqlalchemy import select, text
 
-from penchant.model import StoredInteraction
+from penchant.model import DAY_MS, StoredInteraction
 from penchant.storage import (
     DeletePieces,
     DeleteSource,
-    EraseUser,
     Erasure,
     InteractionChange,
     InteractionQuery,
-    KeyRecord,
     Storage,
 )
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
+from storage.commands import changes, cursor, done, erasing, head, key_record, of_user, preferring, submitting, watching
 from storage.conftest import Opening
-from storage.sides import preferring
-from storage.test_conformance import DAY_MS, changes, cursor, done, head, of_user, submitting, watching
 
 WEEK_MS = 7 * DAY_MS
 
@@ -32,10 +29,6 @@ def account(storage: Storage) -> int:
     return account
 
 
-def erasing(account: int, user: str) -> EraseUser:
-    return EraseUser(account_id=account, source="s", user_id=user)
-
-
 def followed(storage: Storage, account: int, version: int) -> tuple[bool, list[InteractionChange | Erasure]]:
     after = cursor(head(storage, account), version)
     with storage.sources.follow_interactions(account, "s", after) as feed:
@@ -45,20 +38,6 @@ def followed(storage: Storage, account: int, version: int) -> tuple[bool, list[I
 def purge_all(storage: Storage, now: int, *, audit_days: int = 0, chunk: int = 1_000) -> None:
     while storage.upkeep.purge(lambda _: 396, audit_days=audit_days, now=now, chunk=chunk):
         pass
-
-
-def create_key(storage: Storage, account: int, key_id: str, *, expires_at: int | None = None) -> None:
-    record = KeyRecord(
-        key_id=key_id,
-        account_id=account,
-        account="one",
-        plan="full",
-        admin=False,
-        secret_hash=b"h",
-        created_at=1,
-        expires_at=expires_at,
-    )
-    storage.keys.create(record, actor="test")
 
 
 def count_rows(opening: Opening) -> dict[str, int]:
@@ -257,7 +236,7 @@ def test_preferences_of_a_deleted_source_count_for_nothing_and_are_purged(
 
 def test_the_audit_log_is_kept_for_its_days_and_the_older_entries_go_first(storage: Storage, account: int) -> None:
     for key_id in ("a", "b", "c"):
-        create_key(storage, account, key_id)
+        storage.keys.create(key_record(account, key_id), actor="test")
     now = int(time.time() * 1000)
     subjects = ["c", "b", "a", "s"]
 
@@ -273,10 +252,10 @@ def test_the_audit_log_is_kept_for_its_days_and_the_older_entries_go_first(stora
 
 def test_keys_that_have_ended_stay_listed_as_long_as_the_audit_log(storage: Storage, account: int) -> None:
     now = int(time.time() * 1000)
-    create_key(storage, account, "active")
-    create_key(storage, account, "expires later", expires_at=now + 20 * DAY_MS)
-    for key_id in ("expired", "revoked", "expired, then revoked"):
-        create_key(storage, account, key_id, expires_at=now - 30 * DAY_MS if "expired" in key_id else None)
+    ends = {"active": None, "expires later": now + 20 * DAY_MS, "revoked": None}
+    ends |= dict.fromkeys(("expired", "expired, then revoked"), now - 30 * DAY_MS)
+    for key_id, expires_at in ends.items():
+        storage.keys.create(key_record(account, key_id, expires_at=expires_at), actor="test")
     for key_id in ("revoked", "expired, then revoked"):
         storage.keys.revoke(key_id, actor="test")
 

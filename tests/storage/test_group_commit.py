@@ -1,45 +1,56 @@
 """What a group does when its transaction fails, and what is not carried out at all."""
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 
 import pytest
+from sqlalchemy import Connection
 
 from penchant.errors import ConnectionLost, PenchantError, StorageUnavailable
+from penchant.storage import Storage
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.group_commit import GroupCommit, Lane
 from penchant.storage.records import AddUsage, Command, Outcome
 
 COMMANDS = [AddUsage(account_id=number, month="2026-11", answers=1) for number in (1, 2, 3)]
 
 
-class Transactions:
-    """Takes groups, and fails as it was told."""
+class FailingTransactions(Transactions):
+    """Transactions of which the first ones fail where they would begin."""
 
-    def __init__(self, *failures: PenchantError) -> None:
+    def __init__(self, storage: Storage, *failures: PenchantError) -> None:
+        super().__init__(storage._database)
         self.failures = list(failures)
-        self.taken: list[Sequence[Command]] = []
+        self.begun = 0
 
-    def __call__(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
-        self.taken.append(list(commands))
+    @contextlib.contextmanager
+    def write(self) -> Iterator[Connection]:
+        self.begun += 1
         if self.failures:
             raise self.failures.pop(0)
-        return [Outcome() for _ in commands]
+        with super().write() as connection:
+            yield connection
 
 
-def test_a_group_that_was_refused_is_tried_one_by_one() -> None:
-    transactions = Transactions(StorageUnavailable("refused"))
+def answers(storage: Storage) -> list[int]:
+    return [storage.accounts.count_answers(command.account_id, command.month) for command in COMMANDS]
+
+
+def test_a_group_that_was_refused_is_tried_one_by_one(storage: Storage) -> None:
+    transactions = FailingTransactions(storage, StorageUnavailable("refused"))
 
     assert GroupCommit(transactions).carry_out(COMMANDS) == [Outcome(), Outcome(), Outcome()]
-    assert transactions.taken == [COMMANDS, *([command] for command in COMMANDS)]
+    assert (transactions.begun, answers(storage)) == (1 + len(COMMANDS), [1, 1, 1])
 
 
-def test_a_group_whose_connection_was_lost_is_not_tried_again_since_it_may_be_stored() -> None:
-    transactions = Transactions(ConnectionLost("gone"))
+def test_a_group_whose_connection_was_lost_is_not_tried_again_since_it_may_be_stored(storage: Storage) -> None:
+    transactions = FailingTransactions(storage, ConnectionLost("gone"))
     outcomes = GroupCommit(transactions).carry_out(COMMANDS)
 
     assert all(isinstance(outcome, ConnectionLost) for outcome in outcomes)
-    assert transactions.taken == [COMMANDS]
+    assert (transactions.begun, answers(storage)) == (1, [0, 0, 0])
 
 
 def test_a_command_that_nobody_waits_for_any_more_is_not_carried_out() -> None:

@@ -11,18 +11,16 @@ from penchant.model import DAY_MS, InteractionType, ListIdentity, NewImpression,
 from penchant.service.list_ids import ListIds
 from penchant.storage import (
     DeleteSource,
-    EraseUser,
     MoveSide,
-    PutPlacement,
     RecordImpressions,
     RecordInteractions,
     Storage,
 )
 from penchant.storage.impression_ledger import LISTS_A_DAY
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
+from storage.commands import done, erasing, head, putting, submitting
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened
-from storage.test_conformance import done, head, submitting
 from storage.test_forgetting import count_rows, purge_all
 
 NOW = time.time()
@@ -132,7 +130,7 @@ def test_an_erasure_leaves_counts_and_no_row(opening: Opening, storage: Storage,
     done(storage, seeing(account, identity(storage, account), "a"))
     done(storage, seeing(account, identity(storage, account, "lee"), "a"))
 
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, erasing(account, "kim"))
 
     of = head(storage, account)
     assert storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0) == []
@@ -199,7 +197,7 @@ def test_what_was_passed_over_is_counted_until_it_leads_to_something(storage: St
     assert passed_over() == {"b": 2}
     done(storage, seeing(account, identity(storage, account), "a"))
     assert passed_over() == {"a": 1, "b": 2}
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, erasing(account, "kim"))
     assert passed_over() == {}
 
 
@@ -275,17 +273,7 @@ def test_what_a_person_was_shown_is_counted_in_stages_of_each_version(storage: S
 
     show_lists(5)
     assert parts(storage, account, SHOWN) == {(0, False): 16, (1, False): 16, (2, False): 8}
-    placement = PutPlacement(
-        account_id=account,
-        source="s",
-        name="home",
-        body=b"{}",
-        assignment=b"{}",
-        after=0,
-        max_versions=2,
-        max_placements=2,
-    )
-    done(storage, placement)
+    done(storage, putting(account, "home", b"{}"))
     show_lists(1)
 
     assert parts(storage, account, SHOWN) == {(0, False): 24, (1, False): 16, (2, False): 8}
@@ -314,7 +302,7 @@ def test_a_person_s_part_is_erased_with_the_person_and_with_time(
     done(storage, seeing(account, identity(storage, account), "a"))
     done(storage, seeing(account, identity(storage, account, "lee", days_ago=29), "a"))
 
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
+    done(storage, erasing(account, "kim"))
     assert count_rows(opening)["placement_people"] == 1
     purge_all(storage, NOW_MS + 2 * DAY_MS, chunk=1)
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from penchant.model import EncodedPiece, InteractionType, NewInteraction
-from penchant.storage import EraseUser, InteractionChange, RecordInteractions, Storage, SubmitPieces, interaction_pages
+from penchant.model import InteractionType, NewInteraction
+from penchant.storage import InteractionChange, RecordInteractions, Storage, interaction_pages
 from penchant.storage.hashing import piece_key
 from penchant.storage.interaction_pages import BLOCK_VERSIONS
 from penchant.storage.schema import TYPES
+from storage.commands import done, erasing, submitting
 
 MOMENTS = {
     "u": 0,
@@ -24,15 +25,15 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
 ) -> None:
     monkeypatch.setattr(interaction_pages, "BLOCKS", 2)
     kinds = list(InteractionType)
-    storage.submit(SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id="a", body=b"{}")])).result(120)
+    done(storage, submitting(account, "a"))
     for place, (person, moment) in enumerate(MOMENTS.items()):
         new = NewInteraction(user_id=person, type=kinds[place], piece_id=f"p-{person}", occurred_at=moment)
-        storage.submit(RecordInteractions(account_id=account, source="s", interactions=[new])).result(120)
+        done(storage, RecordInteractions(account_id=account, source="s", interactions=[new]))
         if person == "w":
-            storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(120)
+            done(storage, erasing(account, "gone"))
     # More than a page has, which ends within them.
     many = [NewInteraction(user_id="many", type=kinds[0], piece_id=f"p-{n}", occurred_at=n) for n in range(MANY)]
-    storage.submit(RecordInteractions(account_id=account, source="s", interactions=many)).result(120)
+    done(storage, RecordInteractions(account_id=account, source="s", interactions=many))
 
     with storage.sources.follow_interactions(account, "s", None) as feed:
         expected = [row for batch in feed.batches for row in batch if isinstance(row, InteractionChange)]
@@ -51,20 +52,3 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
     # Without the erased person's interaction and the row of the erasure.
     assert [len(page.versions) for page in pages] == [2 * BLOCK_VERSIONS - 2, len(rows) - 2 * BLOCK_VERSIONS + 2]
     assert [page.versions.tolist() for page in some] == [[expected[1].version]]
-
-
-def test_an_export_has_pages_too_and_tells_who_and_what_they_are_of(storage: Storage, account: int) -> None:
-    storage.submit(SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id="a", body=b"{}")])).result(30)
-    kind = InteractionType.WATCH
-    for person, piece_id in (("gone", "a"), ("u", "a"), ("é", "b")):
-        new = NewInteraction(user_id=person, type=kind, piece_id=piece_id, occurred_at=5)
-        storage.submit(RecordInteractions(account_id=account, source="s", interactions=[new])).result(30)
-    storage.submit(EraseUser(account_id=account, source="s", user_id="gone")).result(30)
-
-    with storage.sources.open_export(account, "s") as export:
-        versions = [version for page in export.columns.pages for version in page.versions.tolist()]
-        people, pieces = export.columns.user_ids(versions), export.columns.piece_ids(versions)
-        rows = [row for batch in export.interactions(0) for row in batch]
-
-    assert [(people[version], pieces[version]) for version in versions] == [("u", "a"), ("é", "b")]
-    assert [(row.user_id, row.piece_id) for row in rows] == [("u", "a"), ("é", "b")]

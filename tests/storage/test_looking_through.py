@@ -2,39 +2,24 @@
 
 from collections.abc import Sequence
 
-from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction
-from penchant.storage import (
-    Command,
-    DeletePieces,
-    DeleteSource,
-    EraseUser,
-    RecordInteractions,
-    ReplacePreferences,
-    Storage,
-    SubmitPieces,
-)
+from penchant.model import DAY_MS
+from penchant.storage import DeletePieces, DeleteSource, Storage
+from storage.commands import done, erasing, head, preferring, submitting, watching
 
 DAY = 20_000
-
-
-def done(storage: Storage, command: Command) -> None:
-    storage.submit(command).result(timeout=120)
 
 
 def account_with(storage: Storage, *ids: str) -> int:
     """Return an account whose source has these pieces, each with its id as body."""
     account = storage.accounts.ensure("one")
-    pieces = [EncodedPiece(id=each, body=each.encode()) for each in ids]
-    done(storage, SubmitPieces(account_id=account, source="s", pieces=pieces))
+    for each in ids:
+        done(storage, submitting(account, each, body=each.encode()))
     return account
 
 
-def watching(account: int, user: str, *days: int) -> RecordInteractions:
-    new = [
-        NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id="a", occurred_at=day * DAY_MS + 5)
-        for day in days
-    ]
-    return RecordInteractions(account_id=account, source="s", interactions=new)
+def watch(storage: Storage, account: int, user: str, *days: int) -> None:
+    for day in days:
+        done(storage, watching(account, user, at=day * DAY_MS + 5))
 
 
 def read(storage: Storage, account: int, *, start: str = "", after: str | None = None, limit: int = 10) -> list[str]:
@@ -62,43 +47,26 @@ def test_some_pieces_are_read_together(storage: Storage) -> None:
     assert storage.pieces.read_some(account, "s", ["a", "c", "nothing"]) == {"a": b"a"}
 
 
-def days(storage: Storage, account: int, *, since: int = DAY, limit: int = 100) -> Sequence[tuple[int, int]]:
-    head = storage.sources.read_head(account, "s")
-    assert head is not None
-    return storage.people.count_by_day(head.source_id, since=since * DAY_MS, limit=limit)
+def days(storage: Storage, account: int, **within: int) -> Sequence[tuple[int, int]]:
+    within = {"since": DAY * DAY_MS, "limit": 100} | within
+    return storage.people.count_by_day(head(storage, account).source_id, **within)
 
 
 def test_interactions_are_counted_by_utc_day_without_erasures(storage: Storage) -> None:
     account = account_with(storage, "a")
-    done(storage, watching(account, "x", DAY - 1, DAY, DAY, DAY + 2))
-    done(storage, watching(account, "y", DAY + 2))
+    watch(storage, account, "x", DAY - 1, DAY, DAY, DAY + 2)
+    watch(storage, account, "y", DAY + 2)
 
     assert days(storage, account) == [(DAY, 2), (DAY + 2, 2)]
-    done(storage, EraseUser(account_id=account, source="s", user_id="x"))
+    assert days(storage, account, limit=3) == [(DAY, 1), (DAY + 2, 2)]
+    assert days(storage, account, until=(DAY + 2) * DAY_MS) == [(DAY, 2)]
+    done(storage, erasing(account, "x"))
     assert days(storage, account) == [(DAY + 2, 1)]
-
-
-def test_only_the_newest_interactions_are_counted_past_a_limit(storage: Storage) -> None:
-    account = account_with(storage, "a")
-    done(storage, watching(account, "x", DAY, DAY, DAY + 1, DAY + 2))
-
-    assert days(storage, account, limit=3) == [(DAY, 1), (DAY + 1, 1), (DAY + 2, 1)]
-
-
-def test_interactions_are_counted_until_a_moment(storage: Storage) -> None:
-    account = account_with(storage, "a")
-    done(storage, watching(account, "x", DAY, DAY + 1, DAY + 2))
-    head = storage.sources.read_head(account, "s")
-    assert head is not None
-
-    counted = storage.people.count_by_day(head.source_id, since=DAY * DAY_MS, until=(DAY + 2) * DAY_MS, limit=10)
-
-    assert counted == [(DAY, 1), (DAY + 1, 1)]
 
 
 def test_interactions_of_a_deleted_source_are_not_counted(storage: Storage) -> None:
     account = account_with(storage, "a")
-    done(storage, watching(account, "x", DAY))
+    watch(storage, account, "x", DAY)
     done(storage, DeleteSource(account_id=account, source="s"))
     account_with(storage, "a")
 
@@ -106,17 +74,16 @@ def test_interactions_of_a_deleted_source_are_not_counted(storage: Storage) -> N
 
 
 def people(storage: Storage, account: int, beginning: str, *, since: int = DAY, newest: int = 100) -> list[str]:
-    head = storage.sources.read_head(account, "s")
-    assert head is not None
-    return storage.people.list_beginning(head.source_id, beginning, since=since * DAY_MS, newest=newest, limit=3)
+    source_id = head(storage, account).source_id
+    return storage.people.list_beginning(source_id, beginning, since=since * DAY_MS, newest=newest, limit=3)
 
 
 def test_people_are_found_by_the_beginning_of_their_ids(storage: Storage) -> None:
     account = account_with(storage, "a")
     for user in ("kim", "ki%", "ki_", "kim", "ki😀", "Kim", "k"):
-        done(storage, watching(account, user, DAY))
-    done(storage, watching(account, "kit", DAY - 1))
-    done(storage, ReplacePreferences(account_id=account, source="s", actor="", user_id="kiss", preferences=b"{}"))
+        watch(storage, account, user, DAY)
+    watch(storage, account, "kit", DAY - 1)
+    done(storage, preferring(account, "kiss"))
 
     assert people(storage, account, "ki") == ["ki%", "ki_", "kim"]
     assert people(storage, account, "kim") == ["kim"]
@@ -126,8 +93,8 @@ def test_people_are_found_by_the_beginning_of_their_ids(storage: Storage) -> Non
     assert people(storage, account, "kit") == []
     assert people(storage, account, "k", newest=1) == ["kiss"]
     assert people(storage, account, "k", newest=2) == ["k", "kiss"]
-    done(storage, EraseUser(account_id=account, source="s", user_id="kim"))
-    done(storage, EraseUser(account_id=account, source="s", user_id="kiss"))
+    done(storage, erasing(account, "kim"))
+    done(storage, erasing(account, "kiss"))
     assert people(storage, account, "kim") + people(storage, account, "kis") == []
     done(storage, DeleteSource(account_id=account, source="s"))
     account_with(storage, "a")

@@ -1,4 +1,8 @@
-"""Databases, backups and exports of 0.1.0 in this revision: opened, read whole, written, exported, compared."""
+"""Databases, backups and exports of 0.1.0 in this revision: opened, read whole, written, exported, compared.
+
+They are kept as that release wrote them, so that what is opened is the real thing. `postgresql.sql` is what `pg_dump
+--inserts` gave after its `penchant move`; the script that had it make them is in the history (`of_0_1_0/make.py`).
+"""
 
 import gzip
 import json

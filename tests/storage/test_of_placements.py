@@ -1,4 +1,7 @@
-"""A database of the revision before event ids were a person's, in this one: its events, keys and experiments."""
+"""A database of the revision before event ids were a person's, in this one: its events, keys and experiments.
+
+It lies between 0.1.0 and the release after it, and was made by that revision (`of_placements/make.py` in the history).
+"""
 
 import gzip
 import json

@@ -5,28 +5,14 @@ from pathlib import Path
 import pytest
 
 from databases import new_database
-from penchant.storage import Storage
-from penchant.storage.schema import SHARED_TABLES, metadata
+from storage.commands import done, head, submitting
 from storage.conftest import Opening
-from storage.test_conformance import done, head, submitting
 
 
 @pytest.fixture
 def opening(server: str | None, tmp_path: Path) -> Opening:
     """What opens a database that is empty, or missing: the first opening gives it the schema."""
     return Opening(tmp_path / "data", None if server is None else new_database(server))
-
-
-def test_what_is_stored_survives_a_restart(opening: Opening) -> None:
-    first = opening()
-    account = first.accounts.ensure("one")
-    done(first, submitting(account, "a", body=b'{"x":1}'))
-    first.close()
-
-    second = opening()
-    assert second.pieces.read(account, "s", "a")[1] == b'{"x":1}'
-    assert second.upkeep.check() == []
-    second.close()
 
 
 def test_two_openings_see_each_other_s_commits(opening: Opening) -> None:
@@ -37,16 +23,6 @@ def test_two_openings_see_each_other_s_commits(opening: Opening) -> None:
         assert head((second, first)[number % 2], account).version == number + 1
     first.close()
     second.close()
-
-
-def test_every_key_of_a_tenant_s_table_holds_the_source(storage: Storage) -> None:
-    assert storage.upkeep.check() == []
-    for table in metadata.tables.values():
-        if table.name in SHARED_TABLES:
-            continue
-        assert "source_id" in table.primary_key.columns
-        assert all("source_id" in index.columns for index in table.indexes if index.unique)
-        assert not table.foreign_keys
 
 
 def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) -> None:

@@ -3,22 +3,8 @@
 import pytest
 
 from penchant.errors import PlacementChanged, TooManyPlacements, UnknownSource
-from penchant.storage import DeletePlacement, DeleteSource, PutPlacement, Storage
-from storage.test_conformance import done, head, submitting
-
-
-def putting(account: int, name: str, body: bytes, *, after: int = 0) -> PutPlacement:
-    return PutPlacement(
-        account_id=account,
-        source="s",
-        actor="key",
-        name=name,
-        body=body,
-        assignment=b"[]",
-        after=after,
-        max_versions=2,
-        max_placements=2,
-    )
+from penchant.storage import DeletePlacement, DeleteSource, Storage
+from storage.commands import done, head, putting, submitting
 
 
 def in_force(storage: Storage, account: int) -> list[tuple[str, bytes]]:

@@ -12,9 +12,9 @@ import pytest
 from databases import connection_beside, new_database
 from faults.cluster import new_cluster
 from penchant.errors import StorageUnavailable
-from penchant.model import EncodedPiece
-from penchant.storage import ServerOptions, Storage, SubmitPieces, open_storage
-from penchant.storage.postgresql import FIRST_PAUSE_S, LONGEST_PAUSE_S, Attempts
+from penchant.storage import ServerOptions, Storage, open_storage
+from penchant.storage.databases.postgresql import FIRST_PAUSE_S, LONGEST_PAUSE_S, Attempts
+from storage.commands import done, submitting
 
 CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -107,8 +107,7 @@ def test_one_attempt_at_a_time_while_they_fail() -> None:
 
 def test_who_finds_no_free_connection_is_told_so(storage: Storage) -> None:
     account = storage.accounts.ensure("one")
-    pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
-    storage.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(60)
+    done(storage, submitting(account, "p"))
     with (
         storage.pieces.open_page(account, "s"),
         storage.pieces.open_page(account, "s"),
@@ -174,8 +173,7 @@ def test_a_server_that_does_not_sync_commits_is_used_with_a_warning_where_that_i
         open_storage(folder=tmp_path, database_url=address, options=ServerOptions(allow_unsynced_commits=True))
     ) as opened:
         account = opened.accounts.ensure("one")
-        pieces = [EncodedPiece(id="p", body=b"{}")]
-        opened.submit(SubmitPieces(account_id=account, source="s", pieces=pieces)).result(60)
+        done(opened, submitting(account, "p"))
 
         [warning] = opened.upkeep.ping()
 
@@ -222,8 +220,7 @@ def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_pa
     first = open_storage(folder=tmp_path, database_url=address)
     account = first.accounts.ensure("one")
     for name in ("a", "b"):
-        pieces = [EncodedPiece(id="p", body=b'{"id":"p","categories":{}}')]
-        first.submit(SubmitPieces(account_id=account, source=name, pieces=pieces)).result(60)
+        done(first, submitting(account, "p", source=name))
     before = [first.sources.read_head(account, name) for name in ("a", "b")]
     first.close()
     again = open_storage(folder=tmp_path, database_url=address)
@@ -247,17 +244,12 @@ def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_pa
 
 def test_two_processes_that_make_the_same_source_count_each_piece_once(address: str, tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(30)]
-    body = EncodedPiece(id="p", body=b"{}")
     with (
         closing(open_storage(folder=tmp_path, database_url=address)) as one,
         closing(open_storage(folder=tmp_path, database_url=address)) as other,
     ):
         account = one.accounts.ensure("a")
-        outcomes = [
-            storage.submit(SubmitPieces(account_id=account, source=name, pieces=[body]))
-            for name in names
-            for storage in (one, other)
-        ]
+        outcomes = [storage.submit(submitting(account, "p", source=name)) for name in names for storage in (one, other)]
         created = sum(outcome.result(timeout=60).created for outcome in outcomes)
         counts = [head.piece_count for head in one.sources.list_of(account)]
         made = [entry for entry in one.accounts.list_audit(limit=1_000) if entry.action == "source.create"]

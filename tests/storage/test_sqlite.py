@@ -1,20 +1,20 @@
 """What only the file has: other processes, kills, permissions, foreign files."""
 
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from databases import prepare_file
 from immutable import immutable
 from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import open_storage
-from penchant.storage.sqlite import SqliteDatabase
+from penchant.storage.databases.sqlite import SqliteDatabase
 
 WRITER = """
 import sys, time
@@ -42,25 +42,6 @@ def start_writer(folder: Path, name: str, count: int, *, at: float = 0) -> "subp
 
 
 @pytest.mark.slow
-def test_no_acknowledged_write_is_lost_when_a_process_is_killed(tmp_path: Path) -> None:
-    open_storage(folder=tmp_path).close()
-    killed, lasting = start_writer(tmp_path, "killed", 100_000), start_writer(tmp_path, "lasting", 300)
-    assert killed.stdout is not None
-    acknowledged = {killed.stdout.readline().strip() for _ in range(50)}
-    os.kill(killed.pid, signal.SIGKILL)
-    acknowledged |= set(lasting.communicate(timeout=60)[0].split()) | set(killed.communicate()[0].split())
-
-    storage = open_storage(folder=tmp_path)
-    account = storage.accounts.ensure("one")
-    with storage.pieces.open_ids(account, "s") as listing:
-        stored = {piece.id for batch in listing.batches for piece in batch}
-        assert listing.head.version == listing.head.piece_count == len(stored)
-    assert acknowledged <= stored
-    assert storage.upkeep.check() == []
-    storage.close()
-
-
-@pytest.mark.slow
 def test_many_processes_may_open_a_fresh_folder_at_once(tmp_path: Path) -> None:
     for attempt in range(3):
         together = time.time() + 2
@@ -77,22 +58,19 @@ def test_the_files_are_their_owner_s_alone(tmp_path: Path) -> None:
     assert all(file.stat().st_mode & 0o077 == 0 for file in (tmp_path / "data").iterdir())
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    open_storage(folder=tmp_path).close()
-    with sqlite3.connect(tmp_path / "penchant.db") as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    (
+        ("UPDATE alembic_version SET version_num = '9999'", "newer"),
+        ("DROP TABLE alembic_version", "another program"),
+    ),
+)
+def test_a_database_of_others_is_refused(tmp_path: Path, statement: str, message: str) -> None:
+    prepare_file(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "penchant.db")) as connection, connection:
+        connection.execute(statement)
 
-    with pytest.raises(StorageIncompatible, match="newer"):
-        open_storage(folder=tmp_path)
-
-
-def test_another_program_s_database_is_refused(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "penchant.db") as connection:
-        connection.execute("CREATE TABLE theirs (x)")
-    connection.close()
-
-    with pytest.raises(StorageIncompatible, match="another program"):
+    with pytest.raises(StorageIncompatible, match=message):
         open_storage(folder=tmp_path)
 
 

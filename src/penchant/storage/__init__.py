@@ -3,13 +3,9 @@
 It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and never imports the index.
 """
 
-from penchant.storage.backup import BackupContents, SourceContents, back_up, restore
-from penchant.storage.comparing import TableComparison
-from penchant.storage.connections import ServerOptions
+from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage
-from penchant.storage.moving import MoveSide, compare_sides, move
-from penchant.storage.person_records import RecordedChanges, StoredPerson
 from penchant.storage.records import (
     AccountUsage,
     AddUsage,
@@ -33,6 +29,7 @@ from penchant.storage.records import (
     PieceListing,
     PlacementRow,
     PutPlacement,
+    RecordedChanges,
     RecordImpressions,
     RecordInteractions,
     ReplaceList,
@@ -42,9 +39,12 @@ from penchant.storage.records import (
     SourceCuration,
     SourceExport,
     SourceHead,
+    StoredPerson,
     SubmitPieces,
 )
 from penchant.storage.storage import Storage, open_storage
+from penchant.storage.upkeep.backup import BackupContents, SourceContents, back_up, restore
+from penchant.storage.upkeep.moving import MoveSide, TableComparison, compare_sides, move
 
 __all__ = [
     "AccountUsage",

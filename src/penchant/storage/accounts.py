@@ -1,17 +1,16 @@
 """Accounts as they are stored: their names, what they use, and what was changed of theirs."""
 
+import time
 from collections import Counter
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from penchant.storage import statements
-from penchant.storage.audit import audit_entries, note
-from penchant.storage.group_commit import now_ms
+from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.hashing import account_id as account_number
 from penchant.storage.hashing import key_counter
 from penchant.storage.records import AccountUsage, AuditEntry
-from penchant.storage.schema import CONTENT, accounts, counters, keys, sources, usage
-from penchant.storage.transactions import Transactions
+from penchant.storage.schema import CONTENT, accounts, audit, counters, keys, sources, usage
 
 
 class AccountStore:
@@ -46,19 +45,83 @@ class AccountStore:
             note(connection, number, actor, "account.secret", name, now=now_ms())
 
     def count_answers(self, account_id: int, month: str) -> int:
-        """Return the recommendation answers that are counted for an account in a month (``YYYY-MM``)."""
+        """Return the recommendation answers that are answered for an account in a month (``YYYY-MM``)."""
         with self._transactions.read() as connection:
-            return answers(connection, account_id, month)
+            statement = select(usage.c.answers).where(usage.c.account_id == account_id, usage.c.month == month)
+            return connection.execute(statement).scalar_one_or_none() or 0
 
     def list_usage(self, month: str, *, account_id: int | None = None) -> list[AccountUsage]:
         """Return what accounts have and their answers of a month (``YYYY-MM``), ascending by name."""
+        # Sources and answers are summed up apart: joined to an account together, each would multiply the other.
+        contents = (
+            select(
+                sources.c.account_id,
+                func.count().label("sources"),
+                func.sum(counters.c.live).label("pieces"),
+            )
+            .join(counters, (counters.c.source_id == sources.c.source_id) & (counters.c.kind == CONTENT))
+            .where(sources.c.deleted.is_(False))
+            .group_by(sources.c.account_id)
+            .subquery()
+        )
+        answered = select(usage).where(usage.c.month == month).subquery()
+        statement = (
+            select(accounts.c.account_id, accounts.c.name, answered.c.answers, contents.c.sources, contents.c.pieces)
+            .outerjoin(contents, contents.c.account_id == accounts.c.account_id)
+            .outerjoin(answered, answered.c.account_id == accounts.c.account_id)
+            .order_by(accounts.c.name)
+        )
+        if account_id is not None:
+            statement = statement.where(accounts.c.account_id == account_id)
         with self._transactions.read() as connection:
-            return accounts_usage(connection, month, account_id)
+            in_browsers = _browser_answers(connection, month)
+            return [
+                AccountUsage(
+                    account_id=row.account_id,
+                    account=row.name,
+                    answers=row.answers or 0,
+                    browser_answers=in_browsers[row.account_id],
+                    sources=row.sources or 0,
+                    pieces=int(row.pieces or 0),
+                )
+                for row in connection.execute(statement)
+            ]
 
     def list_audit(self, *, account_id: int | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Return the newest entries of the audit log, newest first."""
+        """Return the newest entries of the audit log, newest first, of one account or of all."""
+        statement = (
+            select(audit, accounts.c.name)
+            .outerjoin(accounts, accounts.c.account_id == audit.c.account_id)
+            .order_by(audit.c.audit_id.desc())
+            .limit(limit)
+        )
+        if account_id is not None:
+            statement = statement.where(audit.c.account_id == account_id)
         with self._transactions.read() as connection:
-            return audit_entries(connection, account_id, limit)
+            return [
+                AuditEntry(
+                    recorded_at=row.recorded_at,
+                    account_id=row.account_id,
+                    account=row.name or "",
+                    actor=row.actor,
+                    action=row.action,
+                    subject=row.subject,
+                )
+                for row in connection.execute(statement)
+            ]
+
+
+def note(connection: Connection, account_id: int, actor: str, action: str, subject: str, *, now: int) -> None:
+    """Write an entry of the audit log."""
+    entry = {
+        "audit_id": time.time_ns(),
+        "recorded_at": now,
+        "account_id": account_id,
+        "actor": actor,
+        "action": action,
+        "subject": subject,
+    }
+    connection.execute(insert(audit), entry)
 
 
 def ensure_account(connection: Connection, insert_into: statements.Insert, name: str) -> int:
@@ -68,57 +131,14 @@ def ensure_account(connection: Connection, insert_into: statements.Insert, name:
     return number
 
 
-def answers(connection: Connection, account_id: int, month: str) -> int:
-    """Return how many recommendation answers an account had in a month."""
-    statement = select(usage.c.answers).where(usage.c.account_id == account_id, usage.c.month == month)
-    return connection.execute(statement).scalar_one_or_none() or 0
-
-
 def _browser_answers(connection: Connection, month: str) -> Counter[int]:
-    """Return the answers that browser keys had in a month, by account; each is counted under a number of its own."""
+    """Return the answers that browser keys had in a month, by account; each is answered under a number of its own."""
     statement = select(keys.c.key_id, keys.c.account_id).where(keys.c.origins != "")
     owners = {key_counter(row.key_id): row.account_id for row in connection.execute(statement)}
-    counted = select(usage.c.account_id, usage.c.answers).where(usage.c.month == month, usage.c.account_id < 0)
-    found: Counter[int] = Counter()
-    for counter, count in connection.execute(counted):
+    answered = select(usage.c.account_id, usage.c.answers).where(usage.c.month == month, usage.c.account_id < 0)
+    answers: Counter[int] = Counter()
+    for counter, count in connection.execute(answered):
         # Of a key that housekeeping has removed nobody can say any more whose it was.
         if counter in owners:
-            found[owners[counter]] += count
-    return found
-
-
-def accounts_usage(connection: Connection, month: str, account_id: int | None) -> list[AccountUsage]:
-    """Return the usage of every account or of one, ascending by name."""
-    # Sources and answers are summed up apart: joined to an account together, each would multiply the other.
-    held = (
-        select(
-            sources.c.account_id,
-            func.count().label("sources"),
-            func.sum(counters.c.live).label("pieces"),
-        )
-        .join(counters, (counters.c.source_id == sources.c.source_id) & (counters.c.kind == CONTENT))
-        .where(sources.c.deleted.is_(False))
-        .group_by(sources.c.account_id)
-        .subquery()
-    )
-    counted = select(usage).where(usage.c.month == month).subquery()
-    statement = (
-        select(accounts.c.account_id, accounts.c.name, counted.c.answers, held.c.sources, held.c.pieces)
-        .outerjoin(held, held.c.account_id == accounts.c.account_id)
-        .outerjoin(counted, counted.c.account_id == accounts.c.account_id)
-        .order_by(accounts.c.name)
-    )
-    if account_id is not None:
-        statement = statement.where(accounts.c.account_id == account_id)
-    in_browsers = _browser_answers(connection, month)
-    return [
-        AccountUsage(
-            account_id=row.account_id,
-            account=row.name,
-            answers=row.answers or 0,
-            browser_answers=in_browsers[row.account_id],
-            sources=row.sources or 0,
-            pieces=int(row.pieces or 0),
-        )
-        for row in connection.execute(statement)
-    ]
+            answers[owners[counter]] += count
+    return answers

@@ -58,14 +58,14 @@ class Dictionaries:
         ).scalar_one_or_none()
         if stored is None:
             raise StorageIncompatible(f"A stored piece needs the dictionary {number}, which is not stored.")
-        made = zstandard.ZstdCompressionDict(bytes(stored))
+        dictionary = zstandard.ZstdCompressionDict(bytes(stored))
         # Once, here: otherwise every compressor would prepare the dictionary anew.
-        made.precompute_compress(level=LEVEL)
+        dictionary.precompute_compress(level=LEVEL)
         with self._guard:
-            self._kept[name] = made
+            self._kept[name] = dictionary
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-        return made
+        return dictionary
 
 
 class BodyReader:
@@ -98,18 +98,18 @@ class BodyReader:
         if set(codecs) == {CODEC_ZSTD}:
             # A body that needs another dictionary is an error, never read by a wrong one.
             with contextlib.suppress(zstandard.ZstdError):
-                found = self._decompressor(bodies[0]).multi_decompress_to_buffer(list(bodies), threads=1)
-                return [found[place].tobytes() for place in range(len(found))]
+                buffers = self._decompressor(bodies[0]).multi_decompress_to_buffer(list(bodies), threads=1)
+                return [buffers[index].tobytes() for index in range(len(buffers))]
         return list(map(self.read, codecs, bodies))
 
     def _decompressor(self, body: bytes) -> zstandard.ZstdDecompressor:
         # Which dictionary a body needs stands in its own frame, so that a source may have several.
         number = zstandard.get_frame_parameters(body).dict_id
-        found = self._decompressors.get(number)
-        if found is None:
+        decompressor = self._decompressors.get(number)
+        if decompressor is None:
             dictionary = self._dictionaries.get(self._connection, self._source, number)
-            found = self._decompressors[number] = zstandard.ZstdDecompressor(dict_data=dictionary)
-        return found
+            decompressor = self._decompressors[number] = zstandard.ZstdDecompressor(dict_data=dictionary)
+        return decompressor
 
 
 class BodyWriter:

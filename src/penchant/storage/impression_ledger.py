@@ -10,19 +10,17 @@ A person has a part in a placement, bounded by lists a day; so have the lists fo
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, or_, select, update
 
-from penchant.model import InteractionType, ListIdentity, NewImpression
+from penchant.model import InteractionType, ListIdentity, NewImpression, StoredInteraction
 from penchant.storage import statements
-from penchant.storage.dialect import WriteDialect
-from penchant.storage.hashing import piece_key
-from penchant.storage.list_keys import made_at_of
+from penchant.storage.databases.opening import AnyDatabase
+from penchant.storage.hashing import list_person, piece_key, user_key
 from penchant.storage.placement_counts import (
     LISTS,
     SHOWN,
@@ -34,7 +32,9 @@ from penchant.storage.placement_counts import (
     stage_of,
     stored_kind,
 )
-from penchant.storage.schema import impressions, placement_people, placements
+from penchant.storage.records import Outcome, RecordImpressions
+from penchant.storage.schema import INTERACTIONS, counters, impressions, placement_people, placements
+from penchant.storage.secrets import LIST_IDS, read_secret
 
 MAX_LIST_PIECES = 100
 """Pieces that are taken of a list whose id does not prove what was in it: nobody fills the table with one id."""
@@ -46,6 +46,105 @@ KEYS_AT_ONCE = 500
 """Lists, and people, in one look-up: both databases bound the parameters of a statement."""
 SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
 """The bits of the types of interaction that speak for a piece."""
+_MOMENT_BYTES = 5
+"""Seconds since 1970, the first bytes of a list's id (`penchant.wire.list_ids`): so keys of lists sort by it."""
+
+
+def record_impressions(
+    connection: Connection, database: AnyDatabase, row: Any, commands: Sequence[RecordImpressions]
+) -> list[Outcome]:
+    """Store the impressions of several commands, each piece of a list once; return an outcome for each.
+
+    ``row`` is the source's, with its interactions counter locked.
+    """
+    ledger = ImpressionLedger(connection, database, row)
+    ledger.load_lists([each.identity for command in commands for each in command.impressions])
+    outcomes = []
+    for command in commands:
+        before = ledger.beyond
+        accepted = sum(
+            ledger.show(each, counts_until=each.shown_at + command.window_ms, by_page=command.by_page)
+            for each in command.impressions
+        )
+        outcomes.append(
+            Outcome(
+                version=row.version,
+                interactions_version=row.interactions_version,
+                created=accepted,
+                duplicates=len(command.impressions) - accepted,
+                beyond=ledger.beyond - before,
+            )
+        )
+    ledger.store()
+    _tick(connection, row.source_id)
+    return outcomes
+
+
+def attribute(
+    connection: Connection,
+    database: AnyDatabase,
+    row: Any,
+    recorded: Sequence[tuple[StoredInteraction, NewImpression | None, bool]],
+) -> None:
+    """Attribute interactions that were just stored to what their people were shown.
+
+    Each comes with the piece in a list that it names, if it does, and whether a browser key has reported it.
+    """
+    ledger = ImpressionLedger(connection, database, row)
+    named = [shown for _, shown, _ in recorded if shown is not None]
+    # Most sources have no placements: to them it costs one look.
+    if not named and ledger.is_empty():
+        return
+    secret = read_secret(connection, LIST_IDS)
+    people = {
+        each.user_id: list_person(secret, user_key(row.source_id, each.user_id))
+        for each, shown, _ in recorded
+        if shown is None
+    }
+    pieces: dict[bytes, set[str]] = defaultdict(set)
+    for each, shown, _ in recorded:
+        person = people[each.user_id] if shown is None else shown.identity.person
+        if person:
+            pieces[person].add(each.piece_id)
+    ledger.load_lists([shown.identity for shown in named])
+    ledger.load_people(pieces)
+    for each, shown, by_page in recorded:
+        if shown is None:
+            person = people[each.user_id]
+            ledger.attribute_to_last(each.type, each.piece_id, each.occurred_at, person, by_page=by_page)
+        else:
+            ledger.attribute(each.type, each.occurred_at, shown, by_page=by_page)
+    ledger.store()
+
+
+def forget_impressions(connection: Connection, row: Any, user_id: str) -> bool:
+    """Delete what a person was shown; return whether there was anything. What was counted of it stays counted."""
+    secret = read_secret(connection, LIST_IDS)
+    if not secret:
+        return False
+    person = list_person(secret, user_key(row.source_id, user_id))
+    # Those of earlier incarnations as well, which housekeeping has not removed yet. Apart: each is a range of an index.
+    removed = [
+        connection.execute(
+            delete(table).where(table.c.source_id == row.source_id, table.c.person == person, is_of)
+        ).rowcount
+        for table in (impressions, placement_people)
+        for is_of in (table.c.incarnation == row.incarnation, table.c.incarnation < row.incarnation)
+    ]
+    is_there = any(removed)
+    if is_there:
+        _tick(connection, row.source_id)
+    return is_there
+
+
+def first_key(made_at: int) -> bytes:
+    """Return what the keys of lists made at a moment (ms since 1970 UTC) or later are not less than."""
+    return (max(0, made_at) // 1000).to_bytes(_MOMENT_BYTES, "big")
+
+
+def made_at_of(list_key: bytes) -> int:
+    """Return the moment of a list by its key, in ms since 1970 UTC, cut to a second."""
+    return int.from_bytes(list_key[:_MOMENT_BYTES], "big") * 1000
 
 
 @dataclass(slots=True)
@@ -81,7 +180,7 @@ class _PersonPart:
 class ImpressionLedger:
     """The impressions of a source that a transaction needs; its source's counter is locked."""
 
-    def __init__(self, connection: Connection, database: WriteDialect, row: Any) -> None:
+    def __init__(self, connection: Connection, database: AnyDatabase, row: Any) -> None:
         self._connection = connection
         self._database = database
         self._source: int = row.source_id
@@ -105,22 +204,22 @@ class ImpressionLedger:
         """Read what was shown of these lists, and the parts of those whom they are for."""
         if not identities:
             return
-        for portion in _portions({each.key for each in identities}):
+        for portion in statements.portions({each.key for each in identities}, KEYS_AT_ONCE):
             self._load(select(impressions).where(self._own(), impressions.c.list_key.in_(portion)))
         parts = placement_people.c
         own = (parts.source_id == self._source) & (parts.incarnation == self._incarnation)
-        for portion in _portions({each.person for each in identities}):
+        for portion in statements.portions({each.person for each in identities}, KEYS_AT_ONCE):
             for row in self._connection.execute(select(placement_people).where(own, parts.person.in_(portion))):
                 part = _PersonPart(version=row.version, day=row.day, lists=row.lists, pieces=row.pieces)
                 self._parts[bytes(row.person), row.placement] = part
         in_force = select(placements.c.name, placements.c.version).where(placements.c.source_id == self._source)
         self._versions = {row.name: row.version for row in self._connection.execute(in_force)}
 
-    def load_people(self, wanted: Mapping[bytes, Collection[str]]) -> None:
+    def load_people(self, pieces: Mapping[bytes, Collection[str]]) -> None:
         """Read where these people were shown these pieces."""
-        for portion in _portions(wanted):
+        for portion in statements.portions(pieces, KEYS_AT_ONCE):
             # The source within each alternative: only so SQLite looks each of them up by the index of people.
-            shown = or_(*(and_(self._own(), self._shown_to(person, wanted[person])) for person in portion))
+            shown = or_(*(and_(self._own(), self._shown_to(person, pieces[person])) for person in portion))
             self._load(select(impressions).where(shown))
 
     def show(self, shown: NewImpression, *, counts_until: int, by_page: bool) -> bool:
@@ -216,22 +315,7 @@ class ImpressionLedger:
     def _load(self, statement: Select[Any]) -> None:
         for row in self._connection.execute(statement):
             if (bytes(row.list_key), row.piece_id) not in self._impressions:
-                self._keep(
-                    Impression(
-                        placement=row.placement,
-                        variant=row.variant,
-                        person=bytes(row.person),
-                        list_key=bytes(row.list_key),
-                        piece_id=row.piece_id,
-                        position=row.position,
-                        shown_at=row.shown_at,
-                        counts_until=row.counts_until,
-                        led_to=row.led_to,
-                        stage=row.stage,
-                        by_page=row.by_page,
-                        repeated=row.repeated,
-                    )
-                )
+                self._keep(Impression(**{name: getattr(row, name) for name in _STORED}))
 
     def _keep(self, impression: Impression) -> None:
         self._impressions[impression.list_key, impression.piece_id] = impression
@@ -298,23 +382,10 @@ class ImpressionLedger:
 
     def _to_row(self, impression: Impression) -> tuple[Any, ...]:
         """Return the columns of a row, in their order."""
-        return (
-            self._source,
-            self._incarnation,
-            impression.list_key,
-            piece_key(self._source, impression.piece_id),
-            impression.person,
-            impression.piece_id,
-            impression.placement,
-            impression.variant,
-            impression.position,
-            impression.shown_at,
-            impression.counts_until,
-            impression.led_to,
-            impression.stage,
-            impression.by_page,
-            impression.repeated,
-        )
+        piece = piece_key(self._source, impression.piece_id)
+        own = {"source_id": self._source, "incarnation": self._incarnation, "piece_key": piece}
+        own |= {name: getattr(impression, name) for name in _STORED}
+        return tuple(own[column.name] for column in impressions.columns)
 
     def _to_change(self, impression: Impression) -> dict[str, Any]:
         return {
@@ -350,6 +421,8 @@ class ImpressionLedger:
         ]
 
 
+_STORED = tuple(each.name for each in fields(Impression) if each.name in impressions.columns)
+"""The columns that an `Impression` has as they are."""
 # Made once: every commit of interactions runs it.
 _ANY = (
     select(impressions.c.source_id)
@@ -388,7 +461,10 @@ def _count_key(impression: Impression, kind: int, *, by_page: bool) -> CountKey:
     )
 
 
-def _portions(keys: Collection[bytes]) -> Iterable[list[bytes]]:
-    found = iter(keys)
-    while portion := list(islice(found, KEYS_AT_ONCE)):
-        yield portion
+def _tick(connection: Connection, source: int) -> None:
+    """Move the clock of a source's interactions on: by it a move to another database knows of a change."""
+    connection.execute(
+        update(counters)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .values(clock=counters.c.clock + 1)
+    )

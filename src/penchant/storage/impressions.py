@@ -9,13 +9,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, func, select
 
 from penchant.model import InteractionType, StoredImpression
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import list_person, user_key
-from penchant.storage.impression_ledger import SUCCESSES
-from penchant.storage.list_keys import first_key, made_at_of
+from penchant.storage.impression_ledger import SUCCESSES, first_key, made_at_of
 from penchant.storage.placement_counts import CountsTable, counts_by_day, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
-from penchant.storage.transactions import Transactions
 
 STREAMED_ROWS = 5_000
 """Impressions of everybody that are in memory at a time: a megabyte or two."""
@@ -74,8 +73,8 @@ class ImpressionStore:
         with self._transactions.read() as connection:
             secret = read_secret(connection, LIST_IDS)
             people = {list_person(secret, user_key(source_id, each)): each for each in user_ids} if secret else {}
-            found = connection.execution_options(yield_per=STREAMED_ROWS).execute(statement)
-            for person, rows in groupby(found, key=lambda row: bytes(row.person)):
+            result = connection.execution_options(yield_per=STREAMED_ROWS).execute(statement)
+            for person, rows in groupby(result, key=lambda row: bytes(row.person)):
                 user_id = people.get(person)
                 if user_id is not None:
                     yield user_id, _passed_over(_newest_first(rows)[:limit])
@@ -152,9 +151,9 @@ def _shown_to_known(source_id: int, incarnation: int, placement: str, since: int
 
 def _newest_first(rows: Iterable[Any]) -> list[Any]:
     """Return impressions of the newest list first, in the order of the list, those of one position by their key."""
-    found = sorted(rows, key=lambda row: (row.position, bytes(row.piece_key)))
-    found.sort(key=lambda row: bytes(row.list_key), reverse=True)
-    return found
+    ordered = sorted(rows, key=lambda row: (row.position, bytes(row.piece_key)))
+    ordered.sort(key=lambda row: bytes(row.list_key), reverse=True)
+    return ordered
 
 
 def _passed_over(rows: Iterable[Any]) -> Mapping[str, int]:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, text
 
 from penchant.storage.hashing import KEY_BYTES
 from penchant.storage.schema import ERASURE_CODE
+from penchant.storage.statements import portions
 
 TYPE_BITS, VERSION_BITS = 4, 10
 """Beside them 63 bits have room for the moments of all years that can be written, 1 to 9999."""
@@ -94,8 +95,8 @@ def interaction_pages(connection: Connection, source: int, after: int, until: in
     statement = _PAGES[connection.dialect.name]
     step = BLOCKS * BLOCK_VERSIONS
     for begin in range(after, until, step):
-        asked = {"source": source, "after": begin, "until": min(begin + step, until)}
-        blocks = {start: records for start, records in connection.execute(statement, asked) if records}
+        parameters = {"source": source, "after": begin, "until": min(begin + step, until)}
+        blocks = {start: records for start, records in connection.execute(statement, parameters) if records}
         if blocks:
             yield _page(blocks, connection.dialect.name)
 
@@ -111,15 +112,15 @@ def user_ids(connection: Connection, source: int, versions: Sequence[int]) -> di
 
 
 def _ids(column: str, connection: Connection, source: int, versions: Sequence[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for first in range(0, len(versions), IDS_AT_ONCE):
+    ids: dict[int, str] = {}
+    for portion in portions(versions, IDS_AT_ONCE):
         # Numbers need no quoting, and SQLAlchemy takes longer for a thousand parameters than the database for the rows.
-        some = ", ".join(map(str, map(int, versions[first : first + IDS_AT_ONCE])))
+        some = ", ".join(map(str, map(int, portion)))
         statement = (
             f"SELECT version, {column} FROM interactions WHERE source_id = {int(source)} AND version IN ({some})"
         )
-        found |= {row[0]: row[1] for row in connection.exec_driver_sql(statement)}
-    return found
+        ids |= {row[0]: row[1] for row in connection.exec_driver_sql(statement)}
+    return ids
 
 
 def _page(blocks: Mapping[int, bytes], dialect: str) -> InteractionPage:
@@ -141,12 +142,12 @@ def _page(blocks: Mapping[int, bytes], dialect: str) -> InteractionPage:
 def _written(records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
     """Return the numbers of records as SQLite has written them."""
     # Eight digits at a time: a pass for each of them takes four times as long.
-    found = np.zeros(len(records), dtype=np.int64)
+    numbers = np.zeros(len(records), dtype=np.int64)
     for name, shared in (("first", 3 * WORD_DIGITS - DIGITS), ("second", 0), ("third", 0)):
         # The digits that are there twice are pushed out, and leave leading zeros.
         word = records[name].astype(np.uint64) << np.uint64(8 * shared)
         word &= np.uint64(0x0F0F0F0F0F0F0F0F)
         for base, bits, mask in _JOINTS:
             word = (word * np.uint64(base) + (word >> np.uint64(bits))) & np.uint64(mask)
-        found = found * 10**WORD_DIGITS + word.astype(np.int64)
-    return found - OFFSET
+        numbers = numbers * 10**WORD_DIGITS + word.astype(np.int64)
+    return numbers - OFFSET

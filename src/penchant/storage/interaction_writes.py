@@ -1,32 +1,31 @@
-"""Writes of interactions, each stored once, and erasures of people."""
+"""Writes of what people do and say: interactions, each stored once, preferences, and erasures.
+
+Each takes versions of the interactions' counter of its source, which the transaction has locked.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
 from penchant.model import NewImpression, NewInteraction, StoredInteraction
 from penchant.storage import statements
-from penchant.storage.dialect import WriteDialect
+from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
-from penchant.storage.impression_writes import attribute
-from penchant.storage.interaction_counters import clock_of, raise_version
-from penchant.storage.preference_writes import remove
-from penchant.storage.records import Outcome, RecordInteractions
+from penchant.storage.impression_ledger import attribute
+from penchant.storage.records import Outcome, RecordInteractions, ReplacePreferences
 from penchant.storage.schema import (
     ERASURE_CODE,
+    INTERACTIONS,
     TYPE_CODES,
-    TYPES,
+    counters,
     event_ids,
     interactions,
+    preferences,
 )
 from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
-
-LOOKUP_KEYS = 5_000
-"""Event ids in one look-up: both databases bound the parameters of a statement."""
-
 
 _EVENTS = select(
     event_ids.c.event_key,
@@ -41,7 +40,7 @@ _EVENTS = select(
 
 def record(
     connection: Connection,
-    database: WriteDialect,
+    database: AnyDatabase,
     row: Any,
     commands: Sequence[RecordInteractions],
     now: int,
@@ -52,7 +51,7 @@ def record(
     so that a group of single interactions is stored as fast as one request with many.
     """
     # The source's own clock: a system clock that was set back makes no interaction older than one before it.
-    now = max(now, clock_of(connection, row.source_id))
+    now = max(now, _clock_of(connection, row.source_id))
     events = _read_events(connection, row, [each for command in commands for each in command.interactions])
     recording = _InteractionRecorder(row, now, events)
     outcomes = [recording.take(command) for command in commands]
@@ -63,7 +62,7 @@ def record(
     if recording.stored:
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
         attribute(connection, database, row, list(recorded))
-        raise_version(connection, row.source_id, recording.version, now)
+        _raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
 
@@ -125,21 +124,15 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
 
     ``None``, and no row, where nothing is stored of the person: followers have nothing to forget then.
     """
-    own = (interactions.c.source_id == row.source_id) & (interactions.c.user_key == key)
-    own &= interactions.c.type != ERASURE_CODE
-    # A statement, not its result: a person may have more interactions than a statement may have parameters.
-    versions = select(interactions.c.version).where(own)
-    is_there = connection.execute(versions.where(interactions.c.version > row.interactions_cleared_at).limit(1)).first()
-    # The event ids first: which ones they are is found by the interactions. Cleared rows go as well, though they
-    # make no erasure: housekeeping may not have removed them yet.
-    connection.execute(
-        delete(event_ids).where(event_ids.c.source_id == row.source_id, event_ids.c.version.in_(versions))
-    )
-    connection.execute(delete(interactions).where(own))
-    had_preferences = remove(connection, row, key)
+    is_live = interactions.c.version > row.interactions_cleared_at
+    own = select(interactions.c.version).where(_of_person(row.source_id, key), is_live)
+    is_there = connection.execute(own.limit(1)).first()
+    # Cleared rows go as well, though they make no erasure: housekeeping may not have removed them yet.
+    delete_interactions(connection, row.source_id, key)
+    had_preferences = _remove_preferences(connection, row, key)
     if is_there is None and not had_preferences:
         return None
-    now = max(now, clock_of(connection, row.source_id))
+    now = max(now, _clock_of(connection, row.source_id))
     version = int(row.interactions_version) + 1
     hidden, number = hide_key(ensure_secret(connection, insert_into, ERASURES), key)
     erasure = {
@@ -153,8 +146,69 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
         "piece_id": "",
     }
     connection.execute(insert(interactions), erasure)
-    raise_version(connection, row.source_id, version, now, erased_at=version)
+    _raise_version(connection, row.source_id, version, now, erased_at=version)
     return version
+
+
+def delete_interactions(connection: Connection, source: int, key: bytes) -> None:
+    """Delete the interactions of a person with their event ids; erasures stay, and reach followers."""
+    own = _of_person(source, key)
+    # A statement, not its result: a person may have more interactions than a statement may have parameters.
+    versions = select(interactions.c.version).where(own)
+    # The event ids first: which ones they are is found by the interactions.
+    connection.execute(delete(event_ids).where(event_ids.c.source_id == source, event_ids.c.version.in_(versions)))
+    connection.execute(delete(interactions).where(own))
+
+
+def replace_preferences(
+    connection: Connection, insert_into: statements.Insert, row: Any, command: ReplacePreferences, now: int
+) -> int:
+    """Store a person's preferences, or remove them, and return the version at which the interactions then are.
+
+    ``row`` is the source's, with its interactions counter locked. To remove what is not there takes no version.
+    """
+    key = user_key(row.source_id, command.user_id)
+    version = int(row.interactions_version) + 1
+    if command.preferences:
+        stored = {
+            "source_id": row.source_id,
+            "user_key": key,
+            "version": version,
+            "user_id": command.user_id,
+            "body": command.preferences,
+        }
+        connection.execute(statements.upsert(insert_into, statements.PREFERENCES_KEY), stored)
+    elif not _remove_preferences(connection, row, key):
+        return version - 1
+    _raise_version(connection, row.source_id, version, max(now, _clock_of(connection, row.source_id)))
+    return version
+
+
+def _of_person(source: int, key: bytes) -> ColumnElement[bool]:
+    return and_(interactions.c.source_id == source, interactions.c.user_key == key, interactions.c.type != ERASURE_CODE)
+
+
+def _remove_preferences(connection: Connection, row: Any, key: bytes) -> bool:
+    """Delete a person's preferences; return whether there were some that count."""
+    own = (preferences.c.source_id == row.source_id) & (preferences.c.user_key == key)
+    version = connection.execute(delete(preferences).where(own).returning(preferences.c.version)).scalar_one_or_none()
+    # Those from before a clearing, which housekeeping has yet to remove, do not count.
+    return version is not None and version > row.interactions_cleared_at
+
+
+def _clock_of(connection: Connection, source: int) -> int:
+    """Return the moment of the latest change of what people did or said, by the source's own clock."""
+    statement = select(counters.c.clock).where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+    return int(connection.execute(statement).scalar_one())
+
+
+def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
+    """Set the version, the clock and other columns."""
+    connection.execute(
+        update(counters)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .values(version=version, clock=now, **others)
+    )
 
 
 def _read_events(
@@ -163,14 +217,15 @@ def _read_events(
     """Return what is stored of these people under the event ids of these interactions, in this incarnation."""
     new_by_event = {(each.user_id, each.event_id): each for each in new if each.event_id is not None}
     versions = _find_versions(connection, row, list(new_by_event))
-    stored: dict[int, Any] = {}
-    for some in _portions(list(versions.values())):
+    stored: dict[int, StoredInteraction] = {}
+    for some in statements.portions(versions.values()):
         own = (interactions.c.source_id == row.source_id) & interactions.c.version.in_(some)
-        stored.update((each.version, each) for each in connection.execute(select(interactions).where(own)))
+        for each in connection.execute(select(interactions.c.user_id, *statements.INTERACTION).where(own)):
+            interaction = statements.to_interaction(*each)
+            stored[interaction.version] = interaction
     # An event id without its interaction is still known: to store it again would count it twice.
     return {
-        event: _interaction(stored[version]) if version in stored else _unstored(new_by_event[event], version)
-        for event, version in versions.items()
+        event: stored.get(version) or _unstored(new_by_event[event], version) for event, version in versions.items()
     }
 
 
@@ -187,37 +242,21 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
     for event in events:
         own_keys[event_key(source, *event)] = event
         shared_keys[shared_event_key(source, event[1])][user_key(source, event[0])] = event
-    found = [
+    rows = [
         each
-        for keys in _portions([*own_keys, *shared_keys])
+        for keys in statements.portions([*own_keys, *shared_keys])
         for each in connection.execute(_EVENTS.where(event_ids.c.source_id == source, event_ids.c.event_key.in_(keys)))
         # Not in the statement: with a bound of versions SQLite would read all rows of the source from there on.
         if each.version > row.interactions_cleared_at
     ]
     versions: dict[tuple[str, str], int] = {}
     # An event is under both keys where nodes of two releases have stored it: what came first is answered.
-    for each in sorted(found, key=lambda each: int(each.version)):
+    for each in sorted(rows, key=lambda each: int(each.version)):
         key, owner = bytes(each.event_key), b"" if each.owner is None else bytes(each.owner)
-        event_found = own_keys.get(key) or shared_keys.get(key, {}).get(owner)
-        if event_found is not None:
-            versions.setdefault(event_found, each.version)
+        owner_event = own_keys.get(key) or shared_keys.get(key, {}).get(owner)
+        if owner_event is not None:
+            versions.setdefault(owner_event, each.version)
     return versions
-
-
-def _portions(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for begin in range(0, len(keys), LOOKUP_KEYS):
-        yield keys[begin : begin + LOOKUP_KEYS]
-
-
-def _interaction(row: Any) -> StoredInteraction:
-    return StoredInteraction(
-        user_id=row.user_id,
-        type=TYPES[row.type],
-        piece_id=row.piece_id,
-        event_id=row.event_id,
-        occurred_at=row.occurred_at,
-        version=row.version,
-    )
 
 
 def _unstored(new: NewInteraction, version: int) -> StoredInteraction:

@@ -5,12 +5,10 @@ from typing import Any
 from sqlalchemy import Connection, Update, insert, select, update
 
 from penchant.storage import statements
-from penchant.storage.accounts import ensure_account
-from penchant.storage.audit import note
-from penchant.storage.group_commit import now_ms
+from penchant.storage.accounts import ensure_account, note
+from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.records import KeyRecord
 from penchant.storage.schema import accounts, ended_sessions, keys
-from penchant.storage.transactions import Transactions
 
 _KEY = select(
     keys.c.key_id,

@@ -127,9 +127,7 @@ class CountAdditions:
 
     def store(self, connection: Connection, insert: statements.Insert, source: int, incarnation: int) -> None:
         """Add to the rows of the source."""
-        keys = list(self._added)
-        for begin in range(0, len(keys), KEYS_AT_ONCE):
-            portion = keys[begin : begin + KEYS_AT_ONCE]
+        for portion in statements.portions(self._added, KEYS_AT_ONCE):
             stored = _stored(connection, source, incarnation, portion)
             rows = [
                 {"source_id": source, "incarnation": incarnation}
@@ -153,9 +151,9 @@ def read_counts(
         counts.day >= first,
         counts.day <= last,
     )
-    found = connection.execute(statement.order_by(counts.day))
+    result = connection.execute(statement.order_by(counts.day))
     # All rows in one array, as the driver gives them: of a year there are thousands.
-    rows = [] if found.cursor is None else found.cursor.fetchall()
+    rows = [] if result.cursor is None else result.cursor.fetchall()
     numbers = np.frombuffer(b"".join([row[3] for row in rows]), _DTYPE).reshape(-1, _FIELDS).astype(np.int64)
     stored = np.array([row[2] for row in rows], dtype=np.int64)
     parts = stored // _KIND_VALUES
@@ -183,10 +181,10 @@ def counts_by_day(
         counts.day <= last,
         (counts.kind % _KIND_VALUES).in_((LISTS, SHOWN, SUCCEEDED)),
     )
-    found: dict[tuple[int, int], int] = defaultdict(int)
+    totals: dict[tuple[int, int], int] = defaultdict(int)
     for day, kind, numbers in connection.execute(statement.limit(limit)):
-        found[day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
-    return [(day, kind, count) for (day, kind), count in sorted(found.items())]
+        totals[day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
+    return [(day, kind, count) for (day, kind), count in sorted(totals.items())]
 
 
 _KEY_COLUMNS = (

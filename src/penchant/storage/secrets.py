@@ -23,15 +23,15 @@ SECRET_BYTES = 32
 
 def ensure_secret(connection: Connection, insert: statements.Insert, name: str) -> bytes:
     """Return a secret, which is made if it is missing; of two processes that make it one wins."""
-    made = {"name": name, "secret": randomness.token_bytes(SECRET_BYTES)}
-    connection.execute(statements.insert_missing(insert, secrets), made)
+    row = {"name": name, "secret": randomness.token_bytes(SECRET_BYTES)}
+    connection.execute(statements.insert_missing(insert, secrets), row)
     return read_secret(connection, name)
 
 
 def read_secret(connection: Connection, name: str) -> bytes:
     """Return a secret; nothing where it was not needed yet."""
-    found = connection.execute(select(secrets.c.secret).where(secrets.c.name == name)).scalar_one_or_none()
-    return b"" if found is None else bytes(found)
+    secret = connection.execute(select(secrets.c.secret).where(secrets.c.name == name)).scalar_one_or_none()
+    return b"" if secret is None else bytes(secret)
 
 
 def hide_key(secret: bytes, user_key: bytes) -> tuple[bytes, bytes]:

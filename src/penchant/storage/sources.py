@@ -1,20 +1,28 @@
-"""Sources as they are stored: where they stand, what they hold as a whole, and the feeds that followers read."""
+"""Sources and pieces as they are stored: where sources stand, what they hold, and the feeds that followers read."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from penchant.storage import reads
+from sqlalchemy import Select, select
+
+from penchant.model import EncodedPiece
+from penchant.storage import statements
+from penchant.storage.databases.connections import driver_errors
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import source_id
 from penchant.storage.records import (
+    ChangeListing,
     ContentFeed,
     FeedCursor,
     InteractionsFeed,
+    PieceListing,
     SourceCuration,
     SourceExport,
     SourceHead,
 )
-from penchant.storage.transactions import Transactions
-from penchant.storage.translation import driver_errors
+from penchant.storage.schema import sources
+from penchant.storage.source_reader import BATCH_ROWS, SourceReader, stored_settings, to_head
 
 
 class SourceStore:
@@ -27,7 +35,7 @@ class SourceStore:
         """Return where a source stands; ``None`` for one that does not exist."""
         with driver_errors():
             row = self._transactions.database.head_row(source_id(account_id, source))
-            return reads.to_head(row, account_id, source)
+            return to_head(row, account_id, source)
 
     def read_heads(self, names: Sequence[tuple[int, str]]) -> list[SourceHead | None]:
         """Return where several sources, as account and name, stand; ``None`` for those that do not exist.
@@ -38,43 +46,52 @@ class SourceStore:
         numbers = [source_id(*name) for name in names]
         with driver_errors():
             rows = {row[0]: row for row in self._transactions.database.head_rows(numbers)}
-        return [reads.to_head(rows.get(number), *name) for number, name in zip(numbers, names, strict=True)]
+        return [to_head(rows.get(number), *name) for number, name in zip(numbers, names, strict=True)]
 
     def list_of(self, account_id: int) -> list[SourceHead]:
         """Return the sources of an account, ascending by name."""
+        # The heads are read by their numbers, in chunks: both databases bound the parameters of a statement.
+        names = (
+            select(sources.c.source_id, sources.c.name)
+            .where(sources.c.account_id == account_id, sources.c.deleted.is_(False))
+            .order_by(sources.c.name)
+        )
+        rows: dict[int, Any] = {}
         with self._transactions.read() as connection:
-            return reads.list_heads(connection, account_id)
+            named = connection.execute(names).all()
+            for numbers in statements.portions((number for number, _ in named), BATCH_ROWS):
+                rows |= {row[0]: row for row in connection.execute(statements.HEADS_OF, {"numbers": numbers})}
+        heads = [to_head(rows.get(number), account_id, name) for number, name in named]
+        return [head for head in heads if head is not None]
 
     def list_large(self, minimum: int) -> list[SourceHead]:
         """Return the sources of all accounts with at least so many pieces."""
-        with self._transactions.read() as connection:
-            return reads.large_heads(connection, minimum)
+        return self._list_from(statements.HEADS_FROM, minimum)
 
     def list_busy(self, minimum: int) -> list[SourceHead]:
         """Return the sources of all accounts in which so many interactions were recorded, whatever became of them."""
-        with self._transactions.read() as connection:
-            return reads.busy_heads(connection, minimum)
+        return self._list_from(statements.HEADS_BUSY, minimum)
 
     def read_curation(self, account_id: int, source: str) -> tuple[SourceHead, SourceCuration]:
         """Return the lists and settings, with the head they were read at."""
-        with self._transactions.read_source(account_id, source) as reader:
+        with _open_reader(self._transactions, account_id, source) as reader:
             return reader.head, reader.curation()
 
     def read_settings(self, source_id: int) -> bytes:
         """Return the settings of a source as they are stored; empty for the defaults."""
         with self._transactions.read() as connection:
-            return reads.stored_settings(connection, source_id)
+            return stored_settings(connection, source_id)
 
     @contextlib.contextmanager
     def open_export(self, account_id: int, source: str) -> Iterator[SourceExport]:
         """Open all of a source, to be read batch by batch."""
-        with self._transactions.read_source(account_id, source) as reader:
+        with _open_reader(self._transactions, account_id, source) as reader:
             yield reader.export()
 
     @contextlib.contextmanager
     def follow_content(self, account_id: int, source: str, cursor: FeedCursor | None) -> Iterator[ContentFeed]:
         """Open the content's changes after a cursor."""
-        with self._transactions.read_source(account_id, source) as reader:
+        with _open_reader(self._transactions, account_id, source) as reader:
             yield reader.content_feed(cursor)
 
     @contextlib.contextmanager
@@ -82,5 +99,73 @@ class SourceStore:
         self, account_id: int, source: str, cursor: FeedCursor | None
     ) -> Iterator[InteractionsFeed]:
         """Open the interactions and erasures after a cursor."""
-        with self._transactions.read_source(account_id, source) as reader:
+        with _open_reader(self._transactions, account_id, source) as reader:
             yield reader.interactions_feed(cursor)
+
+    def _list_from(self, statement: Select[Any], minimum: int) -> list[SourceHead]:
+        with self._transactions.read() as connection:
+            heads = [
+                to_head(row, row.account_id, row.name) for row in connection.execute(statement, {"minimum": minimum})
+            ]
+        return [head for head in heads if head is not None]
+
+
+class PieceStore:
+    """The pieces of all sources."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def read(self, account_id: int, source: str, piece_id: str) -> tuple[SourceHead, bytes | None]:
+        """Return a piece's body, ``None`` for an unknown one, with the head it was read at."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            return reader.head, reader.body(piece_id)
+
+    def read_some(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the bodies of some pieces, a few hundred at most; unknown ids are left out."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            return reader.bodies(ids)
+
+    @contextlib.contextmanager
+    def open_from(
+        self, account_id: int, source: str, *, start: str = "", after: str | None = None, limit: int
+    ) -> Iterator[Iterator[Sequence[EncodedPiece]]]:
+        """Open the pieces from an id on (``after``: past it), ascending, in batches that are read one by one."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            yield reader.following(start=start, after=after, limit=limit)
+
+    @contextlib.contextmanager
+    def open_page(
+        self, account_id: int, source: str, *, skip: int = 0, limit: int | None = None
+    ) -> Iterator[PieceListing]:
+        """Open a page of pieces, ascending by id; it is read batch by batch, by one thread at a time."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            yield reader.listing(skip=skip, limit=limit, bodies=True)
+
+    @contextlib.contextmanager
+    def open_ids(
+        self, account_id: int, source: str, *, skip: int = 0, limit: int | None = None
+    ) -> Iterator[PieceListing]:
+        """Open a page of ids, as `open_page` but without bodies."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            yield reader.listing(skip=skip, limit=limit, bodies=False)
+
+    @contextlib.contextmanager
+    def open_changes(self, account_id: int, source: str, cursor: FeedCursor | None) -> Iterator[ChangeListing]:
+        """Open the changes of the pieces after a cursor, to be sent to a follower elsewhere."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            yield reader.changes(cursor)
+
+
+@contextlib.contextmanager
+def _open_reader(transactions: Transactions, account_id: int, source: str) -> Iterator[SourceReader]:
+    """Open a read transaction over a source.
+
+    Raises:
+        UnknownSource: the account has no such source.
+    """
+    with (
+        transactions.read() as connection,
+        contextlib.closing(SourceReader(connection, account_id, source, transactions.dictionaries)) as reader,
+    ):
+        yield reader

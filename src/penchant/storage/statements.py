@@ -1,13 +1,16 @@
-"""Statements of the paths that every request takes, built once for both databases; nothing is executed here."""
+"""Statements that several parts need, built once for both databases; nothing is executed here."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Table, bindparam, case, literal_column, or_, select
+from sqlalchemy import BindParameter, ColumnElement, ScalarSelect, Table, bindparam, case, literal_column, or_, select
 
+from penchant.model import StoredInteraction
 from penchant.storage.schema import (
     CONTENT,
     INTERACTIONS,
+    TYPES,
     counters,
     event_ids,
     interactions,
@@ -19,6 +22,11 @@ from penchant.storage.schema import (
     sources,
     usage,
 )
+
+LOOKUP_KEYS = 5_000
+"""Keys in one look-up: both databases bound the parameters of a statement."""
+
+_Key = TypeVar("_Key")
 
 _content = counters.alias("content")
 _interacted = counters.alias("interacted")
@@ -74,8 +82,44 @@ FEED = (
     .order_by(interactions.c.version)
 )
 """What was recorded and who was erased in a source after a version."""
+INTERACTION = (
+    interactions.c.piece_id,
+    interactions.c.type,
+    interactions.c.occurred_at,
+    interactions.c.version,
+    interactions.c.event_id,
+)
+"""What is read of an interaction whose person is known; `to_interaction` takes it."""
 STATED_CODE = -1
 """In `RECORDED` the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def portions(keys: Iterable[_Key], size: int = LOOKUP_KEYS) -> Iterator[list[_Key]]:
+    """Yield keys in lists of a size, each for one statement."""
+    remaining = iter(keys)
+    while portion := list(islice(remaining, size)):
+        yield portion
+
+
+def to_interaction(
+    user_id: str, piece_id: str, code: int, occurred_at: int, version: int, event_id: str | None
+) -> StoredInteraction:
+    """Return the interaction of a person in the columns of `INTERACTION`."""
+    return StoredInteraction(
+        user_id=user_id,
+        type=TYPES[code],
+        piece_id=piece_id,
+        occurred_at=occurred_at,
+        version=version,
+        event_id=event_id,
+    )
+
+
+def cleared_at(source: int | BindParameter[int], kind: int) -> ScalarSelect[int]:
+    """Select the version up to which rows of this counter's kind were cleared, or are of a source that was deleted."""
+    return (
+        select(counters.c.cleared_at).where(counters.c.source_id == source, counters.c.kind == kind).scalar_subquery()
+    )
 
 
 def _within(table: Table) -> ColumnElement[bool]:

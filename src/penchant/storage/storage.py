@@ -7,20 +7,17 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from penchant.storage.accounts import AccountStore
-from penchant.storage.connections import ServerOptions
+from penchant.storage.databases.connections import ServerOptions
+from penchant.storage.databases.opening import AnyDatabase, Transactions, open_database
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
-from penchant.storage.group_transaction import GroupTransaction
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.keys import KeyStore
-from penchant.storage.opening import AnyDatabase, open_database
 from penchant.storage.people import PeopleStore
-from penchant.storage.pieces import PieceStore
 from penchant.storage.placements import PlacementStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
-from penchant.storage.sources import SourceStore
-from penchant.storage.transactions import Transactions
-from penchant.storage.upkeep import Upkeep
+from penchant.storage.sources import PieceStore, SourceStore
+from penchant.storage.upkeep.housekeeping import Upkeep
 from penchant.telemetry import Metrics
 
 
@@ -30,7 +27,7 @@ class Storage:
     def __init__(self, database: AnyDatabase, metrics: Metrics | None = None) -> None:
         self._database = database
         self._transactions = transactions = Transactions(database)
-        grouping = GroupCommit(GroupTransaction(transactions).run)
+        grouping = GroupCommit(transactions)
         self._content = Lane("content", grouping.carry_out, metrics)
         self._interactions = Lane("interactions", grouping.carry_out, metrics)
         self.accounts = AccountStore(transactions)

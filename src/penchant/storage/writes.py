@@ -11,24 +11,23 @@ then a clearing; rows are overwritten in place, and a clearing touches none of t
     row of piece c    3                      3                      3 <= cleared_at: no longer live
 
 A follower with the cursor 3 reads the rows above 3, which is b alone. One with a cursor below ``cleared_at`` begins
-again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.maintenance`).
+again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.upkeep`).
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
-from penchant.storage import preference_writes, statements
-from penchant.storage.audit import note
+from penchant.storage import statements
+from penchant.storage.accounts import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
-from penchant.storage.dialect import WriteDialect
+from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import source_id, user_key
-from penchant.storage.impression_writes import forget_impressions, record_impressions
-from penchant.storage.interaction_writes import erase, record
-from penchant.storage.placement_rows import forget_placements, remove_placement, require_turn, store_placement
-from penchant.storage.reads import count_sources
+from penchant.storage.impression_ledger import forget_impressions, record_impressions
+from penchant.storage.interaction_writes import erase, record, replace_preferences
+from penchant.storage.placements import forget_placements, remove_placement, require_turn, store_placement
 from penchant.storage.records import (
     AddUsage,
     ClearPieces,
@@ -48,25 +47,13 @@ from penchant.storage.records import (
     SourceCommand,
     SubmitPieces,
 )
-from penchant.storage.schema import (
-    CODEC_JSON,
-    CONTENT,
-    INTERACTIONS,
-    accounts,
-    counters,
-    lists,
-    pieces,
-    sources,
-)
-
-LOOKUP_IDS = 5_000
-"""Ids in one look-up: both databases bound the parameters of a statement."""
+from penchant.storage.schema import CODEC_JSON, CONTENT, INTERACTIONS, accounts, counters, lists, pieces, sources
 
 
 class WriteTransaction:
     """The transaction of a group: carries out one command after the other."""
 
-    def __init__(self, connection: Connection, database: WriteDialect, dictionaries: Dictionaries, now: int) -> None:
+    def __init__(self, connection: Connection, database: AnyDatabase, dictionaries: Dictionaries, now: int) -> None:
         self.connection = connection
         self.database = database
         self.dictionaries = dictionaries
@@ -134,7 +121,7 @@ class WriteTransaction:
 
     def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
         row = self._require(command, INTERACTIONS)
-        version = preference_writes.replace(self.connection, self.database.insert, row, command, self.now)
+        version = replace_preferences(self.connection, self.database.insert, row, command, self.now)
         return Outcome(version=row.version, interactions_version=version)
 
     def _erase(self, command: EraseUser) -> Outcome:
@@ -214,7 +201,8 @@ class WriteTransaction:
         self.connection.execute(
             select(accounts.c.name).where(accounts.c.account_id == command.account_id).with_for_update()
         ).all()
-        if count_sources(self.connection, command.account_id) >= command.max_sources:
+        existing = select(func.count()).where(sources.c.account_id == command.account_id, sources.c.deleted.is_(False))
+        if self.connection.execute(existing.select_from(sources)).scalar_one() >= command.max_sources:
             raise TooManySources(f"The plan allows {command.max_sources} source(s); delete one first.")
 
     def _make_source(self, command: SubmitPieces, row: Any) -> Any:
@@ -266,17 +254,17 @@ class WriteTransaction:
 
     def _existing(self, row: Any, ids: Sequence[str]) -> dict[str, int]:
         """Return the first submission of each of these ids that is live."""
-        found: dict[str, int] = {}
+        existing: dict[str, int] = {}
         # Live is what `SourceReader` calls live: neither deleted alone nor cleared with all others.
-        for begin in range(0, len(ids), LOOKUP_IDS):
+        for portion in statements.portions(ids):
             statement = select(pieces.c.piece_id, pieces.c.first_submitted_at).where(
                 pieces.c.source_id == row.source_id,
-                pieces.c.piece_id.in_(ids[begin : begin + LOOKUP_IDS]),
+                pieces.c.piece_id.in_(portion),
                 pieces.c.deleted.is_(False),
                 pieces.c.version > row.cleared_at,
             )
-            found |= {row.piece_id: row.first_submitted_at for row in self.connection.execute(statement)}
-        return found
+            existing |= {row.piece_id: row.first_submitted_at for row in self.connection.execute(statement)}
+        return existing
 
     def _delete(self, command: DeletePieces) -> Outcome:
         """Delete pieces by id: each leaves a tombstone at a version of its own."""

@@ -28,12 +28,12 @@ def is_current(connection: Connection, *, moving: bool = False) -> bool:
         if tables:
             raise StorageIncompatible("The database holds tables of another program; name an empty one.")
         return False
-    found = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar_one_or_none()
-    if found == PRESENT:
+    revision = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar_one_or_none()
+    if revision == PRESENT:
         return True
-    if found is not None and found not in _revisions().known_revisions():
+    if revision is not None and revision not in _revisions().known_revisions():
         raise StorageIncompatible(
-            f"The database has the schema {found} of a newer release; upgrade penchant to use it."
+            f"The database has the schema {revision} of a newer release; upgrade penchant to use it."
         )
     return False
 

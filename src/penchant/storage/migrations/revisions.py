@@ -1,11 +1,12 @@
 """Revisions of the schema, as Alembic runs them; imported only where a database has not the present one."""
 
 from pathlib import Path
+from typing import Any
 
-from alembic import command
+from alembic import command, op
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Column, Connection, Table, inspect
 
 
 def _config() -> Config:
@@ -25,3 +26,12 @@ def upgrade(connection: Connection) -> None:
     config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def add_missing(table: Table, *columns: Column[Any]) -> list[str]:
+    """Add columns to a table, but for those that it was made with; return the names of those that were missing."""
+    present = {column["name"] for column in inspect(op.get_bind()).get_columns(table.name)}
+    missing = [column for column in columns if column.name not in present]
+    for column in missing:
+        op.add_column(table.name, column)
+    return [column.name for column in missing]

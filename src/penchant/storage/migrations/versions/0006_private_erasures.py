@@ -4,8 +4,9 @@ Only added to: the columns may be null, so that nodes of an earlier release go o
 """
 
 from alembic import op
-from sqlalchemy import Column, Table, inspect
+from sqlalchemy import Column
 
+from penchant.storage.migrations.revisions import add_missing
 from penchant.storage.schema import accounts, erasures_by_age, interactions, secrets
 
 revision = "0006"
@@ -14,13 +15,7 @@ down_revision = "0005"
 
 def upgrade() -> None:
     """Add the columns, the table and the index, unless the tables were made with them."""
-    _add(accounts, accounts.c.version_floor)
-    _add(interactions, interactions.c.event_id)
+    for column in (accounts.c.version_floor, interactions.c.event_id):
+        add_missing(column.table, Column(column.name, column.type))
     secrets.create(op.get_bind(), checkfirst=True)
     erasures_by_age.create(op.get_bind(), checkfirst=True)
-
-
-def _add(table: Table, column: Column[object]) -> None:
-    present = {each["name"] for each in inspect(op.get_bind()).get_columns(table.name)}
-    if column.name not in present:
-        op.add_column(table.name, Column(column.name, column.type, nullable=True))

@@ -1,8 +1,8 @@
 """The columns that limit browser keys: requests from one address, and answers a month."""
 
-from alembic import op
-from sqlalchemy import BigInteger, Column, Integer, inspect
+from sqlalchemy import BigInteger, Column, Integer
 
+from penchant.storage.migrations.revisions import add_missing
 from penchant.storage.schema import keys
 
 revision = "0010"
@@ -11,7 +11,6 @@ down_revision = "0009"
 
 def upgrade() -> None:
     """Add the columns, unless the table was made with them."""
-    existing = {column["name"] for column in inspect(op.get_bind()).get_columns(keys.name)}
-    for name, kind in ((keys.c.requests_per_second.name, Integer()), (keys.c.requests_per_month.name, BigInteger())):
-        if name not in existing:
-            op.add_column(keys.name, Column(name, kind))
+    add_missing(
+        keys, Column(keys.c.requests_per_second.name, Integer), Column(keys.c.requests_per_month.name, BigInteger)
+    )

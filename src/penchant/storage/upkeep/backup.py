@@ -17,10 +17,21 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import migrations
-from penchant.storage.foreign_objects import find_foreign_objects
-from penchant.storage.group_commit import now_ms
-from penchant.storage.schema import CONTENT, ERASURE_CODE, INTERACTIONS, accounts, counters, interactions, keys, sources
-from penchant.storage.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive
+from penchant.storage.databases.opening import now_ms
+from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive
+from penchant.storage.schema import (
+    CONTENT,
+    ERASURE_CODE,
+    INTERACTIONS,
+    accounts,
+    counters,
+    interactions,
+    keys,
+    lineage,
+    metadata,
+    sources,
+    unfinished_move,
+)
 
 STEP_PAGES = 4_096
 """Pages of 4 KiB between looks whether the user wants to stop."""
@@ -32,6 +43,13 @@ LOGS = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a file; of another file of this name it must not be left there."""
 DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 PRIMARY_CODE = 0xFF
+OWN_TABLES = {table.name: table for table in (*metadata.tables.values(), lineage, unfinished_move)}
+OWN_INDEXES = frozenset(str(index.name) for table in OWN_TABLES.values() for index in table.indexes)
+VERSION_TABLE = "alembic_version"
+OF_SQLITE = ("sqlite_autoindex_", "sqlite_stat")
+"""How the names begin of what SQLite makes by itself: indexes of keys, and the statistics of ANALYZE."""
+ORDINARY = 0
+"""What SQLite says of a column that is neither hidden nor generated."""
 MAX_TOLD = 10
 """Objects that an error names."""
 
@@ -205,9 +223,9 @@ def _examine(file: Path) -> BackupContents:
         StorageIncompatible: it is damaged, no database of ours, or a newer release's.
     """
     with closing(_distrusting(file)) as checking:
-        found = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
-    if found != ["ok"]:
-        raise StorageIncompatible(f"What should be copied is damaged: {' '.join(found[0].split())}")
+        problems = [str(row[0]) for row in checking.execute("PRAGMA integrity_check")]
+    if problems != ["ok"]:
+        raise StorageIncompatible(f"What should be copied is damaged: {' '.join(problems[0].split())}")
     with _engine(file).connect() as connection:
         if not migrations.is_current(connection) and not migrations.is_ours(connection):
             raise StorageIncompatible("The file holds an empty database.")
@@ -221,9 +239,34 @@ def _examine(file: Path) -> BackupContents:
 
 def _refuse_foreign_objects(file: Path) -> None:
     with closing(_distrusting(file)) as connection:
-        found = find_foreign_objects(connection)
-    if found:
-        raise StorageIncompatible(f"The file holds what no database of ours has: {', '.join(found[:MAX_TOLD])}.")
+        foreign = _foreign_objects(connection)
+    if foreign:
+        raise StorageIncompatible(f"The file holds what no database of ours has: {', '.join(foreign[:MAX_TOLD])}.")
+
+
+def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of objects that no schema of ours has; none for a file of any release of ours.
+
+    A file that is handed over can hold a trigger that changes rows behind our back, whenever we write others. So it is
+    only taken where it holds nothing beyond tables and indexes that we know, in form and by name.
+    """
+    foreign = []
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        if name.startswith(OF_SQLITE):
+            continue
+        is_own = {"table": name in OWN_TABLES or name == VERSION_TABLE, "index": name in OWN_INDEXES}
+        if not is_own.get(kind, False) or "VIRTUAL" in (sql or "").upper().split("(")[0].split():
+            foreign.append(f"the {kind} {name}")
+        elif name in OWN_TABLES:
+            foreign += _foreign_columns(connection, name)
+    return foreign
+
+
+def _foreign_columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    """Return the columns of a table that it should not have, and those whose value is worked out by an expression."""
+    columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
+    own = OWN_TABLES[table].columns
+    return [f"the column {table}.{name}" for name, hidden in columns if name not in own or hidden != ORDINARY]
 
 
 def _engine(file: Path) -> Engine:

@@ -133,9 +133,9 @@ class SqliteDatabase:
         return self._thread_connection().execute(self._recorded_sql, bounds).fetchall()
 
     def _thread_connection(self) -> sqlite3.Connection:
-        held: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if held is not None:
-            return held
+        opened: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if opened is not None:
+            return opened
         # Opened by its thread, closed by the one that closes the database: the driver forbids that unless told.
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
         configure(connection)
@@ -159,9 +159,6 @@ class SqliteDatabase:
         names = ", ".join(column.name for column in table.columns)
         marks = ", ".join("?" for _ in table.columns)
         driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)
-
-    def continue_numbers(self, connection: Connection) -> None:
-        """Nothing to do: SQLite numbers on from the greatest that is there."""
 
     def forget_log(self) -> None:
         """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""
@@ -189,8 +186,8 @@ class SqliteDatabase:
     def integrity_problems(self) -> list[str]:
         """Return what SQLite's own check finds."""
         with self.reading_engine.connect() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-        return [str(line) for line in found if line != "ok"]
+            lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        return [str(line) for line in lines if line != "ok"]
 
     def close(self) -> None:
         """Close every connection."""

@@ -1,14 +1,31 @@
-"""Maintenance: what housekeeping removes, and where stored rows disagree with each other."""
+"""Housekeeping: what it removes, whether a database answers, and where its rows disagree with each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from sqlalchemy import Connection, ScalarSelect, and_, delete, func, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
 from zstandard import ZstdError
 
 from penchant.errors import StorageIncompatible
-from penchant.model import DAY_MS
+from penchant.model import DAY_MS, IMPRESSION_DAYS
 from penchant.storage.bodies import BodyReader, Dictionaries
-from penchant.storage.impression_upkeep import purge_impressions
+from penchant.storage.databases.connections import connections_in_use, driver_errors
+from penchant.storage.databases.opening import Transactions, now_ms
+from penchant.storage.group_commit import Lane
+from penchant.storage.impression_ledger import first_key
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -19,37 +36,116 @@ from penchant.storage.schema import (
     dictionaries,
     ended_sessions,
     event_ids,
+    impressions,
     interactions,
     keys,
     lists,
     pieces,
+    placement_counts,
+    placement_people,
+    placement_pieces,
     placement_versions,
     placements,
     preferences,
     sources,
 )
+from penchant.storage.statements import cleared_at
 
+PURGE_CHUNK = 1_000
+"""Rows of a kind, and of a source, that one step of housekeeping removes."""
 TOMBSTONE_LIFE_MS = 7 * DAY_MS
 """How long a deletion stays in the feed: a follower away for longer rebuilds."""
+COUNT_DAYS = 800
+"""How long counts are kept: two years to compare, and some time to do it."""
 BATCH_ROWS = 500
 
 RetentionDays = Callable[[bytes], int]
 
 
-def purge_source(connection: Connection, source: int, *, now: int, chunk: int, retention_days: RetentionDays) -> int:
+class Upkeep:
+    """Housekeeping and checks of a database while it is used."""
+
+    def __init__(self, transactions: Transactions, lanes: Mapping[str, Lane]) -> None:
+        self._transactions = transactions
+        self._database = transactions.database
+        self._lanes = lanes
+
+    @property
+    def queued(self) -> dict[str, tuple[int, int]]:
+        """How many changes wait in each lane, and the size of their bodies."""
+        return {name: lane.queued for name, lane in self._lanes.items()}
+
+    @property
+    def connections(self) -> int:
+        """How many connections are in use."""
+        return connections_in_use(self._database.engines)
+
+    def change_marks(self) -> tuple[int, ...] | None:
+        """Return what is no longer the same once any process has changed something, ``None`` where a query must tell.
+
+        Costs some microseconds. Of two changes within a tick of the file system's clock the second may be missed.
+        """
+        return self._database.change_marks()
+
+    def ping(self) -> list[str]:
+        """Return what an operator should be warned of, once the database has answered.
+
+        Raises:
+            StorageUnavailable: it does not answer, or acknowledges changes before they are synced.
+        """
+        with self._transactions.read() as connection:
+            connection.execute(text("SELECT 1"))
+        with driver_errors():
+            return self._database.durability_warnings()
+
+    def purge(
+        self,
+        retention_days: RetentionDays,
+        *,
+        audit_days: int = 0,
+        now: int | None = None,
+        chunk: int = PURGE_CHUNK,
+    ) -> int:
+        """Remove a chunk of what no answer needs any more, a transaction per source; return the rows removed.
+
+        ``audit_days`` is how long the audit log and keys that have ended are kept; 0: for good.
+        """
+        with self._transactions.write() as connection:
+            removed = _purge_administration(connection, now or now_ms(), chunk, audit_days)
+        with self._transactions.read() as connection:
+            numbers = _source_numbers(connection)
+        for number in numbers:
+            # A transaction for each source and chunk: in between writers get their turn.
+            with self._transactions.write() as connection:
+                removed += _purge_source(connection, number, now or now_ms(), chunk, retention_days)
+        # What was purged is overwritten in the database, but may still be in the write-ahead log.
+        self._transactions.forget_log()
+        return removed
+
+    def check(self) -> list[str]:
+        """Return what is wrong with what is stored; nothing where all is well."""
+        with driver_errors():
+            problems = self._database.integrity_problems()
+        with self._transactions.read() as connection:
+            for number in _source_numbers(connection):
+                problems += _source_problems(connection, number)
+        return problems
+
+
+def _purge_source(connection: Connection, source: int, now: int, chunk: int, retention_days: RetentionDays) -> int:
     """Remove up to ``chunk`` rows of each kind that no answer needs any more; return how many went."""
     removed = _purge_pieces(connection, source, now, chunk)
     settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
     days = retention_days(bytes(settings))
     removed += _purge_interactions(connection, source, now, chunk, days)
-    removed += purge_impressions(connection, source, now=now, chunk=chunk, retention_days=days)
+    removed += _purge_impressions(connection, source, now, chunk, days)
     removed += _purge_erasures(connection, source, now, chunk)
     removed += _purge_preferences(connection, source, chunk)
     # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
     return removed or _purge_deleted_source(connection, source, now)
 
 
-def purge_administration(connection: Connection, *, now: int, chunk: int, audit_days: int) -> int:
+def _purge_administration(connection: Connection, now: int, chunk: int, audit_days: int) -> int:
     """Remove up to ``chunk`` rows of each kind that belong to no source; return how many went.
 
     Sessions that would be over by now; and what lies further back than ``audit_days`` (0: nothing): entries of the
@@ -69,28 +165,14 @@ def purge_administration(connection: Connection, *, now: int, chunk: int, audit_
     return removed + connection.execute(delete(keys).where(keys.c.key_id.in_(ended))).rowcount
 
 
-def source_numbers(connection: Connection) -> list[int]:
+def _source_numbers(connection: Connection) -> list[int]:
     """Return the number of every source, deleted ones too, ascending."""
     return list(connection.execute(select(sources.c.source_id).order_by(sources.c.source_id)).scalars())
 
 
-def problems(connection: Connection) -> list[str]:
-    """Return a line for each disagreement between counters and rows, and for bodies that cannot be read."""
-    found = []
-    for number in source_numbers(connection):
-        found += _source_problems(connection, number)
-    return found
-
-
-def _cleared_at(source: int, kind: int) -> ScalarSelect[int]:
-    return (
-        select(counters.c.cleared_at).where(counters.c.source_id == source, counters.c.kind == kind).scalar_subquery()
-    )
-
-
 def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> int:
     """Remove cleared rows, and old tombstones: a cursor before these must rebuild."""
-    cleared = pieces.c.version <= _cleared_at(source, CONTENT)
+    cleared = pieces.c.version <= cleared_at(source, CONTENT)
     old = and_(pieces.c.deleted, pieces.c.first_submitted_at < now - TOMBSTONE_LIFE_MS)
     rows = connection.execute(
         select(pieces.c.piece_id, pieces.c.version).where(pieces.c.source_id == source, or_(cleared, old)).limit(chunk)
@@ -98,9 +180,7 @@ def _purge_pieces(connection: Connection, source: int, now: int, chunk: int) -> 
     if not rows:
         return 0
     # A follower that has not seen a tombstone which goes must begin anew: `SourceReader` compares its cursor with this.
-    counter = and_(counters.c.source_id == source, counters.c.kind == CONTENT)
-    highest = max(row.version for row in rows)
-    connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
+    _raise_purged(connection, source, CONTENT, max(row.version for row in rows))
     # By the condition again, not by ids alone: on PostgreSQL one of these pieces may have been submitted meanwhile, and
     # its row is live then.
     connection.execute(
@@ -118,7 +198,7 @@ def _purge_interactions(connection: Connection, source: int, now: int, chunk: in
     # Whole days by UTC, as followers count them: both forget an interaction at the same midnight.
     oldest = (now // DAY_MS - retention_days) * DAY_MS
     expired = and_(interactions.c.occurred_at < oldest, interactions.c.type != ERASURE_CODE)
-    cleared = interactions.c.version <= _cleared_at(source, INTERACTIONS)
+    cleared = interactions.c.version <= cleared_at(source, INTERACTIONS)
     versions = list(
         connection.execute(
             select(interactions.c.version).where(interactions.c.source_id == source, or_(cleared, expired)).limit(chunk)
@@ -132,6 +212,42 @@ def _purge_interactions(connection: Connection, source: int, now: int, chunk: in
     return len(versions)
 
 
+def _purge_impressions(connection: Connection, source: int, now: int, chunk: int, retention_days: int) -> int:
+    """Remove up to ``chunk`` rows of each table that are past their life, or of a deleted source.
+
+    What people were shown goes by the age of the list: as soon as no more is taken in of it.
+    """
+    head = select(sources.c.incarnation, sources.c.deleted).where(sources.c.source_id == source)
+    row = connection.execute(head).one()
+    days = min(retention_days, IMPRESSION_DAYS)
+    oldest = first_key(now - days * DAY_MS)
+    first_day = now // DAY_MS - COUNT_DAYS
+    ages: dict[Table, Any] = {
+        impressions: impressions.c.list_key < oldest,
+        placement_people: placement_people.c.day < now // DAY_MS - days,
+        placement_counts: placement_counts.c.day < first_day,
+        placement_pieces: placement_pieces.c.last_day < first_day,
+    }
+    # Rows of one incarnation lie together, those of former ones first.
+    present = row.incarnation + 1 if row.deleted else row.incarnation
+    removed = 0
+    for table, is_old in ages.items():
+        own = table.c.source_id == source
+        # Two look-ups, each along the key: with both conditions in one, all rows of the source would be read.
+        for is_gone in (table.c.incarnation < present, and_(table.c.incarnation == row.incarnation, is_old)):
+            removed += _remove(connection, table, and_(own, is_gone), chunk)
+    return removed
+
+
+def _remove(connection: Connection, table: Table, is_gone: ColumnElement[bool], chunk: int) -> int:
+    """Remove up to ``chunk`` rows key by key: for a list of keys SQLite would look through the whole source."""
+    columns = table.primary_key.columns
+    keys = [row._asdict() for row in connection.execute(select(*columns).where(is_gone).limit(chunk))]
+    if keys:
+        connection.execute(delete(table).where(*(column == bindparam(column.name) for column in columns)), keys)
+    return len(keys)
+
+
 def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -> int:
     """Remove old erasures, as tombstones: a cursor before these must rebuild."""
     # By a literal, not a bound value: only then the index of erasures is known to have them all.
@@ -143,18 +259,22 @@ def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -
     versions = list(connection.execute(select(interactions.c.version).where(old).limit(chunk)).scalars())
     if not versions:
         return 0
-    counter = and_(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-    highest = max(versions)
-    connection.execute(update(counters).where(counter, counters.c.purged_below < highest).values(purged_below=highest))
+    _raise_purged(connection, source, INTERACTIONS, max(versions))
     connection.execute(
         delete(interactions).where(interactions.c.source_id == source, interactions.c.version.in_(versions))
     )
     return len(versions)
 
 
+def _raise_purged(connection: Connection, source: int, kind: int, version: int) -> None:
+    """Note the version up to which records of what is gone are gone themselves."""
+    own = and_(counters.c.source_id == source, counters.c.kind == kind, counters.c.purged_below < version)
+    connection.execute(update(counters).where(own).values(purged_below=version))
+
+
 def _purge_preferences(connection: Connection, source: int, chunk: int) -> int:
     """Remove cleared preferences; others stay until they are removed or their person is erased."""
-    cleared = preferences.c.version <= _cleared_at(source, INTERACTIONS)
+    cleared = preferences.c.version <= cleared_at(source, INTERACTIONS)
     versions = select(preferences.c.version).where(preferences.c.source_id == source, cleared).limit(chunk)
     statement = delete(preferences).where(preferences.c.source_id == source, preferences.c.version.in_(versions))
     return connection.execute(statement).rowcount
@@ -179,11 +299,11 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
 
 
-def _body_problems(connection: Connection, source: int, cleared_at: int) -> list[str]:
+def _body_problems(connection: Connection, source: int, cleared: int) -> list[str]:
     """Return the bodies of live pieces that cannot be read."""
     reader = BodyReader(connection, source, Dictionaries())
     statement = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body).where(
-        pieces.c.source_id == source, pieces.c.deleted.is_(False), pieces.c.version > cleared_at
+        pieces.c.source_id == source, pieces.c.deleted.is_(False), pieces.c.version > cleared
     )
     unreadable = 0
     for row in connection.execution_options(yield_per=BATCH_ROWS).execute(statement):
@@ -213,14 +333,14 @@ def _source_problems(connection: Connection, source: int) -> list[str]:
         ).scalar_one()
         for table in (interactions, preferences)
     )
-    found = _body_problems(connection, source, content.cleared_at)
+    problems = _body_problems(connection, source, content.cleared_at)
     if live != content.live:
-        found.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
+        problems.append(f"source {source}: {content.live} pieces are counted, {live} are stored")
     if newest > content.version:
-        found.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
+        problems.append(f"source {source}: a piece has version {newest}, the counter stands at {content.version}")
     if newest_interaction > recorded.version:
-        found.append(
+        problems.append(
             f"source {source}: an interaction or preference has version {newest_interaction}, "
             f"the counter stands at {recorded.version}"
         )
-    return found
+    return problems

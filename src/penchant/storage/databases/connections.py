@@ -1,19 +1,46 @@
-"""Translation of the driver's errors into ours, in one place."""
+"""Connections to a database: how many there may be, how they are counted, and what their errors mean to us."""
 
 import sqlite3
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
+from sqlalchemy import Engine, QueuePool, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from penchant.errors import ConnectionLost, StorageUnavailable
-from penchant.telemetry import logger
+from penchant.telemetry import Metrics, logger
 
 LOST = ("08", "57P")
 """How PostgreSQL's codes begin for a connection that is gone; errors of the network itself have no code."""
 LOGGED_EVERY_S = 1.0
 """A database that is away fails every request; one line a second tells as much."""
 _logged_at = [0.0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How a process uses a PostgreSQL server.
+
+    ``connections`` are the most that it may hold, ``timeout_s`` is how long it waits for one.
+    ``allow_unsynced_commits`` lets it use a server that acknowledges changes before they are on a disk.
+    """
+
+    connections: int = 16
+    timeout_s: float = 10.0
+    allow_unsynced_commits: bool = False
+
+
+def count_connections(engines: Sequence[Engine], metrics: Metrics) -> None:
+    """Count what these engines open from now on."""
+    for engine in engines:
+        event.listen(engine, "connect", lambda _connection, _record: metrics.connections_opened.inc())
+
+
+def connections_in_use(engines: Sequence[Engine]) -> int:
+    """Return how many connections are taken from the pools of these engines."""
+    return sum(engine.pool.checkedout() for engine in engines if isinstance(engine.pool, QueuePool))
 
 
 class driver_errors:  # noqa: N801  # it is used as a function is
@@ -43,8 +70,8 @@ def _log(error: BaseException) -> None:
     now = time.monotonic()
     if now - _logged_at[0] >= LOGGED_EVERY_S:
         _logged_at[0] = now
-        said = str(getattr(error, "orig", error)).partition("\n")[0]
-        fields = {"error": type(error).__name__, "said": said}
+        message = str(getattr(error, "orig", error)).partition("\n")[0]
+        fields = {"error": type(error).__name__, "said": message}
         logger.warning("the database cannot be reached or refused a request", extra={"fields": fields})
 
 

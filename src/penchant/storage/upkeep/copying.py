@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Select, Table, delete, func, inspect, select
 
 from penchant.errors import Refused
 from penchant.storage import statements
-from penchant.storage.opening import AnyDatabase
+from penchant.storage.databases.opening import AnyDatabase
+from penchant.storage.interaction_writes import delete_interactions
 from penchant.storage.schema import (
     ERASURE_CODE,
     accounts,
@@ -122,7 +123,6 @@ def copy_shared(old: AnyDatabase, new: AnyDatabase) -> None:
             writing.execute(delete(table))
             for rows in stream(reading, select(table).order_by(*table.primary_key.columns)):
                 new.append_rows(writing, table, rows)
-        new.continue_numbers(writing)
 
 
 def require_mark(writing: Connection) -> int:
@@ -220,14 +220,7 @@ class _SourceCopy:
         for row in rows:
             if row.type == ERASURE_CODE:
                 key = reveal_key(self._secret, bytes(row.user_key), bytes(row.piece_key))
-                own = (interactions.c.source_id == self._source) & (interactions.c.user_key == key)
-                own &= interactions.c.type != ERASURE_CODE
-                # As in `interaction_writes.erase`: event ids first. Erasures before stay, and reach followers.
-                versions = select(interactions.c.version).where(own)
-                self._writing.execute(
-                    delete(event_ids).where(event_ids.c.source_id == self._source, event_ids.c.version.in_(versions))
-                )
-                self._writing.execute(delete(interactions).where(own))
+                delete_interactions(self._writing, self._source, key)
 
 
 def _standing(row: Any) -> Standing:

@@ -15,20 +15,22 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    column,
     create_engine,
     event,
     make_url,
+    select,
+    table,
     text,
 )
 from sqlalchemy.dialects import postgresql as dialect
 from sqlalchemy.exc import DBAPIError
 
-from penchant.errors import ConnectionLost
+from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
-from penchant.storage.connections import ServerOptions
-from penchant.storage.durability import DurabilityCheck
+from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.records import PieceRow
-from penchant.storage.schema import PARTIAL_INDEXES
+from penchant.storage.schema import PARTIAL_INDEXES, pieces
 from penchant.telemetry import logger
 
 MIGRATION_LOCK = 0x70656E6368616E74
@@ -51,15 +53,7 @@ SESSION = (
     " SET tcp_user_timeout = 7000"
 )
 
-STAGE = text(
-    "CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (source_id bigint, piece_id text, version bigint,"
-    " deleted boolean, first_submitted_at bigint, codec smallint, body bytea) ON COMMIT DELETE ROWS"
-)
-COPY = (
-    "COPY staged_pieces (source_id, piece_id, version, deleted, first_submitted_at, codec, body)"
-    " FROM STDIN (FORMAT BINARY)"
-)
-COPY_TYPES = ("int8", "text", "int8", "bool", "int8", "int2", "bytea")
+STAGE = text("CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (LIKE pieces) ON COMMIT DELETE ROWS")
 BINARY_TYPES = {
     BigInteger: "int8",
     Boolean: "bool",
@@ -69,18 +63,6 @@ BINARY_TYPES = {
     Text: "text",
 }
 """How the schema's types are called in a binary COPY."""
-CONTINUE_AUDIT = text(
-    "SELECT setval(pg_get_serial_sequence('audit', 'audit_id'), coalesce(max(audit_id), 0) + 1, false) FROM audit"
-)
-UNSTAGE = text(
-    "INSERT INTO pieces (source_id, piece_id, version, deleted, first_submitted_at, codec, body)"
-    " SELECT source_id, piece_id, version, deleted, first_submitted_at, codec, body FROM staged_pieces"
-    " ON CONFLICT (source_id, piece_id) DO UPDATE SET version = excluded.version,"
-    " deleted = excluded.deleted, first_submitted_at = excluded.first_submitted_at,"
-    " codec = excluded.codec, body = excluded.body"
-)
-
-
 LINEAGE = (
     "SELECT (SELECT system_identifier FROM pg_control_system())"
     " || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -88,6 +70,21 @@ LINEAGE = (
 )
 """The cluster, the database and the timeline: a promotion, a restore or a recovery changes at least one of them."""
 NEW_EPOCH = "UPDATE sources SET epoch = greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+DURABILITY = (
+    "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),"
+    # The session keeps what was found: a reload of the server's settings must not change it behind our back.
+    " set_config('synchronous_commit', current_setting('synchronous_commit'), false)"
+)
+UNSYNCED = {
+    "synchronous_commit": "an acknowledged change may be gone after a crash of the server",
+    "fsync": "a crash of the machine may lose acknowledged changes or damage the database",
+}
+"""What it means that one of these is off: then a 202 would say what is not so."""
+TORN_PAGES = (
+    "PostgreSQL runs with full_page_writes = off: unless its file system never writes half a page,"
+    " a crash of the machine may damage the database."
+)
+"""Only a warning: on file systems that copy on write it is safe, and nobody can see from here which one it is."""
 
 
 class PostgresqlDatabase:
@@ -159,17 +156,17 @@ class PostgresqlDatabase:
         After a promotion versions may have gone back, and be given a second time to other changes: whatever was built
         on them before must not go on. Looked at for each new connection, since none outlives its server.
         """
-        found: str = connection.execute(LINEAGE).fetchone()[0]
-        if found == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
+        lineage: str = connection.execute(LINEAGE).fetchone()[0]
+        if lineage == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
             return self._lineage
-        connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [found])
+        connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [lineage])
         # Of several processes one begins the new epochs; the others wait here, and then find the name changed.
         known = connection.execute("SELECT name FROM lineage WHERE lineage_id = 1 FOR UPDATE").fetchone()[0]
-        if known != found:
+        if known != lineage:
             connection.execute(NEW_EPOCH)
-            connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [found])
+            connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [lineage])
             logger.warning("the database has another history than before; every source begins a new epoch")
-        return found
+        return lineage
 
     @property
     def origin(self) -> str:
@@ -227,29 +224,14 @@ class PostgresqlDatabase:
         # second submission of a transaction.
         connection.execute(STAGE)
         connection.exec_driver_sql("TRUNCATE staged_pieces")
-        driver: Any = connection.connection.driver_connection
-        with driver.cursor() as cursor, cursor.copy(COPY) as copy:
-            # A binary COPY converts nothing: what is sent must have exactly the types of the columns.
-            copy.set_types(COPY_TYPES)
-            for row in rows:
-                copy.write_row(row)
-        connection.execute(UNSTAGE)
+        _copy(connection, "staged_pieces", pieces, rows)
+        names = [column.name for column in pieces.columns]
+        staged: Any = select(*map(column, names)).select_from(table("staged_pieces"))
+        connection.execute(statements.upsert(self.insert, statements.PIECES_KEY).from_select(names, staged))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
-        names = ", ".join(column.name for column in table.columns)
-        driver: Any = connection.connection.driver_connection
-        with (
-            driver.cursor() as cursor,
-            cursor.copy(f"COPY {table.name} ({names}) FROM STDIN (FORMAT BINARY)") as copy,
-        ):
-            copy.set_types([BINARY_TYPES[type(column.type)] for column in table.columns])
-            for row in rows:
-                copy.write_row(row)
-
-    def continue_numbers(self, connection: Connection) -> None:
-        """Let the numbers of audit entries go on after those that were copied."""
-        connection.execute(CONTINUE_AUDIT)
+        _copy(connection, table.name, table, rows)
 
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""
@@ -274,6 +256,17 @@ class PostgresqlDatabase:
     def close(self) -> None:
         """Close every connection."""
         self.writing_engine.dispose()
+
+
+def _copy(connection: Connection, name: str, form: Table, rows: Sequence[Sequence[Any]]) -> None:
+    """Copy rows into the table of a name, which has the columns of ``form``."""
+    names = ", ".join(each.name for each in form.columns)
+    driver: Any = connection.connection.driver_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {name} ({names}) FROM STDIN (FORMAT BINARY)") as copy:
+        # A binary COPY converts nothing: what is sent must have exactly the types of the columns.
+        copy.set_types([BINARY_TYPES[type(each.type)] for each in form.columns])
+        for row in rows:
+            copy.write_row(row)
 
 
 class Attempts:
@@ -316,3 +309,42 @@ class Attempts:
         with self._guard:
             self._failures = 0
         return connection
+
+
+class DurabilityCheck:
+    """Checks what a server's settings promise of a commit, at each new connection and for each health request.
+
+    An answer of 202 says that the change is on a disk. With some settings the server says "committed" before that.
+    """
+
+    def __init__(self, *, allow_unsynced_commits: bool) -> None:
+        self._allow_unsynced_commits = allow_unsynced_commits
+        self._logged: set[str] = set()
+
+    def run(self, connection: Any) -> list[str]:
+        """Return what an operator should be warned of; each is logged once.
+
+        ``connection`` is the driver's own, or whatever executes text as that does.
+
+        Raises:
+            StorageUnavailable: commits are not synced, and no setting allows that.
+        """
+        *synced, full_page_writes, _ = connection.execute(DURABILITY).fetchone()
+        off = [name for name, value in zip(UNSYNCED, synced, strict=True) if value == "off"]
+        if off and not self._allow_unsynced_commits:
+            raise StorageUnavailable(
+                f"PostgreSQL runs with {' and '.join(f'{name} = off' for name in off)}: {UNSYNCED[off[-1]]}. "
+                "Turn it on, or accept the loss with the setting allow-unsynced-commits.",
+                retry_after_s=10,
+            )
+        warnings = [f"PostgreSQL runs with {name} = off: {UNSYNCED[name]}." for name in off]
+        if full_page_writes == "off":
+            warnings.append(TORN_PAGES)
+        for warning in warnings:
+            self._log_once(warning)
+        return warnings
+
+    def _log_once(self, warning: str) -> None:
+        if warning not in self._logged:
+            self._logged.add(warning)
+            logger.warning("%s", warning)

@@ -1,19 +1,21 @@
-"""Reads of what is stored, as rows and streams, each within the transaction of its caller."""
+"""One source as it is read in one transaction: its row, pieces, lists, feeds and export, as rows and streams."""
 
 import contextlib
 import functools
+import itertools
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, func, select
+from sqlalchemy import Connection, CursorResult, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
 from penchant.model import EncodedPiece, ListKind, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
+from penchant.storage.databases.connections import driver_errors
 from penchant.storage.hashing import source_id
 from penchant.storage.interaction_pages import (
     InteractionColumns,
@@ -22,7 +24,7 @@ from penchant.storage.interaction_pages import (
     piece_ids,
     user_ids,
 )
-from penchant.storage.placement_rows import placements_in_force, read_placements
+from penchant.storage.placements import placements_in_force, read_placements
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -36,17 +38,8 @@ from penchant.storage.records import (
     SourceExport,
     SourceHead,
 )
-from penchant.storage.schema import (
-    ERASURE_CODE,
-    TYPES,
-    interactions,
-    lists,
-    pieces,
-    preferences,
-    sources,
-)
+from penchant.storage.schema import ERASURE_CODE, TYPES, interactions, lists, pieces, preferences, sources
 from penchant.storage.secrets import ERASURES, read_secret, reveal_key
-from penchant.storage.translation import driver_errors
 
 BATCH_ROWS = 1000
 """Rows that a stream of small rows holds at a time."""
@@ -239,14 +232,7 @@ class SourceReader:
     def _interactions(self, since: int) -> Iterator[Sequence[StoredInteraction]]:
         """Yield the interactions from a moment on, ascending by time; erasures are none."""
         statement = (
-            select(
-                interactions.c.user_id,
-                interactions.c.type,
-                interactions.c.piece_id,
-                interactions.c.occurred_at,
-                interactions.c.version,
-                interactions.c.event_id,
-            )
+            select(interactions.c.user_id, *statements.INTERACTION)
             .where(
                 interactions.c.source_id == self.head.source_id,
                 interactions.c.version > self._row.interactions_cleared_at,
@@ -256,17 +242,7 @@ class SourceReader:
             .order_by(interactions.c.occurred_at, interactions.c.version)
         )
         for rows in self._stream(statement):
-            yield [
-                StoredInteraction(
-                    user_id=row[0],
-                    type=TYPES[row[1]],
-                    piece_id=row[2],
-                    occurred_at=row[3],
-                    version=row[4],
-                    event_id=row[5],
-                )
-                for row in rows
-            ]
+            yield list(itertools.starmap(statements.to_interaction, rows))
 
     def _leads_on(self, cursor: FeedCursor | None, version: int, cleared_at: int, purged_below: int) -> bool:
         """Return whether the rows after a cursor are all that its follower needs; otherwise it starts from nothing.
@@ -320,44 +296,6 @@ def _cut(connection: Connection) -> None:
                 shared.shutdown(socket.SHUT_RDWR)
 
 
-def list_heads(connection: Connection, account_id: int) -> list[SourceHead]:
-    """Return the heads of an account's sources, ascending by name; in one read, and one for each further thousand."""
-    # The heads are read by their numbers, in chunks: both databases bound the parameters of a statement.
-    names = connection.execute(
-        select(sources.c.source_id, sources.c.name)
-        .where(sources.c.account_id == account_id, sources.c.deleted.is_(False))
-        .order_by(sources.c.name)
-    ).all()
-    rows: dict[int, Any] = {}
-    for first in range(0, len(names), BATCH_ROWS):
-        numbers = [number for number, _ in names[first : first + BATCH_ROWS]]
-        rows |= {row[0]: row for row in connection.execute(statements.HEADS_OF, {"numbers": numbers})}
-    heads = [to_head(rows.get(number), account_id, name) for number, name in names]
-    return [head for head in heads if head is not None]
-
-
-def large_heads(connection: Connection, minimum: int) -> list[SourceHead]:
-    """Return the heads of all sources with at least so many pieces."""
-    return _heads(connection, statements.HEADS_FROM, minimum)
-
-
-def busy_heads(connection: Connection, minimum: int) -> list[SourceHead]:
-    """Return the heads of all sources in which at least so many interactions were recorded."""
-    return _heads(connection, statements.HEADS_BUSY, minimum)
-
-
-def _heads(connection: Connection, statement: Select[Any], minimum: int) -> list[SourceHead]:
-    rows = connection.execute(statement, {"minimum": minimum})
-    heads = [to_head(row, row.account_id, row.name) for row in rows]
-    return [head for head in heads if head is not None]
-
-
 def stored_settings(connection: Connection, source_id: int) -> bytes:
     """Return the settings of a source as they are stored; empty for the defaults."""
     return bytes(connection.execute(select(sources.c.settings).where(sources.c.source_id == source_id)).scalar_one())
-
-
-def count_sources(connection: Connection, account_id: int) -> int:
-    """Return how many sources an account has."""
-    statement = select(func.count()).where(sources.c.account_id == account_id, sources.c.deleted.is_(False))
-    return connection.execute(statement.select_from(sources)).scalar_one()

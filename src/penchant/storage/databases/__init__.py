@@ -1,0 +1,1 @@
+"""The two databases, SQLite and PostgreSQL: how each is opened, locked and written."""

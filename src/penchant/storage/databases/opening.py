@@ -1,0 +1,102 @@
+"""Opening of a database, SQLite or PostgreSQL, with the schema of this release, and its transactions."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sqlalchemy import Connection
+
+from penchant.errors import PenchantError, StorageUnavailable
+from penchant.storage import migrations, statements
+from penchant.storage.bodies import Dictionaries
+from penchant.storage.databases.connections import ServerOptions, count_connections, driver_errors
+from penchant.storage.databases.sqlite import SqliteDatabase
+from penchant.telemetry import Metrics
+
+if TYPE_CHECKING:
+    from penchant.storage.databases.postgresql import PostgresqlDatabase
+
+AnyDatabase: TypeAlias = "SqliteDatabase | PostgresqlDatabase"
+
+
+class Transactions:
+    """Opens transactions for all stores of a database; the driver's errors come out as ours."""
+
+    def __init__(self, database: AnyDatabase) -> None:
+        self.database = database
+        self.dictionaries = Dictionaries()
+
+    @property
+    def insert(self) -> statements.Insert:
+        """The dialect's INSERT."""
+        return self.database.insert
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that sees one moment."""
+        with driver_errors(), self.database.reading_engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction that is committed, and synced, at the end of the block."""
+        # The lock first, the transaction within: SQLite would otherwise wait for its own lock by polling.
+        with driver_errors(), self.database.exclusive(), self.database.writing_engine.begin() as connection:
+            yield connection
+
+    def forget_log(self) -> None:
+        """Remove what was overwritten from the log, under the writers' lock; in no transaction, best effort."""
+        with driver_errors(), self.database.exclusive():
+            self.database.forget_log()
+
+
+def open_database(
+    folder: Path,
+    url: str | None,
+    *,
+    options: ServerOptions | None = None,
+    metrics: Metrics | None = None,
+    moving: bool = False,
+) -> AnyDatabase:
+    """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
+
+    ``moving`` opens the target of a move that is not finished, too.
+
+    Raises:
+        StorageUnavailable: it cannot be reached or written, or would acknowledge changes before they are synced.
+        StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
+    """
+    database = _database(folder, url, options or ServerOptions())
+    if metrics is not None:
+        count_connections(database.engines, metrics)
+    try:
+        with driver_errors():
+            with database.reading_engine.connect() as connection:
+                current = migrations.is_current(connection, moving=moving)
+            # Looked at twice: of processes that start together one migrates; under the lock the others find it done.
+            if not current:
+                with database.migrating() as connection:
+                    if not migrations.is_current(connection, moving=moving):
+                        migrations.migrate(connection)
+    except PenchantError:
+        database.close()
+        raise
+    return database
+
+
+def now_ms() -> int:
+    """Return the wall clock in milliseconds since 1970 UTC, which stamps changes."""
+    return time.time_ns() // 1_000_000
+
+
+def _database(folder: Path, url: str | None, options: ServerOptions) -> AnyDatabase:
+    if url is None:
+        with driver_errors():
+            return SqliteDatabase(folder)
+    if not url.startswith("postgresql://"):
+        raise StorageUnavailable("A database address begins with postgresql://.")
+    from penchant.storage.databases.postgresql import PostgresqlDatabase  # noqa: PLC0415  # its drivers are slow to import
+
+    return PostgresqlDatabase(url, options)
