@@ -11,7 +11,7 @@ import pytest
 
 from penchant.importing import Files, Import, ImportOptions, StoredTarget, gather
 from penchant.importing.formats import read_drafts
-from penchant.importing.notes import Notes
+from penchant.importing.report import Notes
 from penchant.storage import Storage, open_storage
 
 

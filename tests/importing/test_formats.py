@@ -7,7 +7,7 @@ import pytest
 from importing.conftest import Folder
 from penchant.errors import Refused
 from penchant.importing import KeywordColumn
-from penchant.importing.actions import type_named, type_of_rating
+from penchant.importing.drafts import type_named, type_of_rating
 from penchant.importing.moments import read_moment
 from penchant.model import InteractionType
 

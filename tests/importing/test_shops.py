@@ -181,6 +181,14 @@ def test_tables_of_another_kind_are_refused(folder: Folder, name: str, lines: tu
 
 
 @pytest.mark.parametrize("name", ("shopify", "woocommerce"))
+def test_a_chosen_column_of_ids_that_is_missing_is_told_by_its_name(folder: Folder, name: str) -> None:
+    folder.write("a.csv", "Handle,ID,Type,Name", "a,1,simple,A")
+
+    with pytest.raises(Refused, match="the column Code is missing; found are Handle, ID, Type, Name"):
+        folder.read(name, id_column="Code")
+
+
+@pytest.mark.parametrize("name", ("shopify", "woocommerce"))
 def test_rows_with_too_few_columns_are_problems_with_their_line(folder: Folder, name: str) -> None:
     folder.write("a.csv", "Handle,ID,Type,Name", "a,1,simple,A", "b,2", "c,3,simple,C")
 

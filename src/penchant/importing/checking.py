@@ -5,11 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import msgspec
-
 from penchant.errors import Fault, PenchantError
 from penchant.importing.drafts import Draft, DraftKind
-from penchant.importing.notes import Notes
+from penchant.importing.report import InvalidRow, Notes
 from penchant.model import EncodedPiece, NewInteraction, PieceLimits, SourceSettings
 from penchant.wire import (
     DEFAULT_LIMITS,
@@ -28,15 +26,6 @@ Read = TypeVar("Read")
 
 MAX_NAMED_IGNORED = 100
 """Left-out members that one submission names: from here on each piece is looked at by itself."""
-
-
-class InvalidRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that may not be stored: where, and what is accepted."""
-
-    file: str
-    line: int
-    pointer: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,29 +7,10 @@ from pathlib import Path
 import msgspec
 
 from penchant.errors import Refused
-from penchant.importing.checking import InvalidRow
-from penchant.importing.inputs import InputFile
+from penchant.importing.files import InputFile
+from penchant.importing.report import ImportTally
 from penchant.owned_folders import own_folder
 from penchant.wire import encode
-
-
-class ImportTally(msgspec.Struct, kw_only=True):
-    """What an import has done so far, of all its runs; ``rows`` counts drafts, in the order they are read."""
-
-    rows: int = 0
-    pieces: int = 0
-    created: int = 0
-    replaced: int = 0
-    superseded: int = 0
-    interactions: int = 0
-    duplicates: int = 0
-    expired: int = 0
-    lists: int = 0
-    settings: int = 0
-    placements: int = 0
-    preferences: int = 0
-    invalid_rows: int = 0
-    invalid: list[InvalidRow] = []
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from penchant import __version__
 from penchant.errors import Fault, InvalidInput, Refused
-from penchant.importing.interactions import interaction_members
+from penchant.importing.drafts import interaction_members
 from penchant.importing.targets import BatchResult
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.wire import (

@@ -17,14 +17,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from penchant.errors import Fault, InvalidInput
-from penchant.importing.checking import CheckedBatch, InvalidRow, check
-from penchant.importing.checkpoint import Checkpoint, CheckpointFile, ImportTally
-from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.checking import CheckedBatch, check
+from penchant.importing.checkpoint import Checkpoint, CheckpointFile
+from penchant.importing.drafts import Draft, DraftKind, interaction_members, stable_event_id
 from penchant.importing.files import Files, Position
 from penchant.importing.formats import read_drafts
-from penchant.importing.interactions import interaction_members, stable_event_id
-from penchant.importing.notes import Notes
 from penchant.importing.options import ImportOptions
+from penchant.importing.report import ImportTally, InvalidRow, Notes
 from penchant.importing.targets import BatchResult, Target
 from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction, PieceLimits
 from penchant.wire import DEFAULT_LIMITS, encode
