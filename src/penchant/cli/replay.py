@@ -7,39 +7,26 @@ from pathlib import Path
 import click
 
 from penchant.bootstrap import index_folder, storage_of
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
-from penchant.cli.sources import view_of
+from penchant.cli.options import DataLocation, account_option, data_options, existing_file, view_of
 from penchant.experiments import BoundedRate
 from penchant.service.replays import replay
 from penchant.wire import decode_placement, format_timestamp
 
 
 @click.command(name="replay")
-@database_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+@data_options
+@account_option
 @click.option("--source", required=True, help="Source of the placement.")
 @click.option("--placement", required=True, help="Placement that the draft would replace.")
 @click.option(
-    "--draft",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with the draft, as JSON: what PUT would be given.",
+    "--draft", required=True, type=existing_file, help="File with the draft, as JSON: what PUT would be given."
 )
-def replay_draft(
-    *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    account: str,
-    source: str,
-    placement: str,
-    draft: Path,
-) -> None:
+def replay_draft(*, location: DataLocation, account: str, source: str, placement: str, draft: Path) -> None:
     """Estimate from the log how a draft of a placement would have done, where chance allows it, and say so where not.
 
     A draft may give other shares of people to lists that variants show already, all people to one of them too.
     """
-    settings = read_settings(settings_file, data=data, database=database)
+    settings = location.settings()
     spec = decode_placement(draft.read_bytes())
     with closing(storage_of(settings)) as storage:
         view = view_of(storage, index_folder(settings), account, source)
