@@ -47,6 +47,20 @@ class Folder:
         return {(each.file, each.field): (each.to, each.count) for each in self.notes.all_mapped()}
 
 
+def drafted(
+    piece_id: str,
+    label: str | None = None,
+    /,
+    *,
+    filters: dict[str, Any] | None = None,
+    extras: dict[str, Any] | None = None,
+    **categories: list[Any],
+) -> dict[str, Any]:
+    """Return the draft of a piece that has these keywords, by category, and no other."""
+    named = {} if label is None else {"label": label}
+    return {"id": piece_id} | named | {"categories": categories, "filters": filters or {}, "extras": extras or {}}
+
+
 @pytest.fixture(autouse=True)
 def field_limit() -> Iterator[None]:
     """Put the longest field of CSV back, which the process has one of."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 from penchant.importing import KeywordColumn
 from penchant.importing.drafts import type_named, type_of_rating
@@ -21,14 +21,14 @@ def test_movielens_films_have_genres_year_and_counted_tags(folder: Folder) -> No
 
     lamp, nameless = folder.read("movielens")
 
-    assert lamp == {
-        "id": "7",
-        "label": "Lamp, The",
-        "categories": {"genre": ["Drama", "War"], "tag": [{"key": "slow", "weight": 2}, {"key": "blue", "weight": 1}]},
-        "filters": {},
-        "extras": {"year": 1991},
-    }
-    assert nameless == {"id": "8", "label": "Nameless", "categories": {}, "filters": {}, "extras": {}}
+    assert lamp == drafted(
+        "7",
+        "Lamp, The",
+        genre=["Drama", "War"],
+        tag=[{"key": "slow", "weight": 2}, {"key": "blue", "weight": 1}],
+        extras={"year": 1991},
+    )
+    assert nameless == drafted("8", "Nameless")
     assert folder.left_out()["movies.csv", "genres"] == ("no genre", 1, 3)
     assert folder.left_out()["links.csv", "(the whole file)"][1] == 1
     assert folder.left_out()["tags.csv", "userId"][1:] == (4, 2)
@@ -82,16 +82,13 @@ def test_goodbooks_have_authors_and_shelves_by_their_share(folder: Folder) -> No
 
     book, other, like, dislike, wish = folder.read("goodbooks")
 
-    assert book == {
-        "id": "1",
-        "label": "A Book",
-        "categories": {
-            "author": ["Ann Bee", "Cee Dee"],
-            "shelf": [{"key": "sea", "weight": 100}, {"key": "storms", "weight": 1}],
-        },
-        "filters": {},
-        "extras": {"isbn": "12X", "year": 1999, "language": "eng"},
-    }
+    assert book == drafted(
+        "1",
+        "A Book",
+        author=["Ann Bee", "Cee Dee"],
+        shelf=[{"key": "sea", "weight": 100}, {"key": "storms", "weight": 1}],
+        extras={"isbn": "12X", "year": 1999, "language": "eng"},
+    )
     assert other["categories"] == {"author": ["Ann Bee"]}
     assert like == {"userId": "1", "type": "RateLike", "contentId": "2"}
     assert dislike["type"] == "RateDislike"
@@ -126,18 +123,18 @@ def test_gorse_items_have_nested_labels_catalogs_and_a_window(folder: Folder) ->
 
     vue, plain, empty = folder.read("gorse")
 
-    assert vue == {
-        "id": "vue",
-        "label": "A framework",
-        "categories": {"topics": ["ui", "js"], "language": ["ts"], "deep/kind": ["x"]},
-        "filters": {
+    assert vue == drafted(
+        "vue",
+        "A framework",
+        **{"topics": ["ui", "js"], "language": ["ts"], "deep/kind": ["x"]},
+        filters={
             "catalogs": ["web"],
             "availableFrom": "2021-05-06T07:08:09.123Z",
             "availableUntil": "1970-01-01T00:00:00.000Z",
         },
-        "extras": {"size": 3},
-    }
-    assert plain == {"id": "b", "categories": {"label": ["red"]}, "filters": {}, "extras": {}}
+        extras={"size": 3},
+    )
+    assert plain == drafted("b", label=["red"])
     assert empty.detail == "An object with ItemId is accepted."
     assert folder.left_out()["items.jsonl", "Labels/embedding"][1:] == (1, 1)
     assert ("users.jsonl", "(the whole file)") in folder.left_out()
@@ -187,14 +184,10 @@ def test_recombee_sets_are_keywords_and_other_properties_extras(folder: Folder) 
 
     mouse, bare = folder.read("recombee", keywords=(KeywordColumn(column="brand", category="maker"),))
 
-    assert mouse == {
-        "id": "item-1",
-        "label": "Mouse",
-        "categories": {"tags": ["wire", "desk"], "maker": ["Acme"]},
-        "filters": {},
-        "extras": {"price": 25.99, "available": True},
-    }
-    assert bare == {"id": "item-2", "categories": {}, "filters": {}, "extras": {}}
+    assert mouse == drafted(
+        "item-1", "Mouse", tags=["wire", "desk"], maker=["Acme"], extras={"price": 25.99, "available": True}
+    )
+    assert bare == drafted("item-2")
 
 
 def test_recombee_s_lists_in_json_are_read_too(folder: Folder) -> None:
@@ -256,13 +249,7 @@ def test_metarank_gathers_all_events_of_an_item(folder: Folder) -> None:
 
     *problems, cat = folder.read("metarank")
 
-    assert cat == {
-        "id": "cat",
-        "label": "Cat",
-        "categories": {"color": ["red"]},
-        "filters": {},
-        "extras": {"cute": True},
-    }
+    assert cat == drafted("cat", "Cat", color=["red"], extras={"cute": True})
     assert [problem.pointer for problem in problems] == ["item", "event", "event"]
     assert folder.left_out()["events.jsonl", "fields/vector"][1:] == (1, 1)
 
