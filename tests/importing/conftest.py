@@ -52,8 +52,8 @@ def drafted(
     label: str | None = None,
     /,
     *,
-    filters: dict[str, Any] | None = None,
-    extras: dict[str, Any] | None = None,
+    filters: Any = None,
+    extras: Any = None,
     **categories: list[Any],
 ) -> dict[str, Any]:
     """Return the draft of a piece that has these keywords, by category, and no other."""
