@@ -131,10 +131,10 @@ def _measure_personal(report: BenchReport, snapshot: Snapshot, seconds: float) -
     popular = Popularity.without_credits(shares)
     alike = (SparseShares.of(np.where(random.random(len(segment)) < 0.1, random.random(len(segment)), 0.0)),)
     blending = BlendFactors(0.1, 0.8, 0.1, total=1.0)
-    wanted = ListSpec(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
+    spec = ListSpec(shown=Filter(moment=MOMENT), blending=blending, category_weights={}, take=MAX_TAKE, fill=True)
 
     def ask(query: int) -> object:
-        return recommended(snapshot, people[query], popular, alike, wanted)
+        return recommended(snapshot, people[query], popular, alike, spec)
 
     times = alternated({"penchant": ask}, ROUNDS, len(people), seconds / 3)["penchant"]
     report.add(f"recommendation, profile of {PROFILE_TERMS} terms", median(times), "ms", p99=p99(times))

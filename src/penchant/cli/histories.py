@@ -181,10 +181,10 @@ def progress() -> Iterator[Tell]:
 
 
 def _file(folder: Path, name: str) -> Path:
-    found = next((folder / each.format(name) for each in NAMES if (folder / each.format(name)).exists()), None)
-    if found is None:
+    file = next((folder / each.format(name) for each in NAMES if (folder / each.format(name)).exists()), None)
+    if file is None:
         raise InvalidInput(f"{folder} has no {name}.ndjson or {name}.ndjson.gz.")
-    return found
+    return file
 
 
 def _rows_of_source(storage: Storage, account_id: int, source: str, settings: SourceSettings) -> Iterator[Row]:

@@ -316,7 +316,7 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
     work = Import(arguments.format, Files(arguments.files), arguments.options, target=None, limits=goal.limits)
     with _progress(f"{arguments.source}: checking", console) as move:
         work.run(_teller(f"{arguments.source}: checking", move))
-    found, count = work.tally.invalid, work.tally.invalid_rows
+    invalid, count = work.tally.invalid, work.tally.invalid_rows
     if not count:
         return
     if arguments.as_json:
@@ -325,7 +325,8 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
     raise InvalidInput(
         f"{rows} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
         faults=[
-            Fault(pointer=f"{row.file}, line {row.line}: {row.pointer or '(row)'}", detail=row.detail) for row in found
+            Fault(pointer=f"{row.file}, line {row.line}: {row.pointer or '(row)'}", detail=row.detail)
+            for row in invalid
         ],
     )
 

@@ -97,9 +97,9 @@ def secret(*, location: DataLocation, account: str, roll: bool) -> None:
                 err=True,
             )
             sys.exit(1)
-        made = administration.roll_secret(storage, account, actor=COMMAND_LINE)
+        rolled = administration.roll_secret(storage, account, actor=COMMAND_LINE)
     click.echo(f"The signing secret of account {account!r}. Keep it on your server: it signs for all people.", err=True)
-    click.echo(made.secret)
+    click.echo(rolled.secret)
 
 
 @keys.command()
@@ -137,10 +137,10 @@ def list_keys(*, location: DataLocation, as_json: bool) -> None:
     """List every key by its id, with its state; revoked ones stay listed."""
     with location.opened() as (_, storage):
         for record in storage.keys.list_all():
-            told = administration.key_answer(record)
-            limits = (",".join(told.scopes), *told.origins)
-            columns = (told.key_id, told.account, told.plan, told.role, told.state, told.created_at, *limits)
-            click.echo(encode(told).decode() if as_json else "\t".join(columns))
+            key = administration.key_answer(record)
+            limits = (",".join(key.scopes), *key.origins)
+            columns = (key.key_id, key.account, key.plan, key.role, key.state, key.created_at, *limits)
+            click.echo(encode(key).decode() if as_json else "\t".join(columns))
 
 
 def _require_plan(settings: NodeSettings, plan: str) -> None:

@@ -31,21 +31,21 @@ def replay_draft(*, location: DataLocation, account: str, source: str, placement
     with closing(storage_of(settings)) as storage:
         view = view_of(storage, index_folder(settings), account, source)
         now = max(time.time_ns() // 1_000_000, view.head.changed_at)
-        found = replay(storage, view, placement, spec, now)
-    estimate = found.estimate
+        replayed = replay(storage, view, placement, spec, now)
+    estimate = replayed.estimate
     click.echo(
-        f"Shown since {format_timestamp(found.since)}: {found.shown} pieces to {found.people} people,"
-        f" {found.successes} led to something, {found.present_rate:.2%}."
+        f"Shown since {format_timestamp(replayed.since)}: {replayed.shown} pieces to {replayed.people} people,"
+        f" {replayed.successes} led to something, {replayed.present_rate:.2%}."
     )
-    click.echo(f"Under the draft: {_told(estimate.rate)}; by as much as {float(estimate.people):.0f} people tell.")
-    click.echo(f"Difference: {_told(estimate.difference)}; {_verdict(estimate.difference)}.")
+    click.echo(f"Under the draft: {_interval(estimate.rate)}; by as much as {float(estimate.people):.0f} people tell.")
+    click.echo(f"Difference: {_interval(estimate.difference)}; {_verdict(estimate.difference)}.")
 
 
-def _told(found: BoundedRate) -> str:
-    return f"{float(found.value):.2%} (95 %: {float(found.lower):.2%} to {float(found.upper):.2%})"
+def _interval(rate: BoundedRate) -> str:
+    return f"{float(rate.value):.2%} (95 %: {float(rate.lower):.2%} to {float(rate.upper):.2%})"
 
 
-def _verdict(found: BoundedRate) -> str:
-    if found.lower > 0:
+def _verdict(rate: BoundedRate) -> str:
+    if rate.lower > 0:
         return "better, by what was shown"
-    return "worse, by what was shown" if found.upper < 0 else "undecided"
+    return "worse, by what was shown" if rate.upper < 0 else "undecided"

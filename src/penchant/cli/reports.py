@@ -60,11 +60,11 @@ def _members(record: msgspec.Struct) -> dict[str, Any]:
 def _account_id(storage: Storage, name: str | None) -> int | None:
     if name is None:
         return None
-    found = storage.accounts.find(name)
-    if found is None:
+    account_id = storage.accounts.find(name)
+    if account_id is None:
         click.echo(f"penchant: no account is called {name!r}; see `penchant usage`.", err=True)
         sys.exit(1)
-    return found
+    return account_id
 
 
 def _print(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, as_json: bool) -> None:

@@ -28,7 +28,7 @@ class CheckpointFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def load(self, wanted: str) -> Checkpoint | None:
+    def load(self, fingerprint: str) -> Checkpoint | None:
         """Return the checkpoint if it is there, whole, and of this import.
 
         Raises:
@@ -39,7 +39,7 @@ class CheckpointFile:
             checkpoint = msgspec.json.decode(self.path.read_bytes(), type=Checkpoint)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return checkpoint if checkpoint.fingerprint == wanted else None
+        return checkpoint if checkpoint.fingerprint == fingerprint else None
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write the checkpoint in place of the one before."""
@@ -71,12 +71,12 @@ def fingerprint(files: Sequence[InputFile], *chosen: object) -> str:
         else [repr(str(file.path.resolve())), file.member, status.st_size, status.st_mtime_ns]
         for status, file in statuses
     ]
-    said = encode([parts, [repr(each) for each in chosen]])
-    return hashlib.blake2b(said, digest_size=16).hexdigest()
+    content = encode([parts, [repr(each) for each in chosen]])
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def checkpoint_name(files: Sequence[InputFile], *chosen: object) -> str:
     """Return the name of the file for an import of these files, whatever is in them."""
     paths = [file.label or repr(str(file.path.resolve())) + (file.member or "") for file in files]
-    said = encode([paths, [repr(each) for each in chosen]])
-    return f"import-{hashlib.blake2b(said, digest_size=8).hexdigest()}.json"
+    content = encode([paths, [repr(each) for each in chosen]])
+    return f"import-{hashlib.blake2b(content, digest_size=8).hexdigest()}.json"

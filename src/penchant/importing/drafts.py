@@ -107,8 +107,8 @@ def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:
     ``repeat`` counts equal ones from 1.
     """
     parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
-    said = encode(parts if repeat == 1 else [*parts, repeat])
-    return _STABLE_PREFIX + hashlib.blake2b(said, digest_size=16).hexdigest()
+    content = encode(parts if repeat == 1 else [*parts, repeat])
+    return _STABLE_PREFIX + hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def is_stable_event_id(event_id: str) -> bool:

@@ -238,8 +238,8 @@ class Files:
 
     def named(self, stem: str, *endings: str) -> list[InputFile]:
         """Return the files of a stem with one of these endings."""
-        found = (self.find(f"{stem}.{ending}") for ending in endings)
-        return [file for file in found if file is not None]
+        candidates = (self.find(f"{stem}.{ending}") for ending in endings)
+        return [file for file in candidates if file is not None]
 
     def taken(self, *endings: str) -> list[InputFile]:
         """Return the files that were named, and of folders and archives those with one of these endings.
@@ -247,10 +247,10 @@ class Files:
         Raises:
             UnreadableFile: there is none.
         """
-        found = [file for file in self.all if file.is_named or file.ending in endings]
-        if not found:
+        chosen = [file for file in self.all if file.is_named or file.ending in endings]
+        if not chosen:
             raise UnreadableFile(f"Found no file that ends in {', '.join(f'.{ending}' for ending in endings)}.")
-        return found
+        return chosen
 
     def lines(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, without their ends, with their numbers from 1."""

@@ -65,25 +65,25 @@ class PieceBuilder:
         if name_problem(category):
             self.leave(field, "no name of a category")
             return
-        found = {
+        taken = {
             keyword: weight if weight is None else min(weight, MAX_WEIGHT)
             for keyword, weight in weights.items()
             if weight is None or self._is_keyword(field, keyword)
         }
-        if found:
-            self._categories.setdefault(category, {}).update(found)
+        if taken:
+            self._categories.setdefault(category, {}).update(taken)
             self._take(field, f"categories/{category}")
 
     def catalogs(self, field: str, values: Iterable[Any]) -> None:
         """Take texts as catalogs."""
-        found = []
+        names = []
         for value in values:
             if not isinstance(value, str) or name_problem(value):
                 self.leave(field, "no name of a catalog")
             else:
-                found.append(value)
-        if found:
-            self._catalogs |= dict.fromkeys(found)
+                names.append(value)
+        if names:
+            self._catalogs |= dict.fromkeys(names)
             self._take(field, "filters/catalogs")
 
     def moment(self, field: str, member: str, value: Any) -> None:
@@ -205,8 +205,8 @@ def keywords(category: str, separator: str | None = None) -> FieldTaker:
 
     def take(builder: PieceBuilder, field: str, value: Any) -> None:
         texts = value if isinstance(value, list) else [value]
-        found = [part for text in texts for part in parts(text, separator)] if separator else texts
-        builder.keywords(field, category, found)
+        keys = [part for text in texts for part in parts(text, separator)] if separator else texts
+        builder.keywords(field, category, keys)
 
     return take
 

@@ -58,13 +58,13 @@ class RemoteTarget:
 
     def created_at(self) -> str:
         """Return when the source was made; empty where there is none."""
-        found = self._ask("GET", "", missing=True)
-        return "" if found is None else str(found["createdAt"])
+        answer = self._ask("GET", "", missing=True)
+        return "" if answer is None else str(answer["createdAt"])
 
     def retention_days(self) -> int:
         """Return how long the source keeps interactions."""
-        found = self._ask("GET", "/settings", missing=True)
-        return SourceSettings().retention_days if found is None else int(found["retentionDays"])
+        answer = self._ask("GET", "/settings", missing=True)
+        return SourceSettings().retention_days if answer is None else int(answer["retentionDays"])
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit pieces."""

@@ -82,14 +82,14 @@ class Notes:
     def left_out(self, file: str, field: str, reason: str, line: int) -> None:
         """Note that a field or value was not taken over in a row."""
         key = file, field, reason
-        found = self._left_out.get(key)
-        if found is None and len(self._left_out) >= MAX_ENTRIES:
+        counted = self._left_out.get(key)
+        if counted is None and len(self._left_out) >= MAX_ENTRIES:
             key = file, _OTHERS, "further fields were left out"
-            found = self._left_out.get(key)
-        if found is None:
+            counted = self._left_out.get(key)
+        if counted is None:
             self._left_out[key] = [1, line]
         else:
-            found[0] += 1
+            counted[0] += 1
 
     def unmapped(self, file: str, field: str, action: Any, line: int) -> None:
         """Note that what a person did is no type of interaction."""

@@ -92,12 +92,12 @@ class Import:
         Returns by how much that run moved times, or ``None`` if there was none.
         """
         self._checkpoint = file, fingerprint
-        found = file.load(fingerprint)
+        checkpoint = file.load(fingerprint)
         # A source that was deleted and made again holds nothing of what the checkpoint says.
-        if found is None or self._target is None or found.created_at != self._target.created_at():
+        if checkpoint is None or self._target is None or checkpoint.created_at != self._target.created_at():
             return None
-        self.tally, self.resumed_at, self._shift_ms = found.tally, found.tally.rows, found.shift_ms
-        return found.shift_ms
+        self.tally, self.resumed_at, self._shift_ms = checkpoint.tally, checkpoint.tally.rows, checkpoint.shift_ms
+        return checkpoint.shift_ms
 
     def shift(self, milliseconds: int) -> None:
         """Move the times of all interactions."""

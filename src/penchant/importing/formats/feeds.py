@@ -41,8 +41,8 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
 
 
 def _first(entry: Element, field: str) -> str:
-    found = (_value(element) for element in entry if local_name(element.tag) == field)
-    return next((value for value in found if value), "")
+    values = (_value(element) for element in entry if local_name(element.tag) == field)
+    return next((value for value in values if value), "")
 
 
 def _value(element: Element) -> str:

@@ -181,10 +181,10 @@ def _read_dump(files: Files, file: InputFile) -> Iterator[DumpMessage]:
 
 
 def _exactly(stream: BinaryIO, size: int, file: InputFile, offset: int) -> bytes:
-    found = stream.read(size)
-    if len(found) < size:
+    part = stream.read(size)
+    if len(part) < size:
         raise UnreadableFile(f"{file}, byte {offset}: the dump ends in the middle.")
-    return found
+    return part
 
 
 def _dumped_item(message: bytes) -> dict[str, Any]:

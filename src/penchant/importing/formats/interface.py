@@ -66,8 +66,8 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
 
 def _problem(text: bytes) -> str:
     is_object = text.lstrip().startswith(b"{")
-    found = json_problem(text) if is_object else "The line is no JSON object."
-    return f"{found} One object a line, or an array of objects, is accepted."
+    problem = json_problem(text) if is_object else "The line is no JSON object."
+    return f"{problem} One object a line, or an array of objects, is accepted."
 
 
 def _kind(members: Mapping[str, msgspec.Raw]) -> DraftKind:
@@ -128,8 +128,8 @@ def _flattened(values: Iterator[bytes]) -> Iterator[bytes]:
                 yield from map(bytes, _list.decode(inner))
             # Of the export of a person: an object by itself, as a line of this project's own shape.
             if _PREFERENCES in members and _USER_ID in members:
-                said = {_USER_ID: members[_USER_ID]} | _members.decode(members[_PREFERENCES])
-                yield encode({_PREFERENCES: said})
+                stated = {_USER_ID: members[_USER_ID]} | _members.decode(members[_PREFERENCES])
+                yield encode({_PREFERENCES: stated})
         except UNREADABLE:
             yield value
 

@@ -42,9 +42,9 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     for file in files.all:
         for entry in files.entries(file):
             if isinstance(entry.value, dict) and entry.value.get("event") == "interaction":
-                found = _interaction(entry, file.name, options, notes)
-                if found is not None:
-                    yield found
+                draft = _interaction(entry, file.name, options, notes)
+                if draft is not None:
+                    yield draft
 
 
 def _gather(entry: JsonEntry, file: str, items: dict[str, _Item], notes: Notes) -> Draft | None:

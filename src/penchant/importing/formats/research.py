@@ -59,14 +59,14 @@ _Tags = Mapping[str, Counter[str]]
 
 def read_movielens(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield films, then ratings."""
-    found = {stem: files.named(stem, "csv", "dat") for stem in _MOVIELENS}
-    if not found["movies"] and not found["ratings"]:
+    by_stem = {stem: files.named(stem, "csv", "dat") for stem in _MOVIELENS}
+    if not by_stem["movies"] and not by_stem["ratings"]:
         raise UnreadableFile("Found neither movies.csv nor ratings.csv (or .dat).")
-    tags = _count_tags(files, found["tags"], notes)
-    for file in found["movies"]:
+    tags = _count_tags(files, by_stem["tags"], notes)
+    for file in by_stem["movies"]:
         for row in _movielens_rows(files, file, "movies"):
             yield _film(row, file.name, tags, notes)
-    for file in found["ratings"]:
+    for file in by_stem["ratings"]:
         yield from _interactions(_movielens_rows(files, file, "ratings"), file.name, _RATING, options, notes)
 
 
@@ -78,11 +78,11 @@ def _movielens_rows(files: Files, file: InputFile, stem: str) -> Iterator[TableR
     return files.rows(file)
 
 
-def _count_tags(files: Files, found: Sequence[InputFile], notes: Notes) -> _Tags:
+def _count_tags(files: Files, tag_files: Sequence[InputFile], notes: Notes) -> _Tags:
     """Return how many people gave each tag to each film; a person's tags of a film stand together in the file."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     group, given = ("", ""), set[str]()
-    for file in found:
+    for file in tag_files:
         rows = _movielens_rows(files, file, "tags")
         for row in note_values(rows, file.name, notes, taken={"tag": "categories/tag"}, elsewhere=("movieId",)):
             if row.problem:

@@ -102,8 +102,8 @@ _COMMA = re.compile(r"(?<!\\),")
 
 def _values(text: str) -> list[str]:
     """Return the values in a cell of WooCommerce."""
-    found = (part.replace("\\,", ",").strip() for part in _COMMA.split(text))
-    return [part for part in found if part]
+    values = (part.replace("\\,", ",").strip() for part in _COMMA.split(text))
+    return [part for part in values if part]
 
 
 def _woo_keywords(category: str) -> FieldTaker:

@@ -100,14 +100,16 @@ def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
             require_columns(table.file, chosen, table.columns)
         return files.rows(table.file, options.form)
 
-    found = files.taken(*CSV_ENDINGS)
-    yield from _read(found, lambda file: files.columns(file, options.form), rows, options, notes)
+    chosen_files = files.taken(*CSV_ENDINGS)
+    yield from _read(chosen_files, lambda file: files.columns(file, options.form), rows, options, notes)
 
 
 def read_parquet(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of tables of Parquet and Arrow, those of pieces first."""
-    found = files.taken(*PARQUET_ENDINGS)
-    yield from _read(found, lambda file: _open(files, file)[0], lambda table: _rows(files, table.file), options, notes)
+    chosen_files = files.taken(*PARQUET_ENDINGS)
+    yield from _read(
+        chosen_files, lambda file: _open(files, file)[0], lambda table: _rows(files, table.file), options, notes
+    )
 
 
 def _read(
@@ -170,10 +172,10 @@ def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions
 
 
 def _keywords_of(value: Any, column: str, category: str) -> list[Any]:
-    found = split(value, KeywordColumn(column=column, category=category))
-    if len(found) == 1 and isinstance(found[0], str) and category in _COMMA_SEPARATED:
-        return [part.strip() for part in found[0].split(",") if part.strip()]
-    return found
+    keywords = split(value, KeywordColumn(column=column, category=category))
+    if len(keywords) == 1 and isinstance(keywords[0], str) and category in _COMMA_SEPARATED:
+        return [part.strip() for part in keywords[0].split(",") if part.strip()]
+    return keywords
 
 
 def read_interactions(rows: Iterable[TableRow], table: Table, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
