@@ -1,6 +1,7 @@
 """What each format's rows become. The samples are made up; their form is the genuine one."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -224,25 +225,11 @@ def test_recombee_has_five_kinds_of_interactions_and_portions(folder: Folder) ->
 
 
 def test_metarank_gathers_all_events_of_an_item(folder: Folder) -> None:
-    first = {
-        "event": "item",
-        "id": "e1",
-        "timestamp": "1599391467000",
-        "item": "cat",
-        "fields": [
-            {"name": "title", "value": "Cat"},
-            {"name": "color", "value": ["white"]},
-            {"name": "cute", "value": True},
-            {"name": "vector", "value": [0.5, 1.0]},
-        ],
-    }
-    second = {
-        "event": "metadata",
-        "id": "e2",
-        "timestamp": 1,
-        "item": "cat",
-        "fields": [{"name": "color", "value": ["red"]}],
-    }
+    fields = {"title": "Cat", "color": ["white"], "cute": True, "vector": [0.5, 1.0]}
+    first: dict[str, Any] = {"event": "item", "id": "e1", "timestamp": "1599391467000", "item": "cat"}
+    first["fields"] = [{"name": name, "value": value} for name, value in fields.items()]
+    second: dict[str, Any] = {"event": "metadata", "id": "e2", "timestamp": 1, "item": "cat"}
+    second["fields"] = [{"name": "color", "value": ["red"]}]
     folder.write(
         "events.jsonl", json.dumps(first), json.dumps(second), '{"event":"item","item":7}', '{"event":"?"}', "no"
     )
@@ -255,25 +242,17 @@ def test_metarank_gathers_all_events_of_an_item(folder: Folder) -> None:
 
 
 def test_metarank_interactions_keep_their_event_ids(folder: Folder) -> None:
-    buy = {
+    buy: dict[str, Any] = {
         "event": "interaction",
         "id": "e9",
         "ranking": "r",
         "timestamp": "1599391467000",
         "user": "u",
-        "session": "s",
-        "type": "purchase",
-        "item": "cat",
-        "fields": [{"name": "count", "value": 1}],
     }
+    buy |= {"session": "s", "type": "purchase", "item": "cat", "fields": [{"name": "count", "value": 1}]}
     shown = {"event": "ranking", "id": "r", "timestamp": "1", "user": "u", "items": [{"id": "cat"}]}
-    folder.write(
-        "events.jsonl.gz",
-        json.dumps(shown),
-        json.dumps(buy),
-        json.dumps(buy | {"user": None}),
-        json.dumps(buy | {"type": "purr"}),
-    )
+    events = (shown, buy, buy | {"user": None}, buy | {"type": "purr"})
+    folder.write("events.jsonl.gz", *map(json.dumps, events))
 
     (found,) = folder.read("metarank")
 
