@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from databases import prepare_file, prepared_database
 from penchant.bootstrap import storage_of, web_application
-from penchant.cli.keys import KeyLimits, make_key
+from penchant.cli.keys import make_key
 from penchant.service.administration import roll_secret
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
@@ -38,7 +38,7 @@ class Service:
         """Make a key as the command line does; ``limits`` are scopes and origins."""
         name = self.name_of(account)
         with self._opened() as storage:
-            return make_key(storage, account=name, plan=plan, admin=admin, limits=KeyLimits(**limits))[1]
+            return make_key(storage, account=name, plan=plan, admin=admin, **limits)[1]
 
     def new_secret(self, *, account: str = "default") -> str:
         """Make the signing secret of an account, or replace it."""

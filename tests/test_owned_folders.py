@@ -11,7 +11,8 @@ import pytest
 from penchant.cluster.plan import WorkPlan
 from penchant.cluster.work_folder import StoredPlan, WorkFolder
 from penchant.errors import Refused
-from penchant.importing.checkpoint import Checkpoint, CheckpointFile, ImportTally
+from penchant.importing.checkpoint import Checkpoint, CheckpointFile
+from penchant.importing.report import ImportTally
 from penchant.live.compiling import find_fault
 from penchant.owned_folders import alien_part, own_folder
 

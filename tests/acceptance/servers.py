@@ -1,6 +1,7 @@
 """Starts the service as a process of its own, on loopback, and ends it."""
 
 import os
+import re
 import signal
 import socket
 import ssl
@@ -93,6 +94,13 @@ class Server:
     def log(self) -> str:
         """Return what the server has logged."""
         return self._log_path.read_text()
+
+    def metric(self, name: str) -> float:
+        """Return a figure of the metrics; 0 where there is none yet."""
+        # Over a connection of its own, so that any worker may answer.
+        page = httpx.get(f"{self.url}/-/metrics", headers=self.client.headers, timeout=120).text
+        found = re.search(rf"^{re.escape(name)} (\S+)$", page, re.MULTILINE)
+        return float(found[1]) if found else 0.0
 
     def stop(self) -> int:
         """End it as a service manager does; return its exit code."""

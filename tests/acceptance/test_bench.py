@@ -1,13 +1,11 @@
 """The bench runs to its end on a small catalogue, and every figure has a unit and, where promised, a baseline."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from acceptance.servers import command
 from penchant.live.builder import SMALLEST_FILE
 
 pytestmark = pytest.mark.slow
@@ -35,18 +33,13 @@ EXPECTED = {
 }
 
 
-def test_it_measures_the_service_and_the_engine_beside_baselines(tmp_path: Path) -> None:
+def test_it_measures_the_service_and_the_engine_beside_baselines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "figures.json"
-    words = ["bench", "--pieces", str(PIECES), "--interactions", "20000", "--seconds", "0.5", "--json", str(file)]
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
 
-    done = subprocess.run(
-        [sys.executable, "-m", "penchant", *words],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-    )
+    done = command("bench", "--pieces", str(PIECES), "--interactions", "20000", "--seconds", "0.5", "--json", str(file))
 
     assert done.returncode == 0, done.stderr
     report = json.loads(file.read_text())

@@ -1,48 +1,15 @@
 """Workers send spans to whoever collects them, where the extra is installed."""
 
 import importlib.util
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from acceptance.servers import Server, command
+from client.answering import Answer, answering
 
 pytestmark = pytest.mark.slow
 HAS_SDK = importlib.util.find_spec("opentelemetry") is not None
-
-
-class Collector(HTTPServer):
-    """Takes what is sent to it, as it is."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Taking)
-        self.taken: list[bytes] = []
-
-
-class _Taking(BaseHTTPRequestHandler):
-    server: Collector
-
-    def do_POST(self) -> None:  # the base class finds it by this name
-        self.server.taken.append(self.rfile.read(int(self.headers["content-length"])))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    collecting = Collector()
-    thread = threading.Thread(target=collecting.serve_forever)
-    thread.start()
-    yield collecting
-    collecting.shutdown()
-    thread.join()
-    collecting.server_close()
 
 
 def settings(folder: Path, port: int) -> Path:
@@ -52,14 +19,15 @@ def settings(folder: Path, port: int) -> Path:
 
 
 @pytest.mark.skipif(not HAS_SDK, reason="OpenTelemetry is not installed")
-def test_spans_arrive_at_the_latest_when_the_service_ends(tmp_path: Path, collector: Collector) -> None:
-    server = Server(tmp_path / "data", "--settings", str(settings(tmp_path, collector.server_port)))
-    server.client.post("/secret-source/content", json=[{"id": "secret-piece", "categories": {}}])
-    server.client.get("/secret-source/users/secret-person/recommendation")
+def test_spans_arrive_at_the_latest_when_the_service_ends(tmp_path: Path) -> None:
+    with answering(Answer(200)) as collector:
+        server = Server(tmp_path / "data", "--settings", str(settings(tmp_path, collector.server_port)))
+        server.client.post("/secret-source/content", json=[{"id": "secret-piece", "categories": {}}])
+        server.client.get("/secret-source/users/secret-person/recommendation")
 
-    assert server.stop() == 0
+        assert server.stop() == 0
 
-    sent = b"".join(collector.taken)
+    sent = b"".join(each.body for each in collector.asked)
     for name in (b"request", b"commit", b"change", b"search", b"/{source}/users/{userID}/recommendation"):
         assert name in sent
     assert b"secret" not in sent

@@ -1,7 +1,6 @@
 """Several workers on one data folder answer as one, and none of them is missed."""
 
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 
 from acceptance.processes import holders_of, wait_until, workers_of
 from acceptance.servers import Server, command
+from factories import piece
 
 pytestmark = [
     pytest.mark.slow,
@@ -38,14 +38,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
     file.write_text(SETTINGS)
     running = Server(tmp_path / "data", "--workers", "2", "--settings", str(file))
     wait_until(lambda: len(answering(running)) == 2)
-    ask(running, "POST", "/s/content", json=[piece("a"), piece("b")])
+    ask(running, "POST", "/s/content", json=[piece("a", "x"), piece("b", "x")])
     yield running
     if running.process.poll() is None:
         assert running.stop() == 0
-
-
-def piece(name: str) -> dict[str, object]:
-    return {"id": name, "categories": {"genre": ["x"]}}
 
 
 def ask(server: Server, method: str, path: str, *, key: str = "", **options: object) -> httpx.Response:
@@ -84,14 +80,9 @@ def is_alive(process: int) -> bool:
     return True
 
 
-def metric(server: Server, name: str) -> float:
-    found = re.search(rf"^{re.escape(name)} (\S+)$", ask(server, "GET", "/-/metrics").text, re.MULTILINE)
-    return float(found[1]) if found else 0.0
-
-
 def loaded_after_another_read(server: Server) -> float:
     ask(server, "GET", "/s/content/a/similar")
-    return metric(server, "penchant_loaded_sources")
+    return server.metric("penchant_loaded_sources")
 
 
 def housekeepers(server: Server) -> list[int]:
@@ -101,13 +92,13 @@ def housekeepers(server: Server) -> list[int]:
 
 def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> None:
     for number in range(40):
-        version = ask(server, "POST", "/s/content", json=[piece(f"p{number}")]).json()["version"]
+        version = ask(server, "POST", "/s/content", json=[piece(f"p{number}", "x")]).json()["version"]
         for path in (f"/s/content/p{number}", f"/s/content/p{number}/similar"):
             answer = ask(server, "GET", path, headers={"x-penchant-min-version": str(version)})
             assert (answer.status_code, int(answer.headers["x-penchant-version"])) == (200, version)
         assert ask(server, "GET", "/s/ids").json()["count"] == number + 3
 
-    wait_until(lambda: metric(server, "penchant_loaded_sources") == 2)
+    wait_until(lambda: server.metric("penchant_loaded_sources") == 2)
 
 
 def test_a_revoked_key_stops_on_all_workers_within_a_second(server: Server) -> None:
@@ -133,7 +124,7 @@ def test_a_rate_holds_for_all_workers_together(server: Server) -> None:
 
 def test_a_quota_holds_for_all_workers_together_and_outlives_one(server: Server) -> None:
     key = new_key(server, plan="small", account="small")
-    ask(server, "POST", "/s/content", key=key, json=[piece("a"), piece("b")])
+    ask(server, "POST", "/s/content", key=key, json=[piece("a", "x"), piece("b", "x")])
     first = statuses(server, "/s/content/a/similar", key=key, times=QUOTA // 2)
 
     os.kill(workers_of(server.process.pid)[0], signal.SIGKILL)
@@ -149,37 +140,37 @@ def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> N
     name = 'penchant_requests_total{method="GET",route="/{source}/ids",status="200"}'
     statuses(server, "/s/ids", times=100)
 
-    assert {metric(server, name) for _ in range(10)} == {100.0}
-    assert metric(server, 'penchant_request_seconds_count{method="GET",route="/{source}/ids"}') == 100
+    assert {server.metric(name) for _ in range(10)} == {100.0}
+    assert server.metric('penchant_request_seconds_count{method="GET",route="/{source}/ids"}') == 100
 
 
 def test_what_is_measured_once_a_second_is_the_sum_of_all_workers(server: Server) -> None:
     def checks() -> float:
-        return sum(metric(server, f'penchant_key_checks_total{{cache="{cache}"}}') for cache in ("hit", "miss"))
+        return sum(server.metric(f'penchant_key_checks_total{{cache="{cache}"}}') for cache in ("hit", "miss"))
 
     statuses(server, "/s/ids", times=100)
 
     wait_until(lambda: checks() == 101)  # and the submission that all tests begin with
-    assert metric(server, 'penchant_group_changes_sum{lane="content"}') == 1
-    assert metric(server, 'penchant_queued_changes{lane="content"}') == 0
+    assert server.metric('penchant_group_changes_sum{lane="content"}') == 1
+    assert server.metric('penchant_queued_changes{lane="content"}') == 0
 
 
 def test_a_killed_worker_is_replaced_while_the_others_answer(server: Server) -> None:
     name = 'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
     statuses(server, "/s/content/a/similar", times=40)
-    assert (metric(server, name), metric(server, "penchant_loaded_sources")) == (40, 2)
+    assert (server.metric(name), server.metric("penchant_loaded_sources")) == (40, 2)
     killed, kept = workers_of(server.process.pid)
 
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: not is_alive(killed))
     assert set(statuses(server, "/s/ids", times=40)) == {200}
-    assert metric(server, name) == 40
+    assert server.metric(name) == 40
 
     wait_until(lambda: len(answering(server)) == 2)
     assert kept in answering(server)
     statuses(server, "/s/content/a/similar", times=40)
     # What is told of metrics may be a second old.
-    wait_until(lambda: metric(server, name) == 80)
+    wait_until(lambda: server.metric(name) == 80)
     # And not 3, with that of the killed one.
     wait_until(lambda: loaded_after_another_read(server) == 2)
 
@@ -209,7 +200,7 @@ def test_the_next_start_removes_the_metrics_of_a_killed_service_only(server: Ser
     third = Server(server.data)
     assert len(list(server.data.glob("metrics/*"))) == 2
     assert third.stop() == 0
-    assert metric(server, 'penchant_requests_total{method="POST",route="/{source}/content",status="202"}') == 1
+    assert server.metric('penchant_requests_total{method="POST",route="/{source}/content",status="202"}') == 1
 
 
 def test_housekeeping_is_done_by_one_worker_and_taken_over_when_that_dies(server: Server) -> None:

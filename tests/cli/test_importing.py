@@ -135,8 +135,13 @@ def test_restart_and_a_file_that_has_changed_begin_anew(imported: Run, tmp_path:
 
 def test_shifted_times_end_now(imported: Run, tmp_path: Path) -> None:
     row = {"userId": "u", "type": "Watch", "contentId": "a", "timestamp": "2001-01-01T00:00:00Z"}
-    file = write(tmp_path / "a.ndjson", piece("a", "x"), row)
-    assert imported(file, "--shift-times", "--json").exit_code == 0
+    files = (
+        "--pieces",
+        write(tmp_path / "a.ndjson", piece("a", "x")),
+        "--interactions",
+        write(tmp_path / "i.ndjson", row),
+    )
+    assert imported(*files, "--shift-times", "--json").exit_code == 0
 
     words = ["export", "--data", str(tmp_path / "data"), "--source", "s", "--with", "interactions"]
     (_, line) = CliRunner().invoke(commands, words).stdout.splitlines()

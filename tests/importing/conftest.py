@@ -11,7 +11,7 @@ import pytest
 
 from penchant.importing import Files, Import, ImportOptions, StoredTarget, gather
 from penchant.importing.formats import read_drafts
-from penchant.importing.notes import Notes
+from penchant.importing.report import Notes
 from penchant.storage import Storage, open_storage
 
 
@@ -45,6 +45,20 @@ class Folder:
     def mapped(self) -> dict[tuple[str, str], tuple[str, int]]:
         """Return what was mapped: to what and how often by file and field."""
         return {(each.file, each.field): (each.to, each.count) for each in self.notes.all_mapped()}
+
+
+def drafted(
+    piece_id: str,
+    label: str | None = None,
+    /,
+    *,
+    filters: Any = None,
+    extras: Any = None,
+    **categories: list[Any],
+) -> dict[str, Any]:
+    """Return the draft of a piece that has these keywords, by category, and no other."""
+    named = {} if label is None else {"label": label}
+    return {"id": piece_id} | named | {"categories": categories, "filters": filters or {}, "extras": extras or {}}
 
 
 @pytest.fixture(autouse=True)

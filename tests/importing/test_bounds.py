@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penchant.importing.files import MAX_COLUMNS, Files
-from penchant.importing.inputs import InputFile, UnreadableFile
+from penchant.importing.files import MAX_COLUMNS, Files, InputFile, UnreadableFile
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -32,7 +31,7 @@ READING = """
     import resource, sys
     from pathlib import Path
     from penchant.importing.files import Files
-    from penchant.importing.inputs import InputFile, UnreadableFile
+    from penchant.importing.files import InputFile, UnreadableFile
     from penchant.importing.markup import read_items
     resource.setrlimit(resource.RLIMIT_AS, ({space}, {space}))
     file = InputFile(path=Path(sys.argv[1]))

@@ -1,13 +1,14 @@
 """What each format's rows become. The samples are made up; their form is the genuine one."""
 
 import json
+from typing import Any
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 from penchant.importing import KeywordColumn
-from penchant.importing.actions import type_named, type_of_rating
+from penchant.importing.drafts import type_named, type_of_rating
 from penchant.importing.moments import read_moment
 from penchant.model import InteractionType
 
@@ -21,14 +22,14 @@ def test_movielens_films_have_genres_year_and_counted_tags(folder: Folder) -> No
 
     lamp, nameless = folder.read("movielens")
 
-    assert lamp == {
-        "id": "7",
-        "label": "Lamp, The",
-        "categories": {"genre": ["Drama", "War"], "tag": [{"key": "slow", "weight": 2}, {"key": "blue", "weight": 1}]},
-        "filters": {},
-        "extras": {"year": 1991},
-    }
-    assert nameless == {"id": "8", "label": "Nameless", "categories": {}, "filters": {}, "extras": {}}
+    assert lamp == drafted(
+        "7",
+        "Lamp, The",
+        genre=["Drama", "War"],
+        tag=[{"key": "slow", "weight": 2}, {"key": "blue", "weight": 1}],
+        extras={"year": 1991},
+    )
+    assert nameless == drafted("8", "Nameless")
     assert folder.left_out()["movies.csv", "genres"] == ("no genre", 1, 3)
     assert folder.left_out()["links.csv", "(the whole file)"][1] == 1
     assert folder.left_out()["tags.csv", "userId"][1:] == (4, 2)
@@ -82,16 +83,13 @@ def test_goodbooks_have_authors_and_shelves_by_their_share(folder: Folder) -> No
 
     book, other, like, dislike, wish = folder.read("goodbooks")
 
-    assert book == {
-        "id": "1",
-        "label": "A Book",
-        "categories": {
-            "author": ["Ann Bee", "Cee Dee"],
-            "shelf": [{"key": "sea", "weight": 100}, {"key": "storms", "weight": 1}],
-        },
-        "filters": {},
-        "extras": {"isbn": "12X", "year": 1999, "language": "eng"},
-    }
+    assert book == drafted(
+        "1",
+        "A Book",
+        author=["Ann Bee", "Cee Dee"],
+        shelf=[{"key": "sea", "weight": 100}, {"key": "storms", "weight": 1}],
+        extras={"isbn": "12X", "year": 1999, "language": "eng"},
+    )
     assert other["categories"] == {"author": ["Ann Bee"]}
     assert like == {"userId": "1", "type": "RateLike", "contentId": "2"}
     assert dislike["type"] == "RateDislike"
@@ -126,18 +124,18 @@ def test_gorse_items_have_nested_labels_catalogs_and_a_window(folder: Folder) ->
 
     vue, plain, empty = folder.read("gorse")
 
-    assert vue == {
-        "id": "vue",
-        "label": "A framework",
-        "categories": {"topics": ["ui", "js"], "language": ["ts"], "deep/kind": ["x"]},
-        "filters": {
+    assert vue == drafted(
+        "vue",
+        "A framework",
+        **{"topics": ["ui", "js"], "language": ["ts"], "deep/kind": ["x"]},
+        filters={
             "catalogs": ["web"],
             "availableFrom": "2021-05-06T07:08:09.123Z",
             "availableUntil": "1970-01-01T00:00:00.000Z",
         },
-        "extras": {"size": 3},
-    }
-    assert plain == {"id": "b", "categories": {"label": ["red"]}, "filters": {}, "extras": {}}
+        extras={"size": 3},
+    )
+    assert plain == drafted("b", label=["red"])
     assert empty.detail == "An object with ItemId is accepted."
     assert folder.left_out()["items.jsonl", "Labels/embedding"][1:] == (1, 1)
     assert ("users.jsonl", "(the whole file)") in folder.left_out()
@@ -187,14 +185,10 @@ def test_recombee_sets_are_keywords_and_other_properties_extras(folder: Folder) 
 
     mouse, bare = folder.read("recombee", keywords=(KeywordColumn(column="brand", category="maker"),))
 
-    assert mouse == {
-        "id": "item-1",
-        "label": "Mouse",
-        "categories": {"tags": ["wire", "desk"], "maker": ["Acme"]},
-        "filters": {},
-        "extras": {"price": 25.99, "available": True},
-    }
-    assert bare == {"id": "item-2", "categories": {}, "filters": {}, "extras": {}}
+    assert mouse == drafted(
+        "item-1", "Mouse", tags=["wire", "desk"], maker=["Acme"], extras={"price": 25.99, "available": True}
+    )
+    assert bare == drafted("item-2")
 
 
 def test_recombee_s_lists_in_json_are_read_too(folder: Folder) -> None:
@@ -231,62 +225,34 @@ def test_recombee_has_five_kinds_of_interactions_and_portions(folder: Folder) ->
 
 
 def test_metarank_gathers_all_events_of_an_item(folder: Folder) -> None:
-    first = {
-        "event": "item",
-        "id": "e1",
-        "timestamp": "1599391467000",
-        "item": "cat",
-        "fields": [
-            {"name": "title", "value": "Cat"},
-            {"name": "color", "value": ["white"]},
-            {"name": "cute", "value": True},
-            {"name": "vector", "value": [0.5, 1.0]},
-        ],
-    }
-    second = {
-        "event": "metadata",
-        "id": "e2",
-        "timestamp": 1,
-        "item": "cat",
-        "fields": [{"name": "color", "value": ["red"]}],
-    }
+    fields = {"title": "Cat", "color": ["white"], "cute": True, "vector": [0.5, 1.0]}
+    first: dict[str, Any] = {"event": "item", "id": "e1", "timestamp": "1599391467000", "item": "cat"}
+    first["fields"] = [{"name": name, "value": value} for name, value in fields.items()]
+    second: dict[str, Any] = {"event": "metadata", "id": "e2", "timestamp": 1, "item": "cat"}
+    second["fields"] = [{"name": "color", "value": ["red"]}]
     folder.write(
         "events.jsonl", json.dumps(first), json.dumps(second), '{"event":"item","item":7}', '{"event":"?"}', "no"
     )
 
     *problems, cat = folder.read("metarank")
 
-    assert cat == {
-        "id": "cat",
-        "label": "Cat",
-        "categories": {"color": ["red"]},
-        "filters": {},
-        "extras": {"cute": True},
-    }
+    assert cat == drafted("cat", "Cat", color=["red"], extras={"cute": True})
     assert [problem.pointer for problem in problems] == ["item", "event", "event"]
     assert folder.left_out()["events.jsonl", "fields/vector"][1:] == (1, 1)
 
 
 def test_metarank_interactions_keep_their_event_ids(folder: Folder) -> None:
-    buy = {
+    buy: dict[str, Any] = {
         "event": "interaction",
         "id": "e9",
         "ranking": "r",
         "timestamp": "1599391467000",
         "user": "u",
-        "session": "s",
-        "type": "purchase",
-        "item": "cat",
-        "fields": [{"name": "count", "value": 1}],
     }
+    buy |= {"session": "s", "type": "purchase", "item": "cat", "fields": [{"name": "count", "value": 1}]}
     shown = {"event": "ranking", "id": "r", "timestamp": "1", "user": "u", "items": [{"id": "cat"}]}
-    folder.write(
-        "events.jsonl.gz",
-        json.dumps(shown),
-        json.dumps(buy),
-        json.dumps(buy | {"user": None}),
-        json.dumps(buy | {"type": "purr"}),
-    )
+    events = (shown, buy, buy | {"user": None}, buy | {"type": "purr"})
+    folder.write("events.jsonl.gz", *map(json.dumps, events))
 
     (found,) = folder.read("metarank")
 

@@ -12,7 +12,7 @@ from penchant.cli import commands
 from penchant.cli.exporting import export_source
 from penchant.cli.importing import import_files
 from penchant.importing import FORMATS
-from penchant.importing.actions import type_named
+from penchant.importing.drafts import type_named
 
 PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}

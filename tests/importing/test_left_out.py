@@ -10,7 +10,7 @@ from importing.conftest import Folder
 from penchant.errors import Refused
 from penchant.importing import KeywordColumn, checkpoint_name, fingerprint, parse_column, parse_type
 from penchant.importing.drafts import RowProblem
-from penchant.importing.notes import MAX_ENTRIES
+from penchant.importing.report import MAX_ENTRIES
 from penchant.model import InteractionType
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from importing.conftest import Folder, run
+from importing.conftest import Folder, drafted, run
 from penchant.errors import Refused
 from penchant.importing import StoredTarget
 
@@ -34,14 +34,10 @@ def test_columns_of_lists_are_keywords_and_numbers_stay_numbers(folder: Folder, 
 
     rope, other = folder.read("parquet")
 
-    assert rope == {
-        "id": "7",
-        "label": "Rope",
-        "categories": {"genre": ["crime", "drama"], "moods": ["dark"]},
-        "filters": {},
-        "extras": {"year": 1948, "price": 9.5, "seen": "2026-11-01"},
-    }
-    assert other == {"id": "8", "categories": {}, "filters": {}, "extras": {"price": 0}}
+    assert rope == drafted(
+        "7", "Rope", genre=["crime", "drama"], moods=["dark"], extras={"year": 1948, "price": 9.5, "seen": "2026-11-01"}
+    )
+    assert other == drafted("8", extras={"price": 0})
 
 
 def test_a_frame_of_interactions_keeps_its_times(folder: Folder, target: StoredTarget) -> None:

@@ -13,7 +13,7 @@ import pytest
 from acceptance.test_goldens import folder_of
 from importing.conftest import Folder, run
 from penchant.importing import ExportParts, Files, Import, ImportOptions, InputFile, StoredTarget, export_lines
-from penchant.importing.goodbooks import PERSONAL_SHELVES
+from penchant.importing.formats.research import PERSONAL_SHELVES
 from penchant.storage import Storage
 
 pytestmark = pytest.mark.slow

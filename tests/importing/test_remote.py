@@ -1,170 +1,124 @@
 """Imports into a server that is late, overloaded or broken: asked again for a while, and then told."""
 
 import json
-import threading
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
 from acceptance.servers import free_port
+from client.answering import Answer, answering
 from penchant.errors import InvalidInput, PenchantError, Refused
 from penchant.importing import RemoteTarget
 from penchant.importing.remote import MAX_PAUSE_S, TRIES
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, SourceSettings
 from penchant.wire import decode_exported_placement, decode_stated_preferences
 
-RECEIPT = {"created": 1, "replaced": 0}
+
+def said(status: int, value: Any) -> Answer:
+    return Answer(status, json.dumps(value).encode())
 
 
-class Answering(HTTPServer):
-    """Gives the answers that it was told to, one after the other, and notes what it was asked."""
-
-    answers: list[tuple[int, dict[str, str], Any]]
-    asked: list[tuple[str, str, bytes]]
+def target_at(address: str, pauses: list[float] | None = None) -> RemoteTarget:
+    """Return the source of a server, whose pauses are noted instead of made."""
+    return RemoteTarget(address, key="k", source="a b/c", pause=([] if pauses is None else pauses).append)
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers any request."""
-
-    server: Answering
-    protocol_version = "HTTP/1.1"
-
-    def answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.server.asked.append((self.command, self.path, body))
-        status, headers, value = self.server.answers.pop(0)
-        text = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(status)
-        for name, header in (headers | {"content-length": str(len(text))}).items():
-            self.send_header(name, header)
-        self.end_headers()
-        self.wfile.write(text)
-
-    do_GET = answer  # noqa: N815  # the name that is looked for
-    do_POST = answer  # noqa: N815  # as above
-    do_PUT = answer  # noqa: N815  # as above
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[Answering]:
-    with Answering(("127.0.0.1", 0), Handler) as listening:
-        listening.answers, listening.asked = [], []
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        yield listening
-        listening.shutdown()
-        thread.join()
-
-
-class Asking:
-    """A target of the server ``at`` a port, which notes its pauses instead of making them."""
-
-    def __init__(self, port: int, base: str = "") -> None:
-        self.pauses: list[float] = []
-        url = f"http://127.0.0.1:{port}{base}"
-        self.target = RemoteTarget(url, key="k", source="a b/c", pause=self.pauses.append)
-
-
+RECEIPT = said(202, {"created": 1, "replaced": 0})
 PIECES = [EncodedPiece(id="a", body=b'{"id":"a","categories":{}}')]
 
 
-def test_an_overloaded_server_is_asked_again_after_the_time_it_names(server: Answering) -> None:
-    busy: list[tuple[int, dict[str, str], Any]] = [(503, {"retry-after": "2"}, {}), (429, {"retry-after": "999"}, {})]
-    server.answers = [*busy, (502, {}, b"<html>"), (202, {}, RECEIPT)]
-    asking = Asking(server.server_port, "/base/")
+def test_an_overloaded_server_is_asked_again_after_the_time_it_names() -> None:
+    busy = Answer(503, b"{}", {"retry-after": "2"}), Answer(429, b"{}", {"retry-after": "999"})
+    pauses: list[float] = []
 
-    stored = asking.target.submit(PIECES)
-    asking.target.close()
+    with (
+        answering(*busy, Answer(502, b"<html>"), RECEIPT) as server,
+        closing(target_at(f"{server.address}/base/", pauses)) as target,
+    ):
+        assert target.submit(PIECES).created == 1
 
-    assert stored.created == 1
-    assert asking.pauses == [2, MAX_PAUSE_S, 2]
-    assert set(server.asked) == {("POST", "/base/a%20b%2Fc/content", b'[{"id":"a","categories":{}}]')}
+    assert pauses == [2, MAX_PAUSE_S, 2]
+    requests = {(each.method, each.path, each.body) for each in server.asked}
+    assert requests == {("POST", "/base/a%20b%2Fc/content", b'[{"id":"a","categories":{}}]')}
 
 
 def test_a_server_that_stays_away_ends_the_import() -> None:
-    asking = Asking(free_port())
+    pauses: list[float] = []
 
     with pytest.raises(Refused, match="Run the same command again"):
-        asking.target.submit(PIECES)
+        target_at(f"http://127.0.0.1:{free_port()}", pauses).submit(PIECES)
 
-    assert len(asking.pauses) == TRIES - 1
+    assert len(pauses) == TRIES - 1
 
 
-def test_interactions_and_settings_are_sent_as_the_interface_has_them(server: Answering) -> None:
-    server.answers = [(200, {}, {"duplicates": 2}), (200, {}, {})]
-    asking = Asking(server.server_port)
+def test_interactions_and_settings_are_sent_as_the_interface_has_them() -> None:
     new = NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id="a")
 
-    stored = asking.target.record([new, replace(new, occurred_at=0, event_id="e")])
-    asking.target.replace_settings(SourceSettings(half_life_days=7))
-    asking.target.close()
+    with answering(said(200, {"duplicates": 2}), said(200, {})) as server, closing(target_at(server.address)) as target:
+        assert target.record([new, replace(new, occurred_at=0, event_id="e")]).duplicates == 2
+        target.replace_settings(SourceSettings(half_life_days=7))
 
-    (_, _, interactions), (_, _, settings) = server.asked
+    interactions, settings = (json.loads(each.body) for each in server.asked)
     plain = {"userId": "u", "type": "Watch", "contentId": "a"}
-    assert json.loads(interactions) == [plain, plain | {"timestamp": "1970-01-01T00:00:00.000Z", "eventId": "e"}]
-    assert json.loads(settings)["halfLifeDays"] == 7
-    assert stored.duplicates == 2
+    assert interactions == [plain, plain | {"timestamp": "1970-01-01T00:00:00.000Z", "eventId": "e"}]
+    assert settings["halfLifeDays"] == 7
 
 
-def test_placements_that_differ_and_preferences_are_put(server: Answering) -> None:
-    server.answers = [(200, {}, {"kind": "new"}), (200, {}, {"kind": "new"}), (200, {}, {}), (200, {}, {})]
-    asking = Asking(server.server_port)
+def test_placements_that_differ_and_preferences_are_put() -> None:
     placements = [
         decode_exported_placement(json.dumps({"name": f"{kind} x", "placement": {"kind": kind}}).encode())
         for kind in ("new", "popular")
     ]
 
-    asking.target.put_placements(placements)
-    asking.target.replace_preferences([decode_stated_preferences(b'{"userId":"k/m","hidden":["a"]}')])
-    asking.target.close()
+    with (
+        answering(said(200, {"kind": "new"}), said(200, {"kind": "new"}), said(200, {})) as server,
+        closing(target_at(server.address)) as target,
+    ):
+        target.put_placements(placements)
+        target.replace_preferences([decode_stated_preferences(b'{"userId":"k/m","hidden":["a"]}')])
 
-    assert [(method, path.partition("c/")[2]) for method, path, _ in server.asked] == [
+    assert [(each.method, each.path.partition("c/")[2]) for each in server.asked] == [
         ("GET", "placements/new%20x"),
         ("GET", "placements/popular%20x"),
         ("PUT", "placements/popular%20x"),
         ("PUT", "users/k%2Fm/preferences"),
     ]
-    assert [json.loads(body) for _, _, body in server.asked[2:]] == [
+    assert [json.loads(each.body) for each in server.asked[2:]] == [
         {"kind": "popular"},
         {"keywords": {}, "hidden": ["a"], "unusedCategories": []},
     ]
 
 
-def test_a_source_is_made_where_a_list_needs_it(server: Answering) -> None:
-    server.answers = [(404, {}, {}), (202, {}, RECEIPT), (200, {}, ["a"]), (404, {}, {}), (404, {}, {})]
-    asking = Asking(server.server_port)
+def test_a_source_is_made_where_a_list_needs_it() -> None:
+    with (
+        answering(said(404, {}), RECEIPT, said(200, ["a"]), said(404, {})) as server,
+        closing(target_at(server.address)) as target,
+    ):
+        target.replace_list(ListKind.WHITELIST, ["a"])
 
-    asking.target.replace_list(ListKind.WHITELIST, ["a"])
-
-    assert [path.rpartition("/")[2] for _, path, _ in server.asked] == ["whitelist", "content", "whitelist"]
-    assert asking.target.created_at() == ""
-    assert asking.target.retention_days() == 396
-    asking.target.close()
+        assert [each.path.rpartition("/")[2] for each in server.asked] == ["whitelist", "content", "whitelist"]
+        assert target.created_at() == ""
+        assert target.retention_days() == 396
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "said"),
+    ("body", "kind", "detail"),
     (
-        ({"detail": "No.", "errors": [{"pointer": "/0/id", "detail": "Why."}]}, InvalidInput, "No."),
-        ({"detail": "No.", "errors": []}, Refused, "The server answered 403: No."),
+        (b'{"detail": "No.", "errors": [{"pointer": "/0/id", "detail": "Why."}]}', InvalidInput, "No."),
+        (b'{"detail": "No.", "errors": []}', Refused, "The server answered 403: No."),
         (b"<html>", Refused, "The server answered 403."),
-        (["x"], Refused, "The server answered 403."),
+        (b'["x"]', Refused, "The server answered 403."),
     ),
 )
-def test_what_the_server_refuses_is_told(server: Answering, answer: Any, kind: type[PenchantError], said: str) -> None:
-    server.answers = [(403, {}, answer)]
-    asking = Asking(server.server_port)
-
-    with pytest.raises(kind, match=said):
-        asking.target.submit(PIECES)
-
-    asking.target.close()
+def test_what_the_server_refuses_is_told(body: bytes, kind: type[PenchantError], detail: str) -> None:
+    with (
+        answering(Answer(403, body)) as server,
+        closing(target_at(server.address)) as target,
+        pytest.raises(kind, match=detail),
+    ):
+        target.submit(PIECES)
 
 
 @pytest.mark.parametrize("url", ("ftp://x", "x", "http://", "http://x:99999999", "http://x?y=1"))

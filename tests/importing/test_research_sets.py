@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 from penchant.model import InteractionType
 
@@ -22,13 +22,9 @@ def test_recbole_columns_are_what_their_heading_says(folder: Folder) -> None:
 
     film, like = folder.read("recbole")
 
-    assert film == {
-        "id": "1",
-        "label": "Toy Story",
-        "categories": {"release_year": ["1995"], "class": ["Animation", "Comedy"]},
-        "filters": {},
-        "extras": {"price": 2.5},
-    }
+    assert film == drafted(
+        "1", "Toy Story", release_year=["1995"], **{"class": ["Animation", "Comedy"]}, extras={"price": 2.5}
+    )
     assert like == {"userId": "7", "type": "RateLike", "contentId": "1", "timestamp": "1997-12-04T15:55:49.000Z"}
     assert {("ml.item", "vector:float_seq"), ("ml.user", "(the whole file)")} <= set(folder.left_out())
 
@@ -53,13 +49,13 @@ def test_imdb_titles_have_genres_and_a_type(folder: Folder) -> None:
 
     rope, nameless, broken = folder.read("imdb")
 
-    assert rope == {
-        "id": "tt1",
-        "label": 'The "Rope',
-        "categories": {"type": ["movie"], "genre": ["Crime", "Thriller"]},
-        "filters": {},
-        "extras": {"originalTitle": "The Rope", "year": 1948, "runtimeMinutes": 80},
-    }
+    assert rope == drafted(
+        "tt1",
+        'The "Rope',
+        type=["movie"],
+        genre=["Crime", "Thriller"],
+        extras={"originalTitle": "The Rope", "year": 1948, "runtimeMinutes": 80},
+    )
     assert nameless["categories"] == {"type": ["short"]}
     assert broken.detail == "Found 2 columns; 9 are accepted."
     assert ("title.ratings.tsv", "(the whole file)") in folder.left_out()
@@ -149,17 +145,16 @@ def test_a_dump_of_gorse_gives_items_and_feedback(folder: Folder) -> None:
 
     rope, first, second = folder.read("gorse")
 
-    assert rope == {
-        "id": "rope",
-        "label": "Rope",
-        "categories": {"material": ["hemp"]},
-        "filters": {
+    assert rope == drafted(
+        "rope",
+        "Rope",
+        material=["hemp"],
+        filters={
             "catalogs": ["deck", "sale"],
             "availableFrom": "2026-11-01T10:00:00.500Z",
             "availableUntil": "1970-01-01T00:00:00.000Z",
         },
-        "extras": {},
-    }
+    )
     assert first == {"userId": "kim", "type": "RateLike", "contentId": "rope", "timestamp": "2026-11-01T10:00:00.500Z"}
     assert second == first | {"userId": "lee"}
     assert "'knot' is not mapped" in folder.left_out()["gorse.bin", "FeedbackType"][0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 
 SHOPIFY = (
@@ -24,20 +24,17 @@ def test_a_shopify_product_is_one_piece_of_all_its_variants(folder: Folder) -> N
 
     table, mug = folder.read("shopify")
 
-    assert table == {
-        "id": "oak-table",
-        "label": "Oak table",
-        "categories": {
-            "brand": ["Acme"],
-            "category": ["Furniture", "Tables"],
-            "type": ["Table"],
-            "tag": ["oak", "solid"],
-            "size": ["S", "L"],
-            "color": ["Natural", "Black"],
-        },
-        "filters": {},
-        "extras": {"sku": "T-S", "price": "250.00", "image": "https://shop.example/1.jpg"},
-    }
+    assert table == drafted(
+        "oak-table",
+        "Oak table",
+        brand=["Acme"],
+        category=["Furniture", "Tables"],
+        type=["Table"],
+        tag=["oak", "solid"],
+        size=["S", "L"],
+        color=["Natural", "Black"],
+        extras={"sku": "T-S", "price": "250.00", "image": "https://shop.example/1.jpg"},
+    )
     assert mug["categories"] == {"brand": ["Acme"], "type": ["Mug"]}
     assert mug["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
     left = folder.left_out()
@@ -77,17 +74,14 @@ def test_a_woocommerce_product_has_its_attributes_and_variations_are_left_out(fo
 
     hoodie, cap = folder.read("woocommerce")
 
-    assert hoodie == {
-        "id": "44",
-        "label": "Hoodie",
-        "categories": {
-            "category": ["Clothing", "Hoodies", "Sale"],
-            "tag": ["warm", "red, white"],
-            "color": ["Blue", "Green"],
-        },
-        "filters": {},
-        "extras": {"sku": "HOOD", "price": "45", "image": "https://shop.example/a.jpg"},
-    }
+    assert hoodie == drafted(
+        "44",
+        "Hoodie",
+        category=["Clothing", "Hoodies", "Sale"],
+        tag=["warm", "red, white"],
+        color=["Blue", "Green"],
+        extras={"sku": "HOOD", "price": "45", "image": "https://shop.example/a.jpg"},
+    )
     assert cap["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
     assert folder.left_out()["wc-product-export.csv", "(row)"][1:] == (1, 3)
 
@@ -178,6 +172,14 @@ def test_tables_of_another_kind_are_refused(folder: Folder, name: str, lines: tu
 
     with pytest.raises(Refused, match=said):
         folder.read(name)
+
+
+@pytest.mark.parametrize("name", ("shopify", "woocommerce"))
+def test_a_chosen_column_of_ids_that_is_missing_is_told_by_its_name(folder: Folder, name: str) -> None:
+    folder.write("a.csv", "Handle,ID,Type,Name", "a,1,simple,A")
+
+    with pytest.raises(Refused, match="the column Code is missing; found are Handle, ID, Type, Name"):
+        folder.read(name, id_column="Code")
 
 
 @pytest.mark.parametrize("name", ("shopify", "woocommerce"))

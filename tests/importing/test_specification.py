@@ -1,4 +1,4 @@
-"""Saved answers of the interface, and bodies that are sent to it, are taken as they are."""
+"""Lines of the service's own shape, saved answers of the interface and bodies sent to it are taken as they are."""
 
 import json
 from typing import Any
@@ -101,3 +101,23 @@ def test_the_preferences_in_the_export_of_a_person_are_taken(
     work = run("specification", folder, target)
 
     assert (work.tally.interactions, work.tally.preferences, work.tally.invalid_rows) == (1, 1, 0)
+
+
+def test_lines_of_the_own_shape_tell_what_they_are(folder: Folder) -> None:
+    lines = (
+        '{"id":"a","categories":{}}',
+        '{"userId":"u","type":"Watch","contentId":"a","more":1}',
+        '{"whitelist":["a"]}',
+        '{"settings":{"halfLifeDays":1}}',
+        "[1]",
+        '{"id":"a"},{"id":"b"}',
+    )
+    folder.write("all.ndjson", *lines)
+
+    found = folder.read("ndjson")
+
+    assert found[:4] == [json.loads(lines[0]), json.loads(lines[1]), ["a"], {"halfLifeDays": 1}]
+    accepted = "One object a line, or an array of objects, is accepted."
+    assert found[4].detail == f"The line is no JSON object. {accepted}"
+    assert found[5].detail == f"The line is not JSON: trailing characters at column 12. {accepted}"
+    assert folder.left_out()["all.ndjson", "more"][1:] == (1, 2)

@@ -4,9 +4,9 @@ import zipfile
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 from penchant.errors import Refused
-from penchant.importing import Files, gather
+from penchant.importing import Files, KeywordColumn, gather
 
 
 @pytest.mark.parametrize("delimiter", (",", ";", "\t", "|"))
@@ -21,13 +21,7 @@ def test_a_delimiter_that_is_not_found_out_is_asked_for(folder: Folder) -> None:
 
     with pytest.raises(Refused, match=r"Found are sku#title. If these are several columns, .* --delimiter"):
         folder.read("csv")
-    assert folder.read("csv", delimiter="#")[0] == {
-        "id": "1",
-        "label": "Name",
-        "categories": {},
-        "filters": {},
-        "extras": {},
-    }
+    assert folder.read("csv", delimiter="#")[0] == drafted("1", "Name")
 
 
 @pytest.mark.parametrize(
@@ -107,13 +101,7 @@ def test_rows_of_one_id_that_stand_together_are_one_piece(folder: Folder) -> Non
 
     tides, rope = folder.read("csv")
 
-    assert tides == {
-        "id": "1",
-        "label": "Tides",
-        "categories": {"author": ["Ann Bee", "Cee Dee"], "genre": ["sea", "storm"]},
-        "filters": {},
-        "extras": {"price": "9"},
-    }
+    assert tides == drafted("1", "Tides", author=["Ann Bee", "Cee Dee"], genre=["sea", "storm"], extras={"price": "9"})
     assert rope["id"] == "2"
     lost = "another value in a further row of the same id; the first one is kept"
     assert folder.left_out()["a.csv", "title"] == (lost, 1, 4)
@@ -156,3 +144,56 @@ def test_arrays_over_several_lines_tell_where_they_cease_to_be_json(folder: Fold
 
     with pytest.raises(Refused, match=r"a.json: The file is not JSON: .* line 3, column 1\d"):
         folder.read("ndjson")
+
+
+def test_csv_columns_are_known_by_their_names(folder: Folder) -> None:
+    folder.write(
+        "shop.csv",
+        "id,Title,Genres,catalogs,available_from,colour",
+        '1,"Two\nlines",a|b,kids;new,2026-01-02,blue',
+        "2,Short,,,,",
+    )
+
+    first, second = folder.read("csv")
+
+    assert first == drafted(
+        "1",
+        "Two\nlines",
+        genre=["a", "b"],
+        filters={"catalogs": ["kids", "new"], "availableFrom": "2026-01-02T00:00:00.000Z"},
+        extras={"colour": "blue"},
+    )
+    assert second["id"] == "2"
+
+
+def test_csv_columns_can_be_chosen(folder: Folder) -> None:
+    folder.write("shop.csv", "sku;text;g;c", "1;Name;x,y;p/q", "2;Name;x;")
+
+    first, second = folder.read(
+        "csv",
+        delimiter=";",
+        id_column="sku",
+        label_column="text",
+        keywords=(
+            KeywordColumn(column="g", category="kind", separator=","),
+            KeywordColumn(column="c", category="path/to"),
+        ),
+        catalogs=KeywordColumn(column="c", category="", separator="/"),
+    )
+
+    assert first["categories"] == {"kind": ["x", "y"], "path/to": ["p/q"]}
+    assert second == drafted("2", "Name", kind=["x"])
+
+
+def test_csv_with_a_column_of_users_holds_interactions(folder: Folder) -> None:
+    folder.write("a.csv", "user_id,item_id,event,timestamp,shop", "u,1,add-to-cart,1700000000000,x", "u,1,sniff,,x")
+    folder.write("c.csv", "user,item,rating,ts", "u,1,10,")
+    folder.write("b.csv", "user,id,stars,ts", "u,1,9,1", "u,1,4,1", "u,1,11,1")
+
+    cart, like, dislike, beyond, timeless = folder.read("csv", rating_scale=10)
+
+    assert cart == {"userId": "u", "type": "Bookmark", "contentId": "1", "timestamp": "2023-11-14T22:13:20.000Z"}
+    assert (like["type"], dislike["type"], beyond.pointer) == ("RateLike", "RateDislike", "stars")
+    assert folder.left_out()["a.csv", "shop"][1] == 2
+    assert timeless.pointer == "ts"
+    assert timeless.detail.startswith("Found no time; without one the row would count as of now")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 
 RSS = (
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -31,13 +31,14 @@ def test_the_entries_of_rss_have_categories_authors_and_their_time(folder: Folde
 
     storm, nameless = folder.read("feed")
 
-    assert storm == {
-        "id": "storm-1",
-        "label": "Storm",
-        "categories": {"category": ["Weather", "Coast"], "author": ["Ann Bee"]},
-        "filters": {"availableFrom": "2026-11-01T09:00:00.000Z"},
-        "extras": {"link": "https://paper.example/storm", "image": "https://paper.example/s.jpg"},
-    }
+    assert storm == drafted(
+        "storm-1",
+        "Storm",
+        category=["Weather", "Coast"],
+        author=["Ann Bee"],
+        filters={"availableFrom": "2026-11-01T09:00:00.000Z"},
+        extras={"link": "https://paper.example/storm", "image": "https://paper.example/s.jpg"},
+    )
     assert nameless.detail == "Found an entry without an id; one of guid, id and link is accepted."
     assert folder.left_out()["feed.rss", "description"][1:] == (1, 4)
 
@@ -47,13 +48,14 @@ def test_the_entries_of_atom_are_read_as_well(folder: Folder) -> None:
 
     (rope,) = folder.read("feed")
 
-    assert rope == {
-        "id": "tag:log.example,2026:1",
-        "label": "Rope",
-        "categories": {"category": ["knots"], "author": ["Ann Bee"]},
-        "filters": {"availableFrom": "2026-11-01T10:00:00.000Z"},
-        "extras": {"link": "https://log.example/rope"},
-    }
+    assert rope == drafted(
+        "tag:log.example,2026:1",
+        "Rope",
+        category=["knots"],
+        author=["Ann Bee"],
+        filters={"availableFrom": "2026-11-01T10:00:00.000Z"},
+        extras={"link": "https://log.example/rope"},
+    )
 
 
 MOVIE = {
@@ -76,18 +78,15 @@ def test_things_of_schema_org_have_what_describes_them_as_keywords(folder: Folde
 
     (film,) = folder.read("schema.org")
 
-    assert film == {
-        "id": "https://films.example/rope",
-        "label": "Rope",
-        "categories": {
-            "type": ["Movie"],
-            "genre": ["Thriller", "Crime"],
-            "director": ["Ann Bee"],
-            "actor": ["Cee Dee", "Eff Gee"],
-        },
-        "filters": {},
-        "extras": {"datePublished": "1948", "image": "https://films.example/rope.jpg"},
-    }
+    assert film == drafted(
+        "https://films.example/rope",
+        "Rope",
+        type=["Movie"],
+        genre=["Thriller", "Crime"],
+        director=["Ann Bee"],
+        actor=["Cee Dee", "Eff Gee"],
+        extras={"datePublished": "1948", "image": "https://films.example/rope.jpg"},
+    )
     assert ("film.jsonld", "description") in folder.left_out()
 
 

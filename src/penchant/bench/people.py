@@ -32,21 +32,21 @@ def measure(report: BenchReport, server: Server, ids: Sequence[str], source: str
     """Record interactions of people and ask for recommendations; add the figures of both."""
     random = np.random.default_rng(SEED)
     who, what = random.integers(0, PEOPLE, QUERIES).tolist(), random.integers(0, len(ids), QUERIES).tolist()
-    told = [_like(server, source, n, ids[place]) for n, place in zip(who, what, strict=True)]
-    stored = _run(LoadPlan(port=server.port, requests=told, seconds=seconds))
+    likes = [_like(server, source, n, ids[place]) for n, place in zip(who, what, strict=True)]
+    stored = _run(LoadPlan(port=server.port, requests=likes, seconds=seconds))
     bare = interactions_a_second(seconds, server.served.folder.parent, server.served.database)
     against = ("one connection, 32 rows a commit", bare)
     report.add(
         "interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms, against=against
     )
-    asked = [_list(server, source, n) for n in range(PEOPLE)]
-    _run(LoadPlan(port=server.port, requests=asked, connections=1, seconds=max(1.0, seconds / 2)))
-    busy = _run(LoadPlan(port=server.port, requests=asked, seconds=seconds))
+    requests = [_list(server, source, n) for n in range(PEOPLE)]
+    _run(LoadPlan(port=server.port, requests=requests, connections=1, seconds=max(1.0, seconds / 2)))
+    busy = _run(LoadPlan(port=server.port, requests=requests, seconds=seconds))
     report.add("recommendation, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
     report.add("recommendation, 32 connections, time", busy.p50_ms, "ms", p99=busy.p99_ms)
     # Side by side, so that both meet the same machine: a change sends interactions to be committed and weighed.
-    pairs = [sent for n, like in zip(who, told, strict=True) for sent in (like, _list(server, source, n))]
-    usual = _run(LoadPlan(port=server.port, requests=asked, connections=1, seconds=seconds))
+    pairs = [sent for n, like in zip(who, likes, strict=True) for sent in (like, _list(server, source, n))]
+    usual = _run(LoadPlan(port=server.port, requests=requests, connections=1, seconds=seconds))
     after = _run(LoadPlan(port=server.port, requests=pairs, connections=1, seconds=seconds, pairs=True))
     report.add("recommendation, one connection", usual.p50_ms, "ms", p99=usual.p99_ms)
     against = ("otherwise", usual.p50_ms)

@@ -36,10 +36,10 @@ def require_empty(address: str) -> None:
     """Raise `BenchFailed` unless a PostgreSQL database is there and holds no service."""
     try:
         with _driver().connect(address) as connection:
-            found = connection.execute("SELECT to_regclass('sources')").fetchone()
+            row = connection.execute("SELECT to_regclass('sources')").fetchone()
     except _driver().Error as error:
         raise BenchFailed(f"The database cannot be used: {error}") from error
-    if found is None or found[0] is not None:
+    if row is None or row[0] is not None:
         raise BenchFailed("The database holds a service already; name an empty one, which is then filled.")
 
 

@@ -1,6 +1,7 @@
-"""Service figures: how fast the service is through HTTP, against a server as a process of its own."""
+"""Service figures: how fast the service is through HTTP, as a process of its own, and what it costs when idle."""
 
 import statistics
+import sysconfig
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from penchant.bench import cost, people
+from penchant.bench import people
 from penchant.bench.catalogue import ids_of
 from penchant.bench.load import LoadPlan, request, run
 from penchant.bench.plain import seconds_of_pieces
@@ -35,6 +36,8 @@ SETTLING_S = 6.0
 IDLE_SHARE = 0.1
 """Of a core: an idle service takes a tenth of it."""
 SEED = 11
+IDLE_S = 20.0
+"""How long an idle service is looked at, after half of that for its pauses to become as long as they do."""
 
 
 def measure(
@@ -173,7 +176,21 @@ def _restart(report: BenchReport, served: BenchTarget, piece_id: str, seconds: f
     with running(served) as server:
         server.ask("GET", f"/{SOURCE}/content/{piece_id}/similar")
         report.add("restart to first answer", time.perf_counter() - began, "s")
-        cost.measure(report, server, seconds=min(cost.IDLE_S, 7 * seconds))
+        _measure_idle(report, server, seconds=min(IDLE_S, 7 * seconds))
+
+
+def _measure_idle(report: BenchReport, server: Server, *, seconds: float) -> None:
+    """Add the cost of a server that has answered something and is then left alone for some seconds and a half more."""
+    time.sleep(seconds / 2)
+    report.add("cost, CPU of an idle service", 100 * server.cpu_share(seconds), "%")
+    report.add("cost, memory of an idle service, all processes", server.memory_bytes() / 2**20, "MiB")
+    report.add("cost, installed packages", _installed_bytes() / 2**20, "MiB")
+
+
+def _installed_bytes() -> int:
+    """Return what the folder of this Python's packages takes, in blocks of the disk."""
+    files = Path(sysconfig.get_path("purelib")).rglob("*")
+    return sum(file.lstat().st_blocks * 512 for file in files)
 
 
 def _require(fine: bool, what: str) -> None:  # noqa: FBT001  # a condition

@@ -4,13 +4,14 @@ import os
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import click
 
 from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
-from penchant.cli.options import database_options, listening_options, read_settings
+from penchant.cli.options import DataLocation, data_options, listening_options
 from penchant.cli.serve import require_free_port, run
 from penchant.model import FULL_PLAN
 from penchant.storage import Storage
@@ -46,21 +47,12 @@ The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo;
 
 
 @click.command()
-@database_options
+@data_options
 @listening_options
 @click.option("--load-only", is_flag=True, help="Load the catalogues and print the key, without serving.")
-def demo(
-    *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    host: str | None,
-    port: int | None,
-    workers: int | None,
-    load_only: bool,
-) -> None:
+def demo(*, location: DataLocation, load_only: bool, **listening: Any) -> None:
     """Load the demo catalogues where they are not there yet, and serve them."""
-    settings = read_settings(settings_file, data=data, database=database, host=host, port=port, workers=workers)
+    settings = location.settings(**listening)
     if not load_only:
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from penchant.bootstrap import kernel_folder, storage_of
-from penchant.cli.options import DEFAULT_ACCOUNT, Command, database_options, read_settings
+from penchant.cli.options import Command, DataLocation, account_option, data_options, existing_file
 from penchant.cli.progress import progress_bar
 from penchant.errors import InvalidInput, PenchantError, UnknownSource
 from penchant.evaluation import splits, trials
@@ -41,7 +41,6 @@ FEW = 100
 """Searches up to which kernels and processes take longer than doing without: some tens of milliseconds each."""
 NAMES = ("{}.ndjson.gz", "{}.ndjson")
 _WHICH = "Name one: a source with --source, a folder with --folder, or files with --pieces and --interactions."
-_existing = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +72,17 @@ class HistoryOrigin:
 def history_options(function: Command) -> Command:
     """Add the options that name a source, or files; `origin_of` takes them all."""
     for option in (
-        click.option("--source-settings", type=_existing, help="File with the settings (JSON) to go by instead."),
-        click.option("--interactions", type=_existing, help="NDJSON file of interactions, also gzip."),
-        click.option("--pieces", type=_existing, help="NDJSON file of pieces, also gzip."),
+        click.option("--source-settings", type=existing_file, help="File with the settings (JSON) to go by instead."),
+        click.option("--interactions", type=existing_file, help="NDJSON file of interactions, also gzip."),
+        click.option("--pieces", type=existing_file, help="NDJSON file of pieces, also gzip."),
         click.option(
             "--folder",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
             help="Folder with pieces.ndjson and interactions.ndjson, or both with .gz.",
         ),
         click.option("--source", help="Source of the database."),
-        click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source."),
-        database_options,
+        account_option,
+        data_options,
     ):
         function = option(function)
     return function
@@ -123,7 +122,7 @@ def trial_of(
     return EvaluationRequest(split=rule, relevant=relevant, people=people, **others), rest
 
 
-def origin_of(*, settings_file: Path | None, data: str | None, database: str | None, **members: Any) -> HistoryOrigin:
+def origin_of(*, location: DataLocation, **members: Any) -> HistoryOrigin:
     """Return where a command's history comes from; ``folder`` stands for the two files in it."""
     folder = members.pop("folder")
     if folder is not None:
@@ -132,7 +131,7 @@ def origin_of(*, settings_file: Path | None, data: str | None, database: str | N
         members |= {name: _file(folder, name) for name in ("pieces", "interactions")}
     if (members["source"] is None) == (members["pieces"] is None or members["interactions"] is None):
         raise click.UsageError(_WHICH)
-    return HistoryOrigin(settings=read_settings(settings_file, data=data, database=database), **members)
+    return HistoryOrigin(settings=location.settings(), **members)
 
 
 def read_source(storage: Storage, account: str, source: str, given: SourceSettings | None = None) -> SourceHistory:
@@ -182,10 +181,10 @@ def progress() -> Iterator[Tell]:
 
 
 def _file(folder: Path, name: str) -> Path:
-    found = next((folder / each.format(name) for each in NAMES if (folder / each.format(name)).exists()), None)
-    if found is None:
+    file = next((folder / each.format(name) for each in NAMES if (folder / each.format(name)).exists()), None)
+    if file is None:
         raise InvalidInput(f"{folder} has no {name}.ndjson or {name}.ndjson.gz.")
-    return found
+    return file
 
 
 def _rows_of_source(storage: Storage, account_id: int, source: str, settings: SourceSettings) -> Iterator[Row]:

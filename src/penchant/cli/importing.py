@@ -1,9 +1,13 @@
 """``penchant import``: files of this and other systems into a source, with a progress bar and a report."""
 
+import codecs
 import re
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +15,19 @@ import click
 import msgspec
 from rich.console import Console
 
-from penchant.bootstrap import storage_of
-from penchant.cli.import_options import ImportArguments, format_options, read_arguments, source_options
-from penchant.cli.options import COMMAND_LINE, database_options, read_settings
+from penchant.cli.options import (
+    COMMAND_LINE,
+    Command,
+    DataLocation,
+    account_option,
+    data_options,
+    existing_file,
+    new_file,
+)
 from penchant.cli.progress import Move, progress_bar
 from penchant.errors import Fault, InvalidInput, Refused
 from penchant.importing import (
+    FORMATS,
     CheckpointFile,
     DraftKind,
     Files,
@@ -30,14 +41,18 @@ from penchant.importing import (
     Target,
     checkpoint_name,
     fingerprint,
+    gather,
     newest_moment,
+    parse_column,
+    parse_type,
     printable,
+    save_standard_input,
     to_text,
 )
 from penchant.model import PieceLimits
 from penchant.settings import client_key
 from penchant.storage import Storage
-from penchant.wire import DEFAULT_LIMITS, encode
+from penchant.wire import DEFAULT_LIMITS, encode, source_problem
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -46,6 +61,158 @@ REMOTE_CHECKPOINTS = ".penchant-imports"
 LINE_EVERY_S = 5.0
 """How often progress is told where there is no terminal."""
 _KEY = re.compile(r"[!-~]+\Z")
+STANDARD_INPUT = Path("-")
+_FILES_BY_ROLE = ("ndjson", "csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportArguments:
+    """The arguments of an import."""
+
+    format: str
+    files: list[InputFile]
+    options: ImportOptions
+    account: str
+    source: str
+    url: str | None
+    key_file: Path | None
+    state: Path | None
+    shift_times: bool
+    dry_run: bool
+    skip_invalid: bool
+    no_check: bool
+    restart: bool
+    as_json: bool
+
+
+_OF_EVERY_IMPORT = (
+    click.argument(
+        "paths", nargs=-1, type=click.Path(exists=True, allow_dash=True, path_type=Path), metavar="[FILE|FOLDER|-]..."
+    ),
+    click.option(
+        "--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", show_default=True, help="Format."
+    ),
+    account_option,
+    click.option("--source", required=True, help="Source to import into; made if missing."),
+    click.option("--pieces", type=existing_file, help="File of pieces (ndjson, csv)."),
+    click.option("--interactions", type=existing_file, help="File of interactions (ndjson, csv)."),
+    click.option("--url", help="Import into the server at this address instead; its key is in PENCHANT_KEY."),
+    click.option("--key-file", type=existing_file, help="File that holds the key for --url."),
+    click.option("--shift-times", is_flag=True, help="Move all times so that the newest interaction is now."),
+    click.option("--dry-run", is_flag=True, help="Only read and check, show the first rows; nothing is stored."),
+    click.option("--no-check", is_flag=True, help="Store batches as they are read, without checking all files first."),
+    click.option("--skip-invalid", is_flag=True, help="Leave out rows that may not be stored, instead of stopping."),
+    click.option("--restart", is_flag=True, help="Begin anew where an earlier run was ended."),
+    click.option(
+        "--state", type=new_file, help="File that notes how far the import is, instead of one found by itself."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output."),
+)
+_OF_FORMATS = (
+    click.option("--id-column", help="Column of the pieces' ids (csv, recombee)."),
+    click.option("--label-column", help="Column or field of the label (csv, recombee, metarank)."),
+    click.option(
+        "--keywords",
+        multiple=True,
+        metavar="CATEGORY=COLUMN[:SEPARATOR]",
+        help="Column or field of keywords; repeatable (csv, gorse, recombee, metarank).",
+    ),
+    click.option(
+        "--catalogs", metavar="COLUMN[:SEPARATOR]", help="Column or field of catalogs (csv, recombee, metarank)."
+    ),
+    click.option("--user-column", help="Column of the users' ids (csv)."),
+    click.option("--type-column", help="Column of what users did (csv)."),
+    click.option("--rating-column", help="Column of ratings (csv)."),
+    click.option("--time-column", help="Column of times (csv)."),
+    click.option(
+        "--type", "types", multiple=True, metavar="NAME=TYPE", help="What an action is; repeatable, * for any other."
+    ),
+    click.option(
+        "--rating-scale",
+        type=click.FloatRange(min=0, min_open=True),
+        default=5.0,
+        show_default=True,
+        help="The best rating: four fifths and more are likes, two fifths and less dislikes.",
+    ),
+    click.option("--delimiter", help="What separates columns; tab is \\t (default: found out by the heading)."),
+    click.option("--encoding", help="How texts of tables are written, for instance windows-1252 (default utf-8)."),
+    click.option(
+        "--decimal",
+        type=click.Choice((".", ",")),
+        default=".",
+        show_default=True,
+        help="What decimals begin with in tables.",
+    ),
+    click.option("--time-format", help="How times are written, for instance '%d/%m/%Y %H:%M'; UTC unless it says."),
+    click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),
+)
+
+
+def _source_options(function: Command) -> Command:
+    """Add what every import has: files, format, source, and how to go about it."""
+    # Help lists options in the order in which decorators stand, the last applied first.
+    for option in reversed(_OF_EVERY_IMPORT):
+        function = option(function)
+    return function
+
+
+def _format_options(function: Command) -> Command:
+    """Add what formats leave open."""
+    for option in reversed(_OF_FORMATS):
+        function = option(function)
+    return function
+
+
+def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArguments:
+    """Return the arguments of an import; what standard input holds lies in a file until the stack is left.
+
+    Raises:
+        click.UsageError: options do not fit together, or have a value that is not accepted.
+    """
+    name, source = options["format_name"], options["source"]
+    problem = source_problem(source)
+    if problem:
+        raise click.UsageError(f"--source: {problem}")
+    paths = [path for path in options["paths"] if path != STANDARD_INPUT]
+    files = gather(paths) if paths else []
+    if len(paths) < len(options["paths"]):
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-import-"))
+        files.append(save_standard_input(sys.stdin.buffer, Path(folder)))
+    for role, kind in (("pieces", DraftKind.PIECE), ("interactions", DraftKind.INTERACTION)):
+        if options[role] is not None:
+            if name not in _FILES_BY_ROLE:
+                raise click.UsageError(f"--{role} goes with --from ndjson or csv; name files or a folder instead.")
+            files.append(InputFile(options[role], kind))
+    if not files:
+        raise click.UsageError("Name files or a folder, or a file with --pieces or --interactions.")
+    same = {field.name: options[field.name] for field in fields(ImportArguments) if field.name in options}
+    return ImportArguments(**same | {"format": name, "files": files, "options": _read_options(options)})
+
+
+def _read_options(options: dict[str, Any]) -> ImportOptions:
+    """Return what formats leave open.
+
+    Raises:
+        click.UsageError: a value is not accepted.
+    """
+    delimiter = "\t" if options["delimiter"] == "\\t" else options["delimiter"]
+    if delimiter is not None and len(delimiter) != 1:
+        raise click.UsageError("--delimiter takes one character.")
+    try:
+        codecs.lookup(options["encoding"] or "utf-8")
+    except LookupError:
+        raise click.UsageError("--encoding takes a name such as windows-1252, latin-1 or utf-16.") from None
+    try:
+        catalogs = options["catalogs"]
+        read = {
+            "keywords": tuple(parse_column(text) for text in options["keywords"]),
+            "catalogs": None if catalogs is None else parse_column(catalogs, category=False),
+            "types": dict(parse_type(text) for text in options["types"]),
+            "delimiter": delimiter,
+        }
+        return ImportOptions(**{field.name: options[field.name] for field in fields(ImportOptions)} | read)
+    except ValueError as error:
+        raise click.UsageError(f"--keywords, --catalogs or --type: {error}.") from error
 
 
 class _Goal(NamedTuple):
@@ -57,10 +224,10 @@ class _Goal(NamedTuple):
 
 
 @click.command(name="import")
-@database_options
-@source_options
-@format_options
-def import_files(*, data: str | None, database: str | None, settings_file: Path | None, **options: Any) -> None:
+@data_options
+@_source_options
+@_format_options
+def import_files(*, location: DataLocation, **options: Any) -> None:
     """Import files, or a folder of files, into a source, also while a server runs on the same data.
 
     An import that was ended goes on where it was when the same command is run again; one that is repeated changes
@@ -68,17 +235,16 @@ def import_files(*, data: str | None, database: str | None, settings_file: Path 
     """
     console = Console(stderr=True)
     with ExitStack() as stack:
-        arguments = read_arguments(options, stack)
+        arguments = _read_arguments(options, stack)
         if arguments.dry_run:
             goal = _Goal(None, Path())
         elif arguments.url is not None:
-            if data or database:
+            if location.data or location.database:
                 raise click.UsageError("--url names a server; --data and --database do not go with it.")
             remote = RemoteTarget(arguments.url, key=_read_key(arguments.key_file), source=arguments.source)
             goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS))
         else:
-            settings = read_settings(settings_file, data=data, database=database)
-            storage = stack.enter_context(closing(storage_of(settings)))
+            settings, storage = stack.enter_context(location.opened())
             where = settings.database or str(Path(settings.data).resolve())
             target = StoredTarget(
                 storage, account=arguments.account, source=arguments.source, actor=COMMAND_LINE, address=where
@@ -122,16 +288,8 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
         _check_all(arguments, goal, console)
 
     def report() -> ImportReport:
-        return ImportReport.of(
-            work.tally,
-            work.notes,
-            format=arguments.format,
-            source=arguments.source,
-            dry_run=arguments.dry_run,
-            resumed_at_row=work.resumed_at,
-            seconds=round(time.monotonic() - begun, 3),
-            examples=[msgspec.Raw(example) for example in work.examples] if arguments.dry_run else [],
-        )
+        seconds = round(time.monotonic() - begun, 3)
+        return _report(work, arguments, dry_run=arguments.dry_run, seconds=seconds)
 
     try:
         with _progress(arguments.source, console) as move:
@@ -158,29 +316,31 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
     work = Import(arguments.format, Files(arguments.files), arguments.options, target=None, limits=goal.limits)
     with _progress(f"{arguments.source}: checking", console) as move:
         work.run(_teller(f"{arguments.source}: checking", move))
-    found, count = work.tally.invalid, work.tally.invalid_rows
+    invalid, count = work.tally.invalid, work.tally.invalid_rows
     if not count:
         return
     if arguments.as_json:
-        click.echo(
-            encode(
-                ImportReport.of(
-                    work.tally,
-                    work.notes,
-                    format=arguments.format,
-                    source=arguments.source,
-                    dry_run=True,
-                    resumed_at_row=0,
-                    seconds=0.0,
-                )
-            )
-        )
+        click.echo(encode(_report(work, arguments, dry_run=True)))
     rows = "1 row" if count == 1 else f"{count} rows"
     raise InvalidInput(
         f"{rows} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
         faults=[
-            Fault(pointer=f"{row.file}, line {row.line}: {row.pointer or '(row)'}", detail=row.detail) for row in found
+            Fault(pointer=f"{row.file}, line {row.line}: {row.pointer or '(row)'}", detail=row.detail)
+            for row in invalid
         ],
+    )
+
+
+def _report(work: Import, arguments: ImportArguments, *, dry_run: bool, seconds: float = 0.0) -> ImportReport:
+    return ImportReport.of(
+        work.tally,
+        work.notes,
+        format=arguments.format,
+        source=arguments.source,
+        dry_run=dry_run,
+        resumed_at_row=work.resumed_at,
+        seconds=seconds,
+        examples=[msgspec.Raw(example) for example in work.examples] if arguments.dry_run else [],
     )
 
 

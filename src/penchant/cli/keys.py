@@ -2,15 +2,11 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import click
 
-from penchant.bootstrap import storage_of
-from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, database_options, read_settings
+from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, DataLocation, data_options
 from penchant.errors import InvalidInput
 from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration
@@ -35,17 +31,8 @@ def keys() -> None:
     """Make, list, change and revoke API keys."""
 
 
-@contextmanager
-def _opened(
-    data: str | None, database: str | None, settings_file: Path | None
-) -> Iterator[tuple[NodeSettings, Storage]]:
-    settings = read_settings(settings_file, data=data, database=database)
-    with closing(storage_of(settings)) as storage:
-        yield settings, storage
-
-
 @keys.command()
-@database_options
+@data_options
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account; made if missing.")
 @click.option("--plan", default=FULL_PLAN.name, show_default=True, help="Plan of the key.")
 @click.option("--admin", is_flag=True, help="A key that manages accounts and has no sources.")
@@ -69,36 +56,14 @@ def _opened(
     type=click.IntRange(1, MAX_BROWSER_QUOTA),
     help="Answers that a browser key allows all pages. Default a tenth of the plan's.",
 )
-def create(  # one for each option
-    *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    account: str,
-    plan: str,
-    admin: bool,
-    expires_in_days: int | None,
-    scopes: tuple[str, ...],
-    browser: bool,
-    origins: tuple[str, ...],
-    requests_per_second: int | None,
-    requests_per_month: int | None,
-) -> None:
+def create(*, location: DataLocation, account: str, plan: str, browser: bool, **limits: Any) -> None:
     """Make a key and print it, alone, on standard output. It cannot be shown again."""
-    if browser != bool(origins):
+    if browser != bool(limits["origins"]):
         raise click.UsageError("--browser and --origin belong together: name the origins of the pages.")
-    with _opened(data, database, settings_file) as (settings, storage):
+    with location.opened() as (settings, storage):
         _require_plan(settings, plan)
-        limits = KeyLimits(
-            scopes=scopes,
-            origins=origins,
-            requests_per_second=requests_per_second,
-            requests_per_month=requests_per_month,
-        )
         try:
-            record, key = make_key(
-                storage, account=account, plan=plan, admin=admin, days=expires_in_days, limits=limits
-            )
+            record, key = make_key(storage, account=account, plan=plan, **limits)
         except InvalidInput as error:
             raise click.UsageError(error.detail) from error
     click.echo(
@@ -108,51 +73,23 @@ def create(  # one for each option
     click.echo(key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyLimits:
-    """What a key is limited to: scopes, none for all, and of a browser key its origins, rate and quota."""
-
-    scopes: Sequence[str] = ()
-    origins: Sequence[str] = ()
-    requests_per_second: int | None = None
-    requests_per_month: int | None = None
-
-
-def make_key(
-    storage: Storage,
-    *,
-    account: str,
-    plan: str,
-    admin: bool = False,
-    days: int | None = None,
-    limits: KeyLimits = KeyLimits(),
-) -> tuple[KeyRecord, str]:
-    """Store a new key and return its record with the key itself.
+def make_key(storage: Storage, **members: Any) -> tuple[KeyRecord, str]:
+    """Store a new key, which has the members of a `KeyWish`, and return its record with the key itself.
 
     Raises:
         InvalidInput: the limits contradict each other, or an origin is none.
     """
-    request = KeyWish(
-        account=account,
-        plan=plan,
-        admin=admin,
-        expires_in_days=days,
-        scopes=tuple(map(Scope, limits.scopes)),
-        origins=limits.origins,
-        requests_per_second=limits.requests_per_second,
-        requests_per_month=limits.requests_per_month,
-    )
     # Decoded as if it had come over HTTP, so that the rules of a key are written once.
-    return administration.make_key(storage, decode_key_wish(encode(request)), actor=COMMAND_LINE)
+    return administration.make_key(storage, decode_key_wish(encode(KeyWish(**members))), actor=COMMAND_LINE)
 
 
 @keys.command()
-@database_options
+@data_options
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account; made if missing.")
 @click.option("--roll", is_flag=True, help="Replace the secret that the account has.")
-def secret(*, data: str | None, database: str | None, settings_file: Path | None, account: str, roll: bool) -> None:
+def secret(*, location: DataLocation, account: str, roll: bool) -> None:
     """Make the secret with which an account signs people, and print it, alone, on standard output."""
-    with _opened(data, database, settings_file) as (_, storage):
+    with location.opened() as (_, storage):
         if storage.accounts.signing_secret(account) is not None and not roll:
             click.echo(
                 f"penchant: the account {account!r} has a signing secret. --roll replaces it; what the old one has "
@@ -160,13 +97,13 @@ def secret(*, data: str | None, database: str | None, settings_file: Path | None
                 err=True,
             )
             sys.exit(1)
-        made = administration.roll_secret(storage, account, actor=COMMAND_LINE)
+        rolled = administration.roll_secret(storage, account, actor=COMMAND_LINE)
     click.echo(f"The signing secret of account {account!r}. Keep it on your server: it signs for all people.", err=True)
-    click.echo(made.secret)
+    click.echo(rolled.secret)
 
 
 @keys.command()
-@database_options
+@data_options
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account whose secret signs.")
 @click.option("--user", required=True, help="Id of the person.")
 @click.option(
@@ -176,14 +113,12 @@ def secret(*, data: str | None, database: str | None, settings_file: Path | None
     show_default=True,
     help="How long it holds.",
 )
-def sign(
-    *, data: str | None, database: str | None, settings_file: Path | None, account: str, user: str, minutes: int
-) -> None:
+def sign(*, location: DataLocation, account: str, user: str, minutes: int) -> None:
     """Sign a person, to try a browser key with, and print it, alone, on standard output: the header x-penchant-user."""
     problem = id_problem(user)
     if problem:
         raise click.BadParameter(problem, param_hint="--user")
-    with _opened(data, database, settings_file) as (_, storage):
+    with location.opened() as (_, storage):
         secret = storage.accounts.signing_secret(account)
     if secret is None:
         click.echo(
@@ -196,16 +131,16 @@ def sign(
 
 
 @keys.command(name="list")
-@database_options
+@data_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def list_keys(*, data: str | None, database: str | None, settings_file: Path | None, as_json: bool) -> None:
+def list_keys(*, location: DataLocation, as_json: bool) -> None:
     """List every key by its id, with its state; revoked ones stay listed."""
-    with _opened(data, database, settings_file) as (_, storage):
+    with location.opened() as (_, storage):
         for record in storage.keys.list_all():
-            told = administration.key_answer(record)
-            limits = (",".join(told.scopes), *told.origins)
-            columns = (told.key_id, told.account, told.plan, told.role, told.state, told.created_at, *limits)
-            click.echo(encode(told).decode() if as_json else "\t".join(columns))
+            key = administration.key_answer(record)
+            limits = (",".join(key.scopes), *key.origins)
+            columns = (key.key_id, key.account, key.plan, key.role, key.state, key.created_at, *limits)
+            click.echo(encode(key).decode() if as_json else "\t".join(columns))
 
 
 def _require_plan(settings: NodeSettings, plan: str) -> None:
@@ -214,12 +149,12 @@ def _require_plan(settings: NodeSettings, plan: str) -> None:
 
 
 @keys.command(name="plan")
-@database_options
+@data_options
 @click.argument("key_id", metavar="KEYID")
 @click.argument("plan", metavar="PLAN")
-def set_plan(*, data: str | None, database: str | None, settings_file: Path | None, key_id: str, plan: str) -> None:
+def set_plan(*, location: DataLocation, key_id: str, plan: str) -> None:
     """Put a key into another plan; it holds within a second on every process."""
-    with _opened(data, database, settings_file) as (settings, storage):
+    with location.opened() as (settings, storage):
         _require_plan(settings, plan)
         _require_key(storage, key_id)
         was_other = storage.keys.set_plan(key_id, plan, actor=COMMAND_LINE)
@@ -233,11 +168,11 @@ def _require_key(storage: Storage, key_id: str) -> None:
 
 
 @keys.command()
-@database_options
+@data_options
 @click.argument("key_id", metavar="KEYID")
-def revoke(data: str | None, database: str | None, settings_file: Path | None, key_id: str) -> None:
+def revoke(*, location: DataLocation, key_id: str) -> None:
     """Revoke a key; it stops working within a second on every process."""
-    with _opened(data, database, settings_file) as (_, storage):
+    with location.opened() as (_, storage):
         _require_key(storage, key_id)
         was_active = storage.keys.revoke(key_id, actor=COMMAND_LINE)
     click.echo(f"Key {key_id} is revoked." if was_active else f"Key {key_id} was revoked already.", err=True)

@@ -1,19 +1,62 @@
-"""Options that several commands share."""
+"""What commands share: options, the data that they open, and a source of it."""
 
+import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
+from penchant.bootstrap import storage_of
+from penchant.errors import UnknownSource
+from penchant.live.following import Follower, View
+from penchant.live.segment_files import SegmentFiles
+from penchant.live.segments import Segments
 from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
+from penchant.storage import Storage
+from penchant.telemetry import Metrics
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ACCOUNT = "default"
 COMMAND_LINE = "command-line"
 """The actor of the command line in the audit log."""
+existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+new_file = click.Path(dir_okay=False, path_type=Path)
+account_option = click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataLocation:
+    """Which data a command works on, as `data_options` say it."""
+
+    data: str | None
+    database: str | None
+    settings_file: Path | None
+
+    def settings(self, **overrides: Any) -> NodeSettings:
+        """Return the settings of the command."""
+        return read_settings(self.settings_file, data=self.data, database=self.database, **overrides)
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[NodeSettings, Storage]]:
+        """Give the settings and the open database."""
+        settings = self.settings()
+        with closing(storage_of(settings)) as storage:
+            yield settings, storage
+
+
+def data_options(function: Command) -> Command:
+    """Add ``--data``, ``--database`` and ``--settings`` to a command, which takes them as its ``location``."""
+
+    @functools.wraps(function)
+    def command(*, data: str | None, database: str | None, settings_file: Path | None, **others: Any) -> Any:
+        return function(location=DataLocation(data=data, database=database, settings_file=settings_file), **others)
+
+    return cast(Command, database_options(command))
 
 
 def database_options(function: Command) -> Command:
@@ -27,7 +70,7 @@ def folder_options(function: Command) -> Command:
     function = click.option(
         "--settings",
         "settings_file",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=existing_file,
         help="Settings file (default: penchant.toml where there is one).",
     )(function)
     return click.option("--data", help="Folder of the data; made if missing.", metavar="DIR")(function)
@@ -48,3 +91,17 @@ def read_settings(settings_file: Path | None, **overrides: Any) -> NodeSettings:
     """Return the settings of a command, and make files that it writes readable by their owner only."""
     os.umask(0o077)
     return load_settings(overrides, file=settings_file)
+
+
+def view_of(storage: Storage, folder: Path, account: str, source: str) -> View:
+    """Return a source as it is now, from its segment file in a folder where there is one.
+
+    Raises:
+        UnknownSource: there is none.
+    """
+    account_id = storage.accounts.find(account)
+    head = None if account_id is None else storage.sources.read_head(account_id, source)
+    if head is None:
+        raise UnknownSource(f"The account {account!r} has no source of this name.")
+    metrics = Metrics()
+    return Follower(storage, Segments(metrics, SegmentFiles(folder)), metrics).catch_up(None, head)

@@ -1,4 +1,7 @@
-"""Progress bars: how far a command is, on standard error, for a person who waits at a terminal."""
+"""Progress bars: how far a command is, on standard error, for a person who waits at a terminal.
+
+Apart from `penchant.cli.options`, so that a server does without rich.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

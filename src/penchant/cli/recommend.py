@@ -15,9 +15,8 @@ from penchant import __version__
 from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
 from penchant.cli.crews import crew_of, do_parts, require_crew
 from penchant.cli.list_files import writer_of
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
+from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings, view_of
 from penchant.cli.progress import Move, progress_bar
-from penchant.cli.sources import view_of
 from penchant.cluster import WorkFolder
 from penchant.cluster.work_folder import Manifest, StoredPlan
 from penchant.errors import InvalidInput

@@ -7,58 +7,45 @@ from pathlib import Path
 import click
 
 from penchant.bootstrap import index_folder, storage_of
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
-from penchant.cli.sources import view_of
+from penchant.cli.options import DataLocation, account_option, data_options, existing_file, view_of
 from penchant.experiments import BoundedRate
 from penchant.service.replays import replay
 from penchant.wire import decode_placement, format_timestamp
 
 
 @click.command(name="replay")
-@database_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+@data_options
+@account_option
 @click.option("--source", required=True, help="Source of the placement.")
 @click.option("--placement", required=True, help="Placement that the draft would replace.")
 @click.option(
-    "--draft",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with the draft, as JSON: what PUT would be given.",
+    "--draft", required=True, type=existing_file, help="File with the draft, as JSON: what PUT would be given."
 )
-def replay_draft(
-    *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    account: str,
-    source: str,
-    placement: str,
-    draft: Path,
-) -> None:
+def replay_draft(*, location: DataLocation, account: str, source: str, placement: str, draft: Path) -> None:
     """Estimate from the log how a draft of a placement would have done, where chance allows it, and say so where not.
 
     A draft may give other shares of people to lists that variants show already, all people to one of them too.
     """
-    settings = read_settings(settings_file, data=data, database=database)
+    settings = location.settings()
     spec = decode_placement(draft.read_bytes())
     with closing(storage_of(settings)) as storage:
         view = view_of(storage, index_folder(settings), account, source)
         now = max(time.time_ns() // 1_000_000, view.head.changed_at)
-        found = replay(storage, view, placement, spec, now)
-    estimate = found.estimate
+        replayed = replay(storage, view, placement, spec, now)
+    estimate = replayed.estimate
     click.echo(
-        f"Shown since {format_timestamp(found.since)}: {found.shown} pieces to {found.people} people,"
-        f" {found.successes} led to something, {found.present_rate:.2%}."
+        f"Shown since {format_timestamp(replayed.since)}: {replayed.shown} pieces to {replayed.people} people,"
+        f" {replayed.successes} led to something, {replayed.present_rate:.2%}."
     )
-    click.echo(f"Under the draft: {_told(estimate.rate)}; by as much as {float(estimate.people):.0f} people tell.")
-    click.echo(f"Difference: {_told(estimate.difference)}; {_verdict(estimate.difference)}.")
+    click.echo(f"Under the draft: {_interval(estimate.rate)}; by as much as {float(estimate.people):.0f} people tell.")
+    click.echo(f"Difference: {_interval(estimate.difference)}; {_verdict(estimate.difference)}.")
 
 
-def _told(found: BoundedRate) -> str:
-    return f"{float(found.value):.2%} (95 %: {float(found.lower):.2%} to {float(found.upper):.2%})"
+def _interval(rate: BoundedRate) -> str:
+    return f"{float(rate.value):.2%} (95 %: {float(rate.lower):.2%} to {float(rate.upper):.2%})"
 
 
-def _verdict(found: BoundedRate) -> str:
-    if found.lower > 0:
+def _verdict(rate: BoundedRate) -> str:
+    if rate.lower > 0:
         return "better, by what was shown"
-    return "worse, by what was shown" if found.upper < 0 else "undecided"
+    return "worse, by what was shown" if rate.upper < 0 else "undecided"

@@ -2,21 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from penchant.bootstrap import storage_of
-from penchant.cli.options import database_options, read_settings
-from penchant.service.administration import (
-    MAX_AUDIT_ENTRIES,
-    audit_answers,
-    current_month,
-    usage_answers,
-)
+from penchant.cli.options import DataLocation, data_options
+from penchant.service.administration import MAX_AUDIT_ENTRIES, audit_answers, current_month, usage_answers
 from penchant.storage import Storage
 from penchant.wire import encode, parse_month
 
@@ -31,29 +23,20 @@ def _read_month(_context: click.Context, _parameter: click.Parameter, text: str 
 
 
 @click.command()
-@database_options
+@data_options
 @click.option("--account", help="Only this account; default all.")
 @click.option("--month", callback=_read_month, metavar="YYYY-MM", help="UTC month; default the present one.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def usage(
-    *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    account: str | None,
-    month: str,
-    as_json: bool,
-) -> None:
+def usage(*, location: DataLocation, account: str | None, month: str, as_json: bool) -> None:
     """Tell the recommendation answers of a month by account, and the sources and pieces that it has now."""
-    settings = read_settings(settings_file, data=data, database=database)
-    with closing(storage_of(settings)) as storage:
-        told = usage_answers(storage.accounts.list_usage(month, account_id=_account_id(storage, account)))
-    rows = ({"month": month} | _members(row) for row in told)
+    with location.opened() as (_, storage):
+        answers = usage_answers(storage.accounts.list_usage(month, account_id=_account_id(storage, account)))
+    rows = ({"month": month} | _members(row) for row in answers)
     _print(("month", "account", "answers", "sources", "pieces", "browserAnswers"), rows, as_json=as_json)
 
 
 @click.command()
-@database_options
+@data_options
 @click.option("--account", help="Only changes of this account; default all.")
 @click.option(
     "--limit",
@@ -63,20 +46,11 @@ def usage(
     help="How many entries, newest first.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def audit(
-    *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    account: str | None,
-    limit: int,
-    as_json: bool,
-) -> None:
+def audit(*, location: DataLocation, account: str | None, limit: int, as_json: bool) -> None:
     """Tell who changed what, newest first: keys by their id, and the command line."""
-    settings = read_settings(settings_file, data=data, database=database)
-    with closing(storage_of(settings)) as storage:
-        told = audit_answers(storage.accounts.list_audit(account_id=_account_id(storage, account), limit=limit))
-    _print(("recordedAt", "account", "actor", "action", "subject"), map(_members, told), as_json=as_json)
+    with location.opened() as (_, storage):
+        answers = audit_answers(storage.accounts.list_audit(account_id=_account_id(storage, account), limit=limit))
+    _print(("recordedAt", "account", "actor", "action", "subject"), map(_members, answers), as_json=as_json)
 
 
 def _members(record: msgspec.Struct) -> dict[str, Any]:
@@ -86,11 +60,11 @@ def _members(record: msgspec.Struct) -> dict[str, Any]:
 def _account_id(storage: Storage, name: str | None) -> int | None:
     if name is None:
         return None
-    found = storage.accounts.find(name)
-    if found is None:
+    account_id = storage.accounts.find(name)
+    if account_id is None:
         click.echo(f"penchant: no account is called {name!r}; see `penchant usage`.", err=True)
         sys.exit(1)
-    return found
+    return account_id
 
 
 def _print(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""``penchant serve``: run the service in the foreground until SIGTERM."""
+"""``penchant serve``: run the service in the foreground until SIGTERM, and read its settings anew on SIGHUP."""
 
 import contextlib
 import functools
@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from granian import Granian
@@ -19,8 +20,9 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
-from penchant.cli.options import database_options, listening_options, read_settings
-from penchant.cli.reloading import SettingsReloader
+from penchant.cli.options import DataLocation, data_options, listening_options
+from penchant.errors import InvalidSettings
+from penchant.published_settings import changed_settings, merge_settings, publish_settings
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
@@ -34,20 +36,11 @@ KILL_TIMEOUT_S = 10
 
 
 @click.command()
-@database_options
+@data_options
 @listening_options
-def serve(
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
-    host: str | None,
-    port: int | None,
-    workers: int | None,
-) -> None:
+def serve(location: DataLocation, **listening: Any) -> None:
     """Serve the interface over HTTP; ready when /-/health/ready answers 200."""
-    reading = functools.partial(
-        read_settings, settings_file, data=data, database=database, host=host, port=port, workers=workers
-    )
+    reading = functools.partial(location.settings, **listening)
     run(reading(), reading)
 
 
@@ -98,6 +91,50 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         # By then the server has set a handler of its own, which would start all workers anew.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
         server.serve(target_loader=functools.partial(worker_application, settings, os.getpid()), wrap_loader=False)
+
+
+class SettingsReloader:
+    """Reads the settings of a running service anew when asked to, in a thread of its own.
+
+    What cannot be read or accepted leaves everything as it was. ``folder`` is where the processes of the service
+    count together.
+    """
+
+    def __init__(self, reading: Callable[[], NodeSettings], settings: NodeSettings, folder: Path) -> None:
+        self._reading = reading
+        self._settings = settings
+        self._folder = folder
+        self._asked = threading.Event()
+        threading.Thread(target=self._run, name="penchant-reload", daemon=True).start()
+
+    def ask(self, *_signal: object) -> None:
+        """Have the settings read soon; what a signal's handler may do."""
+        self._asked.set()
+
+    def reload(self) -> None:
+        """Read the settings now, publish those that may change, and log what became of the others."""
+        try:
+            read = self._reading()
+            merged = merge_settings(self._settings, read)
+            publish_settings(self._folder, merged)
+        except (InvalidSettings, OSError) as error:
+            # The message says what is wrong with the settings; a traceback would add nothing.
+            logger.error("the settings stay as they were: %s", error)
+            return
+        changed = changed_settings(self._settings, merged)
+        waiting = changed_settings(merged, read)
+        self._settings = merged
+        start_logging(merged.log_level, merged.log_format)
+        logger.info("settings reloaded", extra={"fields": {"changed": changed}})
+        if waiting:
+            logger.warning("some changed settings want a restart", extra={"fields": {"waiting": waiting}})
+
+    def _run(self) -> None:
+        while True:
+            self._asked.wait()
+            # Cleared before reading: a signal that comes while the settings are read has them read once more.
+            self._asked.clear()
+            self.reload()
 
 
 @contextlib.contextmanager

@@ -1,14 +1,13 @@
 """Catalogues and interactions of other systems, brought into a source, and a source brought out.
 
-A format's module turns rows into drafts and knows no storage; everything else knows no format.
+A module of `penchant.importing.formats` turns rows into drafts and knows no storage; everything else knows no format.
 """
 
 from penchant.importing.checkpoint import CheckpointFile, checkpoint_name, fingerprint
 from penchant.importing.drafts import DraftKind
 from penchant.importing.exporting import ExportParts, export_lines
-from penchant.importing.files import Files, Position, printable
+from penchant.importing.files import Files, InputFile, Position, gather, printable, save_standard_input
 from penchant.importing.formats import FORMATS
-from penchant.importing.inputs import InputFile, gather, save_standard_input
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget
 from penchant.importing.report import ImportReport, to_text

@@ -7,29 +7,10 @@ from pathlib import Path
 import msgspec
 
 from penchant.errors import Refused
-from penchant.importing.checking import InvalidRow
-from penchant.importing.inputs import InputFile
+from penchant.importing.files import InputFile
+from penchant.importing.report import ImportTally
 from penchant.owned_folders import own_folder
 from penchant.wire import encode
-
-
-class ImportTally(msgspec.Struct, kw_only=True):
-    """What an import has done so far, of all its runs; ``rows`` counts drafts, in the order they are read."""
-
-    rows: int = 0
-    pieces: int = 0
-    created: int = 0
-    replaced: int = 0
-    superseded: int = 0
-    interactions: int = 0
-    duplicates: int = 0
-    expired: int = 0
-    lists: int = 0
-    settings: int = 0
-    placements: int = 0
-    preferences: int = 0
-    invalid_rows: int = 0
-    invalid: list[InvalidRow] = []
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):
@@ -47,7 +28,7 @@ class CheckpointFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def load(self, wanted: str) -> Checkpoint | None:
+    def load(self, fingerprint: str) -> Checkpoint | None:
         """Return the checkpoint if it is there, whole, and of this import.
 
         Raises:
@@ -58,7 +39,7 @@ class CheckpointFile:
             checkpoint = msgspec.json.decode(self.path.read_bytes(), type=Checkpoint)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return checkpoint if checkpoint.fingerprint == wanted else None
+        return checkpoint if checkpoint.fingerprint == fingerprint else None
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write the checkpoint in place of the one before."""
@@ -90,12 +71,12 @@ def fingerprint(files: Sequence[InputFile], *chosen: object) -> str:
         else [repr(str(file.path.resolve())), file.member, status.st_size, status.st_mtime_ns]
         for status, file in statuses
     ]
-    said = encode([parts, [repr(each) for each in chosen]])
-    return hashlib.blake2b(said, digest_size=16).hexdigest()
+    content = encode([parts, [repr(each) for each in chosen]])
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def checkpoint_name(files: Sequence[InputFile], *chosen: object) -> str:
     """Return the name of the file for an import of these files, whatever is in them."""
     paths = [file.label or repr(str(file.path.resolve())) + (file.member or "") for file in files]
-    said = encode([paths, [repr(each) for each in chosen]])
-    return f"import-{hashlib.blake2b(said, digest_size=8).hexdigest()}.json"
+    content = encode([paths, [repr(each) for each in chosen]])
+    return f"import-{hashlib.blake2b(content, digest_size=8).hexdigest()}.json"

@@ -1,7 +1,35 @@
-"""Drafts: what rows of foreign files become, as it would be sent in a request, not yet checked."""
+"""Drafts: what rows of foreign files become, as it would be sent in a request, not yet checked.
+
+A piece's draft is put together by `penchant.importing.pieces`; those of interactions, and what makes an interaction the
+same when it is imported again, are here.
+"""
 
 import enum
-from typing import NamedTuple
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from penchant.importing.moments import read_moment, shown
+from penchant.model import InteractionType, NewInteraction
+from penchant.wire import encode, format_timestamp
+
+ANY = "*"
+"""Stands for rows that name no action, in `ImportOptions.types`."""
+_SYNONYMS: Mapping[InteractionType, str] = {
+    InteractionType.CLICK: "view read open visit detailview pageview",
+    InteractionType.PLAY: "listen start stream",
+    InteractionType.WATCH: "watched complete completed finish finished",
+    InteractionType.BOOKMARK: "save saved wishlist watchlist toread cart addtocart cartaddition",
+    InteractionType.PREVIEW: "trailer hover",
+    InteractionType.PURCHASE: "buy bought order checkout",
+    InteractionType.RATE_LIKE: "like star love favorite favourite upvote thumbsup",
+    InteractionType.RATE_DISLIKE: "dislike downvote thumbsdown",
+}
+"""Further words for a type, in lower case letters only; each type is known by its own name as well."""
+_TYPES = {word: kind for kind in InteractionType for word in (kind.lower(), *_SYNONYMS.get(kind, "").split())}
+_STABLE_PREFIX = "import-"
+_STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
 
 class DraftKind(enum.Enum):
@@ -31,3 +59,81 @@ class Draft(NamedTuple):
     line: int
     body: bytes
     problem: RowProblem | None = None
+
+
+def problem_draft(kind: DraftKind, where: tuple[str, int], field: str, detail: str) -> Draft:
+    """Return the draft of a row that becomes nothing."""
+    return Draft(kind, *where, b"", RowProblem(field, detail))
+
+
+def interaction_draft(
+    where: tuple[str, int],
+    *,
+    who: tuple[Any, Any],
+    kind: InteractionType,
+    time: tuple[str, Any] | None = None,
+    event_id: Any = None,
+    time_format: str | None = None,
+) -> Draft:
+    """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value."""
+    user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
+    members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
+    if time is not None:
+        field, value = time
+        try:
+            moment = read_moment(value, time_format)
+        except ValueError as error:
+            return problem_draft(DraftKind.INTERACTION, where, field, str(error))
+        if moment is not None:
+            members["timestamp"] = moment
+    if event_id is not None:
+        members["eventId"] = event_id
+    return Draft(DraftKind.INTERACTION, *where, encode(members))
+
+
+def interaction_members(interaction: NewInteraction) -> dict[str, str]:
+    """Return an interaction as the members of a request."""
+    members = {"userId": interaction.user_id, "type": interaction.type.value, "contentId": interaction.piece_id}
+    if interaction.occurred_at is not None:
+        members["timestamp"] = format_timestamp(interaction.occurred_at)
+    if interaction.event_id is not None:
+        members["eventId"] = interaction.event_id
+    return members
+
+
+def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:
+    """Return the event id of an interaction by what it says, the same wherever and however often it is imported.
+
+    ``repeat`` counts equal ones from 1.
+    """
+    parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
+    content = encode(parts if repeat == 1 else [*parts, repeat])
+    return _STABLE_PREFIX + hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def is_stable_event_id(event_id: str) -> bool:
+    """Return whether an event id has the form of those that imports make."""
+    return _STABLE.fullmatch(event_id) is not None
+
+
+def type_named(name: str, chosen: Mapping[str, InteractionType]) -> InteractionType | None:
+    """Return the interaction of an action, chosen ones first; known ones however they are spelt."""
+    return chosen.get(name.lower()) or _TYPES.get(re.sub(r"[^a-z]", "", name.lower())) or chosen.get(ANY)
+
+
+def type_of_rating(value: Any, scale: float, decimal: str = ".") -> InteractionType:
+    """Return the interaction of a rating: four fifths of the scale and more is a like, two fifths and less a dislike.
+
+    Raises:
+        ValueError: it is no number from 0 to the scale.
+    """
+    try:
+        rating = float(value.replace(decimal, ".") if isinstance(value, str) else value)
+    except (TypeError, ValueError):
+        raise ValueError(f"Found {shown(value)}, which is no number.") from None
+    if not 0 <= rating <= scale:
+        raise ValueError(f"Found {rating:g}; a rating from 0 to {scale:g} is accepted (--rating-scale).")
+    # Multiplied on both sides, not divided: 0.8 and 0.4 are no doubles.
+    if rating * 5 >= scale * 4:
+        return InteractionType.RATE_LIKE
+    return InteractionType.RATE_DISLIKE if rating * 5 <= scale * 2 else InteractionType.WATCH

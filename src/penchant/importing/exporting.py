@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penchant.importing.interactions import is_stable_event_id, stable_event_id
+from penchant.importing.drafts import is_stable_event_id, stable_event_id
 from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
 from penchant.storage import SourceExport
 from penchant.wire import (

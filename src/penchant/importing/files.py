@@ -1,21 +1,24 @@
-"""Files as formats read them: lines, table rows or JSON values with their numbers, packed or not, one at a time."""
+"""Files of an import: which they are, and lines, rows or JSON values of them with their numbers, packed or not."""
 
 import codecs
 import csv
 import gzip
 import io
+import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
-from penchant.errors import PenchantError
-from penchant.importing.inputs import InputFile, UnreadableFile
+from penchant.errors import PenchantError, Refused
+from penchant.importing.drafts import DraftKind
 from penchant.wire.syntax import UNREADABLE, decode
 
+STANDARD_INPUT = "standard input"
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line that is read: what a request may hold by default."""
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
@@ -31,6 +34,84 @@ _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How spreadsheets begin what they call Unicode text."""
 _HEADING_LETTERS = 1 << 20
+
+
+class UnreadableFile(Refused):
+    """A file is not what its format says."""
+
+
+class InputFile(NamedTuple):
+    """A file to import.
+
+    ``role`` is what its rows are, where the caller has said so; ``member`` the file's name in the archive at
+    ``path``; ``label`` what it is called instead of its path. ``is_named`` is false for files that were found in a
+    folder or an archive: a format takes only those of them that it knows.
+    """
+
+    path: Path
+    role: DraftKind | None = None
+    member: str | None = None
+    label: str | None = None
+    is_named: bool = True
+
+    @property
+    def name(self) -> str:
+        """The file's name without ``.gz``; bytes of it that are no UTF-8 are shown as ``?``."""
+        name = self.label or (PurePosixPath(self.member).name if self.member else self.path.name)
+        return name.encode("utf-8", "replace").decode().removesuffix(".gz")
+
+    @property
+    def ending(self) -> str:
+        """The last part of its name behind a dot, in small letters."""
+        return self.name.lower().rpartition(".")[2]
+
+    def __str__(self) -> str:
+        """Return what messages call it."""
+        return self.label or (f"{self.path}:{self.member}" if self.member else str(self.path))
+
+
+def gather(paths: Sequence[Path]) -> list[InputFile]:
+    """Return the files of these paths; of folders and ``.zip`` archives those inside, by name, without hidden ones.
+
+    Raises:
+        Refused: there is none.
+    """
+    found: list[InputFile] = []
+    for path in paths:
+        if path.is_dir():
+            for inner in sorted(path.iterdir()):
+                if inner.is_file() and not inner.name.startswith("."):
+                    found += _unpacked(InputFile(inner, is_named=False))
+        else:
+            found += _unpacked(InputFile(path))
+    if not found:
+        raise Refused("There is no file to import.")
+    return found
+
+
+def save_standard_input(stream: BinaryIO, folder: Path) -> InputFile:
+    """Write what standard input holds to a file in a folder, since formats read their files more than once."""
+    path = folder / "standard-input"
+    with path.open("wb") as file:
+        shutil.copyfileobj(stream, file)
+    return InputFile(path, label=STANDARD_INPUT)
+
+
+def _unpacked(file: InputFile) -> Iterator[InputFile]:
+    """Yield a file, or the members of an archive."""
+    if file.path.suffix.lower() != ".zip":
+        yield file
+        return
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UnreadableFile(f"{file} cannot be read: {error}.") from error
+    for name in names:
+        parts = PurePosixPath(name).parts
+        # Hidden files, and the folder that macOS adds to archives, are not imported.
+        if not any(part.startswith((".", "__MACOSX")) for part in parts):
+            yield InputFile(file.path, member=name, is_named=False)
 
 
 class TableForm(NamedTuple):
@@ -157,8 +238,8 @@ class Files:
 
     def named(self, stem: str, *endings: str) -> list[InputFile]:
         """Return the files of a stem with one of these endings."""
-        found = (self.find(f"{stem}.{ending}") for ending in endings)
-        return [file for file in found if file is not None]
+        candidates = (self.find(f"{stem}.{ending}") for ending in endings)
+        return [file for file in candidates if file is not None]
 
     def taken(self, *endings: str) -> list[InputFile]:
         """Return the files that were named, and of folders and archives those with one of these endings.
@@ -166,10 +247,10 @@ class Files:
         Raises:
             UnreadableFile: there is none.
         """
-        found = [file for file in self.all if file.is_named or file.ending in endings]
-        if not found:
+        chosen = [file for file in self.all if file.is_named or file.ending in endings]
+        if not chosen:
             raise UnreadableFile(f"Found no file that ends in {', '.join(f'.{ending}' for ending in endings)}.")
-        return found
+        return chosen
 
     def lines(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, without their ends, with their numbers from 1."""
@@ -252,6 +333,10 @@ class Files:
         if len(text) > MAX_DOCUMENT_BYTES:
             raise UnreadableFile(f"{file}: one JSON value of over {MAX_DOCUMENT_BYTES} bytes; write one a line.")
         return text
+
+    def require_columns(self, file: InputFile, names: Iterable[str], form: TableForm = UNSAID) -> None:
+        """Raise `UnreadableFile` unless a CSV file has these columns."""
+        require_columns(file, names, self.columns(file, form))
 
     @contextmanager
     def open(self, file: InputFile) -> Iterator[BinaryIO]:
@@ -341,6 +426,14 @@ def json_problem(text: bytes, what: str = "line") -> str:
         # The number of a line is told beside it; within itself it is always the first.
         return detail.replace("at line 1, column", "at column") if what == "line" else detail
     return f"The {what} is no JSON value that is accepted here."
+
+
+def require_columns(file: InputFile, names: Iterable[str], columns: Sequence[str]) -> None:
+    """Raise `UnreadableFile` unless the columns of a table have these names among them."""
+    missing = next((name for name in names if name not in columns), None)
+    if missing is not None:
+        shown = printable(", ".join(columns)) or "none"
+        raise UnreadableFile(f"{file}: the column {missing} is missing; found are {shown}.")
 
 
 def _row(line: int, names: Sequence[str], values: Sequence[str]) -> TableRow:

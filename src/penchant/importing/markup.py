@@ -6,8 +6,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the s
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from penchant.importing.files import MAX_LINE_BYTES, Files
-from penchant.importing.inputs import InputFile, UnreadableFile
+from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, UnreadableFile
 
 _CHUNK_BYTES = 64 * 1024
 MAX_ITEM_LETTERS = MAX_LINE_BYTES

@@ -1,12 +1,17 @@
-"""Pieces of other systems: how one is put together from fields, and which of them do not fit into one."""
+"""Pieces of other systems: how one is put together from fields, or from rows, and which fields do not fit into one.
 
-from collections.abc import Iterable, Mapping
+A format whose fields have names of their own says what becomes of each in a table of `FieldTaker`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, groupby
 from typing import Any
 
-from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.drafts import Draft, DraftKind, problem_draft
+from penchant.importing.files import TableRow
 from penchant.importing.moments import read_moment
-from penchant.importing.notes import Notes
 from penchant.importing.options import ImportOptions, KeywordColumn
+from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import MAX_WEIGHT
 from penchant.wire import encode, id_problem, name_problem
 from penchant.wire.text import label_problem
@@ -15,6 +20,9 @@ HIDDEN_SINCE = "1970-01-01T00:00:00.000Z"
 """Until when a hidden piece is available."""
 LABELS = ("label", "title", "name")
 """What a field is called that names a piece, where nothing else is chosen."""
+APART = (
+    "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
+)
 
 
 class PieceBuilder:
@@ -44,7 +52,7 @@ class PieceBuilder:
         """Take a text as the label."""
         problem = label_problem(text)
         if problem:
-            self._leave(field, f"no label: {problem}")
+            self.leave(field, f"no label: {problem}")
         elif text:
             self._set(self._piece, field, "label", text)
 
@@ -55,27 +63,27 @@ class PieceBuilder:
     def weights(self, field: str, category: str, weights: Mapping[str, int | None]) -> None:
         """Take keywords with their weights, cut at the greatest one; ``None`` is no weight."""
         if name_problem(category):
-            self._leave(field, "no name of a category")
+            self.leave(field, "no name of a category")
             return
-        found = {
+        taken = {
             keyword: weight if weight is None else min(weight, MAX_WEIGHT)
             for keyword, weight in weights.items()
             if weight is None or self._is_keyword(field, keyword)
         }
-        if found:
-            self._categories.setdefault(category, {}).update(found)
+        if taken:
+            self._categories.setdefault(category, {}).update(taken)
             self._take(field, f"categories/{category}")
 
     def catalogs(self, field: str, values: Iterable[Any]) -> None:
         """Take texts as catalogs."""
-        found = []
+        names = []
         for value in values:
             if not isinstance(value, str) or name_problem(value):
-                self._leave(field, "no name of a catalog")
+                self.leave(field, "no name of a catalog")
             else:
-                found.append(value)
-        if found:
-            self._catalogs |= dict.fromkeys(found)
+                names.append(value)
+        if names:
+            self._catalogs |= dict.fromkeys(names)
             self._take(field, "filters/catalogs")
 
     def moment(self, field: str, member: str, value: Any) -> None:
@@ -83,7 +91,7 @@ class PieceBuilder:
         try:
             moment = read_moment(value, self._options.time_format)
         except ValueError as error:
-            self._leave(field, str(error))
+            self.leave(field, str(error))
             return
         if moment is not None:
             self._set(self._filters, field, member, moment, "filters/")
@@ -98,9 +106,9 @@ class PieceBuilder:
         if value is not None and value != "":
             self._set(self._extras, field, member, value, "extras/")
 
-    def leave(self, field: str, reason: str) -> None:
+    def leave(self, field: str, reason: str = NO_PLACE) -> None:
         """Note that a field is left out."""
-        self._leave(field, reason)
+        self._notes.left_out(self._file, field, reason, self._line)
 
     def value(
         self, field: str, name: str, value: Any, options: ImportOptions, *, text_is_keyword: bool = False
@@ -146,25 +154,22 @@ class PieceBuilder:
         if members.setdefault(member, value) == value:
             self._take(field, where + member)
         else:
-            self._leave(field, "another value in a further row of the same id; the first one is kept")
+            self.leave(field, "another value in a further row of the same id; the first one is kept")
 
     def _list(self, field: str, name: str, values: list[Any]) -> None:
         if any(isinstance(value, str) for value in values):
             self.keywords(field, name, values)
         else:
-            self._leave(field, "a list without texts holds no keywords")
+            self.leave(field, "a list without texts holds no keywords")
 
     def _is_keyword(self, field: str, value: Any) -> bool:
         problem = id_problem(value) if isinstance(value, str) else "not a text."
         if problem:
-            self._leave(field, f"no keyword: {problem}")
+            self.leave(field, f"no keyword: {problem}")
         return not problem
 
     def _take(self, field: str, to: str) -> None:
         self._notes.mapped(self._file, field, to)
-
-    def _leave(self, field: str, reason: str) -> None:
-        self._notes.left_out(self._file, field, reason, self._line)
 
 
 def split(value: Any, column: KeywordColumn) -> list[Any]:
@@ -178,3 +183,70 @@ def split(value: Any, column: KeywordColumn) -> list[Any]:
     # One separator for the whole text, the first that occurs: a keyword may hold the other.
     parts = value.split(separator) if separator else [value]
     return [part.strip() for part in parts if part.strip()]
+
+
+def parts(text: str, separator: str) -> list[str]:
+    """Return the parts of a text that are not blank, trimmed."""
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+FieldTaker = Callable[[PieceBuilder, str, Any], None]
+"""Takes the value of a field, which it is given with the field's name, into a piece."""
+LABEL: FieldTaker = PieceBuilder.label
+
+
+def leave_field(builder: PieceBuilder, field: str, _value: Any) -> None:
+    """Note that a field, of which a table says nothing, has no place in a piece."""
+    builder.leave(field)
+
+
+def keywords(category: str, separator: str | None = None) -> FieldTaker:
+    """Return what takes a text as a keyword of a category; with a separator each of its parts, or those of a list."""
+
+    def take(builder: PieceBuilder, field: str, value: Any) -> None:
+        texts = value if isinstance(value, list) else [value]
+        keys = [part for text in texts for part in parts(text, separator)] if separator else texts
+        builder.keywords(field, category, keys)
+
+    return take
+
+
+def extra(member: str) -> FieldTaker:
+    """Return what keeps a value among the extras."""
+    return lambda builder, field, value: builder.keep(field, member, value)
+
+
+def window(member: str) -> FieldTaker:
+    """Return what takes a time as the begin or the end of when a piece is available."""
+    return lambda builder, field, value: builder.moment(field, member, value)
+
+
+def merge_rows(
+    rows: Iterable[TableRow],
+    file: str,
+    id_column: str,
+    options: ImportOptions,
+    notes: Notes,
+    take: Callable[[PieceBuilder, Mapping[str, Any]], None],
+) -> Iterator[Draft]:
+    """Yield the pieces of a table: consecutive rows of one id, such as variants of a product, become one piece.
+
+    ``take`` takes the values of a row. A row without an id is a piece by itself, one that cannot be read a problem. Of
+    rows of one id that stand apart the last ones count, which is noted. Costs some 100 bytes of memory an id.
+    """
+    seen = set[int]()
+    for key, group in groupby(rows, lambda row: row.line if row.problem else row.values[id_column] or row.line):
+        first, others = next(group), group  # noqa: B031  # each row is read once
+        if first.problem:
+            yield problem_draft(DraftKind.PIECE, (file, first.line), "", first.problem)
+            continue
+        # Hashes, not ids, to save memory: two ids with the same one would cost a note that is wrong, no piece.
+        if hash(key) in seen:
+            notes.left_out(file, id_column, APART, first.line)
+        seen.add(hash(key))
+        builder = PieceBuilder(notes, file, first.line, first.values[id_column], options=options)
+        for row in chain((first,), others):
+            builder.continue_at(row.line)
+            notes.mapped(file, id_column, "id")
+            take(builder, row.values)
+        yield builder.draft()

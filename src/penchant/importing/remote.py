@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from penchant import __version__
 from penchant.errors import Fault, InvalidInput, Refused
-from penchant.importing.interactions import interaction_members
+from penchant.importing.drafts import interaction_members
 from penchant.importing.targets import BatchResult
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.wire import (
@@ -58,13 +58,13 @@ class RemoteTarget:
 
     def created_at(self) -> str:
         """Return when the source was made; empty where there is none."""
-        found = self._ask("GET", "", missing=True)
-        return "" if found is None else str(found["createdAt"])
+        answer = self._ask("GET", "", missing=True)
+        return "" if answer is None else str(answer["createdAt"])
 
     def retention_days(self) -> int:
         """Return how long the source keeps interactions."""
-        found = self._ask("GET", "/settings", missing=True)
-        return SourceSettings().retention_days if found is None else int(found["retentionDays"])
+        answer = self._ask("GET", "/settings", missing=True)
+        return SourceSettings().retention_days if answer is None else int(answer["retentionDays"])
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit pieces."""

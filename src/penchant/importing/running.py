@@ -15,16 +15,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from penchant.errors import Fault, InvalidInput
-from penchant.importing.checking import CheckedBatch, InvalidRow, check
-from penchant.importing.checkpoint import Checkpoint, CheckpointFile, ImportTally
-from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.checking import CheckedBatch, check
+from penchant.importing.checkpoint import Checkpoint, CheckpointFile
+from penchant.importing.drafts import Draft, DraftKind, interaction_members, stable_event_id
 from penchant.importing.files import Files, Position
 from penchant.importing.formats import read_drafts
-from penchant.importing.interactions import interaction_members, stable_event_id
-from penchant.importing.notes import Notes
 from penchant.importing.options import ImportOptions
+from penchant.importing.report import ImportTally, InvalidRow, Notes
 from penchant.importing.targets import BatchResult, Target
 from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction, PieceLimits
 from penchant.wire import DEFAULT_LIMITS, encode
@@ -37,7 +37,16 @@ SHOWN_EXAMPLES = 3
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
 _SINGLE = frozenset({DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS})
-_LISTS = {DraftKind.WHITELIST: ListKind.WHITELIST, DraftKind.BLACKLIST: ListKind.BLACKLIST}
+_COUNTS = {
+    DraftKind.PIECE: "pieces",
+    DraftKind.INTERACTION: "interactions",
+    DraftKind.WHITELIST: "lists",
+    DraftKind.BLACKLIST: "lists",
+    DraftKind.SETTINGS: "settings",
+    DraftKind.PLACEMENT: "placements",
+    DraftKind.PREFERENCES: "preferences",
+}
+"""The member of the tally in which the things of each kind are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +92,12 @@ class Import:
         Returns by how much that run moved times, or ``None`` if there was none.
         """
         self._checkpoint = file, fingerprint
-        found = file.load(fingerprint)
+        checkpoint = file.load(fingerprint)
         # A source that was deleted and made again holds nothing of what the checkpoint says.
-        if found is None or self._target is None or found.created_at != self._target.created_at():
+        if checkpoint is None or self._target is None or checkpoint.created_at != self._target.created_at():
             return None
-        self.tally, self.resumed_at, self._shift_ms = found.tally, found.tally.rows, found.shift_ms
-        return found.shift_ms
+        self.tally, self.resumed_at, self._shift_ms = checkpoint.tally, checkpoint.tally.rows, checkpoint.shift_ms
+        return checkpoint.shift_ms
 
     def shift(self, milliseconds: int) -> None:
         """Move the times of all interactions."""
@@ -148,50 +157,30 @@ class Import:
 
     def _store(self, checked: CheckedBatch, now: int) -> None:
         """Store what of a batch may be stored, or only count it without a target, and add it to the tally."""
-        tally, target, stored = self.tally, self._target, BatchResult()
+        tally, target, items, stored = self.tally, self._target, checked.items, BatchResult()
         if target is None:
             self._show(checked)
-        if checked.pieces:
-            stored = target.submit(checked.pieces) if target else stored
-            tally.pieces += len(checked.pieces) + checked.superseded
-            tally.superseded += checked.superseded
-        elif checked.interactions:
-            moved = [self._finished(each) for each in checked.interactions]
-            tally.expired += self._count_expired(moved, now)
-            stored = target.record(moved) if target else stored
-            tally.interactions += len(moved)
-        else:
-            self._store_said(checked)
+        if not items:
+            return
+        if checked.kind is DraftKind.INTERACTION:
+            items = [self._finished(each) for each in items]
+            tally.expired += self._count_expired(items, now)
+        if target is not None:
+            stored = _send(target, checked.kind, items)
+        count = _COUNTS[checked.kind]
+        setattr(tally, count, getattr(tally, count) + len(items) + checked.superseded)
+        tally.superseded += checked.superseded
         tally.created += stored.created
         tally.replaced += stored.replaced
         tally.duplicates += stored.duplicates
 
-    def _store_said(self, checked: CheckedBatch) -> None:
-        """Store what people have said: lists and settings of the source, placements, preferences."""
-        tally, target = self.tally, self._target
-        if checked.kind in _LISTS and not checked.invalid_rows:
-            if target:
-                target.replace_list(_LISTS[checked.kind], checked.ids)
-            tally.lists += 1
-        elif checked.settings is not None:
-            if target:
-                target.replace_settings(checked.settings)
-            tally.settings += 1
-        elif checked.placements:
-            if target:
-                target.put_placements(checked.placements)
-            tally.placements += len(checked.placements)
-        elif checked.stated:
-            if target:
-                target.replace_preferences(checked.stated)
-            tally.preferences += len(checked.stated)
-
     def _show(self, checked: CheckedBatch) -> None:
         """Keep the first rows of each kind as they would be stored."""
         room = max(0, SHOWN_EXAMPLES - len(self.examples))
-        self.examples += [piece.body for piece in checked.pieces[:room]]
-        if checked.interactions and not self.tally.interactions:
-            self.examples += [encode(interaction_members(each)) for each in checked.interactions[:SHOWN_EXAMPLES]]
+        if checked.kind is DraftKind.PIECE:
+            self.examples += [piece.body for piece in checked.items[:room]]
+        elif checked.kind is DraftKind.INTERACTION and not self.tally.interactions:
+            self.examples += [encode(interaction_members(each)) for each in checked.items[:SHOWN_EXAMPLES]]
 
     def _finished(self, interaction: NewInteraction) -> NewInteraction:
         """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
@@ -205,6 +194,26 @@ class Import:
         if self._oldest is None:
             self._oldest = (now // DAY_MS - self._target.retention_days()) * DAY_MS
         return sum(each.occurred_at is not None and each.occurred_at < self._oldest for each in interactions)
+
+
+def _send(target: Target, kind: DraftKind, items: Sequence[Any]) -> BatchResult:
+    """Have a target store the items of a batch; of lists and settings there is one."""
+    match kind:
+        case DraftKind.PIECE:
+            return target.submit(items)
+        case DraftKind.INTERACTION:
+            return target.record(items)
+        case DraftKind.WHITELIST:
+            target.replace_list(ListKind.WHITELIST, items[0])
+        case DraftKind.BLACKLIST:
+            target.replace_list(ListKind.BLACKLIST, items[0])
+        case DraftKind.SETTINGS:
+            target.replace_settings(items[0])
+        case DraftKind.PLACEMENT:
+            target.put_placements(items)
+        case DraftKind.PREFERENCES:
+            target.replace_preferences(items)
+    return BatchResult()
 
 
 def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
@@ -238,6 +247,6 @@ def newest_moment(name: str, files: Files, options: ImportOptions) -> int | None
     now = time.time_ns() // 1_000_000
     for batch in _batches(read_drafts(name, files, options, Notes())):
         if batch[0].kind is DraftKind.INTERACTION:
-            times = [each.occurred_at for each in check(batch, now, Notes()).interactions if each.occurred_at]
+            times = [each.occurred_at for each in check(batch, now, Notes()).items if each.occurred_at]
             newest = max([*times, *([] if newest is None else [newest])], default=None)
     return newest

@@ -1,7 +1,7 @@
 """Targets: where an import goes. Here a database directly, by the same commands that requests become."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from penchant.errors import UnknownSource
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
@@ -78,7 +78,7 @@ class StoredTarget:
         self._storage = storage
         self._account_id = storage.accounts.ensure(account)
         self._source = source
-        self._actor = actor
+        self._whose: dict[str, Any] = {"account_id": self._account_id, "source": source, "actor": actor}
         self.address = f"{address} {account}/{source}"
 
     def created_at(self) -> str:
@@ -96,30 +96,21 @@ class StoredTarget:
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces in one transaction."""
-        outcome = self._storage.submit(self._submission(pieces)).result()
+        outcome = self._storage.submit(SubmitPieces(**self._whose, pieces=pieces)).result()
         return BatchResult(created=outcome.created, replaced=outcome.replaced)
 
     def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Store interactions in one transaction."""
-        outcome = self._carry_out(
-            RecordInteractions(
-                account_id=self._account_id, source=self._source, actor=self._actor, interactions=interactions
-            )
-        )
+        outcome = self._carry_out(RecordInteractions(**self._whose, interactions=interactions))
         return BatchResult(duplicates=outcome.duplicates)
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
         """Replace the whitelist or the blacklist."""
-        self._carry_out(
-            ReplaceList(account_id=self._account_id, source=self._source, actor=self._actor, kind=kind, ids=ids)
-        )
+        self._carry_out(ReplaceList(**self._whose, kind=kind, ids=ids))
 
     def replace_settings(self, settings: SourceSettings) -> None:
         """Replace the source's settings."""
-        body = encode_settings(settings)
-        self._carry_out(
-            ReplaceSettings(account_id=self._account_id, source=self._source, actor=self._actor, settings=body)
-        )
+        self._carry_out(ReplaceSettings(**self._whose, settings=encode_settings(settings)))
 
     def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
         """Put placements in force, each as the next version of its name; people see the variants that they saw."""
@@ -131,9 +122,7 @@ class StoredTarget:
                 continue
             self._carry_out(
                 PutPlacement(
-                    account_id=self._account_id,
-                    source=self._source,
-                    actor=self._actor,
+                    **self._whose,
                     name=each.name,
                     body=body,
                     assignment=assignment,
@@ -146,13 +135,7 @@ class StoredTarget:
     def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace the preferences of these people."""
         commands = [
-            ReplacePreferences(
-                account_id=self._account_id,
-                source=self._source,
-                actor=self._actor,
-                user_id=each.user_id,
-                preferences=encode_preferences(each.preferences),
-            )
+            ReplacePreferences(**self._whose, user_id=each.user_id, preferences=encode_preferences(each.preferences))
             for each in stated
         ]
         # The first makes the source where it is missing; those that wait behind it share commits.
@@ -160,14 +143,11 @@ class StoredTarget:
         for pending in [self._storage.submit(command) for command in commands[1:]]:
             pending.result()
 
-    def _submission(self, pieces: Sequence[EncodedPiece]) -> SubmitPieces:
-        return SubmitPieces(account_id=self._account_id, source=self._source, actor=self._actor, pieces=pieces)
-
     def _carry_out(self, command: Command) -> Outcome:
         """Carry out a command, making the source first where it is missing."""
         try:
             return self._storage.submit(command).result()
         except UnknownSource:
             # Only a submission makes a source, if need be one without pieces.
-            self._storage.submit(self._submission(())).result()
+            self.submit(())
             return self._storage.submit(command).result()

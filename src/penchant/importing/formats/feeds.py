@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from datetime import UTC
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
-from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files
-from penchant.importing.interactions import problem_draft
 from penchant.importing.markup import local_name, read_items, text_of
-from penchant.importing.notes import Notes
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
-from penchant.importing.tables import NO_PLACE
+from penchant.importing.report import Notes
 from penchant.wire import format_timestamp
 
 ENDINGS = ("xml", "rss", "atom", "rdf")
@@ -43,8 +41,8 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
 
 
 def _first(entry: Element, field: str) -> str:
-    found = (_value(element) for element in entry if local_name(element.tag) == field)
-    return next((value for value in found if value), "")
+    values = (_value(element) for element in entry if local_name(element.tag) == field)
+    return next((value for value in values if value), "")
 
 
 def _value(element: Element) -> str:
@@ -74,7 +72,7 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
     elif field in _PICTURES and _is_picture(element, field):
         builder.keep(field, "image", element.get("url"))
     elif field not in _IDS:
-        builder.leave(field, NO_PLACE)
+        builder.leave(field)
 
 
 def _is_picture(element: Element, field: str) -> bool:

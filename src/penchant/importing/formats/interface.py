@@ -1,8 +1,11 @@
-"""Specification: saved answers of the interface that this one follows, and the bodies that one sends to it.
+"""Interface: lines of this project's own shape, and saved bodies and answers of the interface that it follows.
 
-Taken are the answer of ``GET /{source}/content``, one of its pieces, the array that is posted there, the listing of a
-person's interactions, the export of a person, and the array of a bulk submission; each as a file of its own, or
-several of them a line each.
+In NDJSON, as ``penchant export`` writes it, an object is a piece, an interaction, or alone in it a list, the settings,
+a placement or a person's preferences; an object a line, or an array of objects.
+
+Of a specification are taken the answer of ``GET /{source}/content``, one of its pieces, the array that is posted there,
+the listing of a person's interactions, the export of a person, and the array of a bulk submission; each as a file of
+its own, or several of them a line each.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,16 +13,17 @@ from typing import Any
 
 import msgspec
 
-from penchant.importing.drafts import Draft, DraftKind
-from penchant.importing.files import Files, json_problem
-from penchant.importing.inputs import InputFile
-from penchant.importing.interactions import problem_draft
-from penchant.importing.ndjson import ENDINGS, note_members
-from penchant.importing.notes import Notes
+from penchant.importing.drafts import Draft, DraftKind, problem_draft
+from penchant.importing.files import Files, InputFile, json_problem
 from penchant.importing.options import ImportOptions
+from penchant.importing.report import Notes
 from penchant.wire import encode
 from penchant.wire.syntax import UNREADABLE
 
+ENDINGS = ("ndjson", "jsonl", "json")
+PIECE_MEMBERS = ("id", "label", "categories", "filters", "extras")
+INTERACTION_MEMBERS = ("userId", "type", "contentId", "timestamp", "eventId")
+_ALONE = {kind.value: kind for kind in DraftKind if kind not in {DraftKind.PIECE, DraftKind.INTERACTION}}
 _ACCEPTED = (
     "An answer of GET /{source}/content or of a listing of interactions, or an array of pieces or interactions, is"
     " accepted."
@@ -37,11 +41,55 @@ _FROM_KEY = (_USER_ID,)
 _FROM_LISTING = ("type", "contentId", "timestamp", "eventId")
 
 
-def read(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+def read_ndjson(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield what the files hold, in their order."""
+    for file in files.taken(*ENDINGS):
+        for number, text in files.raws(file):
+            yield _draft((file.name, number), text, file.role, notes)
+
+
+def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: Notes) -> Draft:
+    """Return the draft of an object: by the role of its file, or else by its members."""
+    try:
+        members = _members.decode(text)
+    except UNREADABLE:
+        return problem_draft(role or DraftKind.PIECE, where, "", _problem(text))
+    if role is None and len(members) == 1:
+        (name,) = members
+        if name in _ALONE:
+            notes.mapped(where[0], name, name)
+            return Draft(_ALONE[name], *where, bytes(members[name]))
+    kind = role or _kind(members)
+    _note_members(where, kind, members, notes)
+    return Draft(kind, *where, text)
+
+
+def _problem(text: bytes) -> str:
+    is_object = text.lstrip().startswith(b"{")
+    problem = json_problem(text) if is_object else "The line is no JSON object."
+    return f"{problem} One object a line, or an array of objects, is accepted."
+
+
+def _kind(members: Mapping[str, msgspec.Raw]) -> DraftKind:
+    is_interaction = "categories" not in members and ("userId" in members or "contentId" in members)
+    return DraftKind.INTERACTION if is_interaction else DraftKind.PIECE
+
+
+def _note_members(where: tuple[str, int], kind: DraftKind, members: Mapping[str, msgspec.Raw], notes: Notes) -> None:
+    """Note the members; those that a piece does not have are noted where pieces are checked."""
+    known = PIECE_MEMBERS if kind is DraftKind.PIECE else INTERACTION_MEMBERS
+    for name in members:
+        if name in known:
+            notes.mapped(where[0], name, name)
+        elif kind is DraftKind.INTERACTION:
+            notes.left_out(where[0], name, "no member of an interaction", where[1])
+
+
+def read_specification(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield pieces and interactions in the order of the files."""
     for file in files.taken(*ENDINGS):
         for number, text in enumerate(_flattened(_values(files, file)), start=1):
-            draft = _draft((file.name, number), text, notes)
+            draft = _answer_draft((file.name, number), text, notes)
             if draft is not None:
                 yield draft
 
@@ -80,13 +128,13 @@ def _flattened(values: Iterator[bytes]) -> Iterator[bytes]:
                 yield from map(bytes, _list.decode(inner))
             # Of the export of a person: an object by itself, as a line of this project's own shape.
             if _PREFERENCES in members and _USER_ID in members:
-                said = {_USER_ID: members[_USER_ID]} | _members.decode(members[_PREFERENCES])
-                yield encode({_PREFERENCES: said})
+                stated = {_USER_ID: members[_USER_ID]} | _members.decode(members[_PREFERENCES])
+                yield encode({_PREFERENCES: stated})
         except UNREADABLE:
             yield value
 
 
-def _draft(where: tuple[str, int], text: bytes, notes: Notes) -> Draft | None:
+def _answer_draft(where: tuple[str, int], text: bytes, notes: Notes) -> Draft | None:
     """Return the draft of an object; ``None`` where it is known and holds nothing to keep."""
     try:
         members = _members.decode(text)
@@ -107,7 +155,7 @@ def _draft(where: tuple[str, int], text: bytes, notes: Notes) -> Draft | None:
     if "key" in members:
         return _listed(where, members, notes)
     kind = DraftKind.INTERACTION if "userId" in members or "contentId" in members else DraftKind.PIECE
-    note_members(where, kind, members, notes)
+    _note_members(where, kind, members, notes)
     return Draft(kind, *where, text)
 
 

@@ -6,14 +6,11 @@ from typing import Any
 
 import msgspec
 
-from penchant.importing.drafts import Draft, DraftKind
-from penchant.importing.files import Files, json_problem
-from penchant.importing.inputs import InputFile
-from penchant.importing.interactions import problem_draft
-from penchant.importing.notes import Notes
+from penchant.importing.drafts import Draft, DraftKind, problem_draft
+from penchant.importing.files import Files, InputFile, json_problem
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
-from penchant.importing.tables import NO_PLACE
+from penchant.importing.report import Notes
 from penchant.wire.syntax import UNREADABLE
 
 ENDINGS = ("jsonld", "json", "ndjson", "jsonl", "html", "htm")
@@ -177,7 +174,7 @@ class _ThingReader:
         elif field in _EXTRAS:
             builder.keep(field, field, self._address(value) if field == "image" else value)
         elif field not in (*_LABELS, *_IDS, "@context", *_LISTS):
-            builder.leave(field, NO_PLACE)
+            builder.leave(field)
 
     def _texts(self, field: str, value: Any) -> list[str]:
         """Return the texts of a property: those of a list, the names of things, and what they point at."""

@@ -8,15 +8,11 @@ from typing import Any
 
 import msgspec
 
-from penchant.importing.actions import type_of_rating
-from penchant.importing.drafts import Draft, DraftKind
-from penchant.importing.files import Files, JsonEntry, TableRow
-from penchant.importing.inputs import InputFile, UnreadableFile
-from penchant.importing.interactions import interaction_draft, problem_draft
-from penchant.importing.notes import Notes
+from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
+from penchant.importing.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
-from penchant.importing.tables import NO_PLACE
+from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
 ENDINGS = ("csv", "json", "jsonl", "ndjson")

@@ -9,14 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penchant.importing.actions import type_named
-from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_named
 from penchant.importing.files import Files, JsonEntry
-from penchant.importing.interactions import interaction_draft, problem_draft
-from penchant.importing.notes import Notes
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
-from penchant.importing.tables import NO_PLACE
+from penchant.importing.report import Notes
 from penchant.wire import encode
 
 ITEM_EVENTS = ("item", "metadata")
@@ -45,9 +42,9 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     for file in files.all:
         for entry in files.entries(file):
             if isinstance(entry.value, dict) and entry.value.get("event") == "interaction":
-                found = _interaction(entry, file.name, options, notes)
-                if found is not None:
-                    yield found
+                draft = _interaction(entry, file.name, options, notes)
+                if draft is not None:
+                    yield draft
 
 
 def _gather(entry: JsonEntry, file: str, items: dict[str, _Item], notes: Notes) -> Draft | None:
@@ -94,16 +91,12 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
     name = str(value.get("type"))
     kind = type_named(name, options.types)
     if kind is None:
-        notes.left_out(file, "type", f"the type {name!r} is not mapped; say --type {name}=Click", entry.line)
+        notes.unmapped(file, "type", name, entry.line)
         return None
     if not value.get("user"):
         notes.left_out(file, "event=interaction", "without a user; a session is no person", entry.line)
         return None
-    for member, found in value.items():
-        if member in _INTERACTION:
-            notes.mapped(file, member, _INTERACTION[member])
-        elif member != "event" and found:
-            notes.left_out(file, member, NO_PLACE, entry.line)
+    notes.members(file, entry.line, {name: found for name, found in value.items() if name != "event"}, _INTERACTION)
     return interaction_draft(
         (file, entry.line),
         who=(value["user"], value.get("item")),

@@ -1,0 +1,51 @@
+"""Formats that can be imported, by name; a format is a function, or a table that one reads by, and its line here."""
+
+from collections.abc import Callable, Iterator, MutableMapping
+
+from penchant.importing.drafts import Draft
+from penchant.importing.files import Files
+from penchant.importing.formats import (
+    feeds,
+    films,
+    gorse,
+    interface,
+    metarank,
+    recombee,
+    research,
+    schema_org,
+    shops,
+    tables,
+)
+from penchant.importing.options import ImportOptions
+from penchant.importing.report import Notes
+
+Reader = Callable[[Files, ImportOptions, Notes], Iterator[Draft]]
+"""Yields what the files hold, pieces first, always in the same order; so that an import can go on where it was."""
+
+FORMATS: MutableMapping[str, Reader] = {
+    "ndjson": interface.read_ndjson,
+    "specification": interface.read_specification,
+    "csv": tables.read_csv,
+    "parquet": tables.read_parquet,
+    "shopify": shops.read_shopify,
+    "woocommerce": shops.read_woocommerce,
+    "merchant": shops.read_merchant,
+    "schema.org": schema_org.read,
+    "feed": feeds.read,
+    "movielens": research.read_movielens,
+    "goodbooks": research.read_goodbooks,
+    "gorse": gorse.read,
+    "recombee": recombee.read,
+    "metarank": metarank.read,
+    "recbole": research.read_recbole,
+    "imdb": films.read_imdb,
+    "tmdb": films.read_tmdb,
+}
+
+
+def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield what the files of a format hold; note the files that it does not know."""
+    yield from FORMATS[name](files, options, notes)
+    for file in files.all:
+        if file not in files.opened:
+            notes.left_out(file.name, "(the whole file)", f"no file of {name} that is taken", 1)

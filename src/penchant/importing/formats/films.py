@@ -1,0 +1,154 @@
+"""Films: the titles of IMDb's non-commercial sets, and the tables of TMDB as they are passed around (CSV)."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from penchant.importing.drafts import Draft, DraftKind, problem_draft
+from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile
+from penchant.importing.options import ImportOptions
+from penchant.importing.pieces import LABEL, FieldTaker, PieceBuilder, extra, keywords, leave_field, merge_rows
+from penchant.importing.report import Notes
+
+_NOTHING = r"\N"
+"""What IMDb writes where there is nothing."""
+_IMDB_NEEDED = {"tconst", "primaryTitle", "genres"}
+
+
+def _number(member: str) -> FieldTaker:
+    return lambda builder, field, value: builder.keep(field, member, int(value) if value.isdecimal() else value)
+
+
+def _comma_keywords(category: str) -> FieldTaker:
+    return lambda builder, field, value: builder.keywords(field, category, value.split(","))
+
+
+_IMDB: Mapping[str, FieldTaker] = {
+    "titleType": keywords("type"),
+    "genres": _comma_keywords("genre"),
+    "startYear": _number("year"),
+    "runtimeMinutes": _number("runtimeMinutes"),
+    "originalTitle": _number("originalTitle"),
+}
+
+
+def read_imdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the titles of ``title.basics.tsv``; other tables of the set are left out."""
+    file = files.find("title.basics.tsv")
+    if file is None:
+        raise UnreadableFile("Found no title.basics.tsv (or .tsv.gz).")
+    heading = next((line for _, line in files.lines(file)), b"").decode("utf-8", "replace")
+    columns = heading.split("\t")
+    if not set(columns) >= _IMDB_NEEDED:
+        raise UnreadableFile(f"{file}, line 1: the columns {', '.join(sorted(_IMDB_NEEDED))} are accepted, with tabs.")
+    for row in files.separated(file, columns, "\t"):
+        if row.line > 1:
+            yield _title(row, file.name, options, notes)
+
+
+def _title(row: TableRow, file: str, options: ImportOptions, notes: Notes) -> Draft:
+    """Return the piece of a title, or the problem of a row that cannot be read."""
+    if row.problem:
+        return problem_draft(DraftKind.PIECE, (file, row.line), "", row.problem)
+    values = {column: value for column, value in row.values.items() if value != _NOTHING}
+    builder = PieceBuilder(notes, file, row.line, values.pop("tconst", ""), options=options)
+    notes.mapped(file, "tconst", "id")
+    builder.label("primaryTitle", values.pop("primaryTitle", ""))
+    for column, value in values.items():
+        # Other columns hold 0 where they say nothing, such as isAdult.
+        if value != "0" or column in _IMDB:
+            _IMDB.get(column, leave_field)(builder, column, value)
+    return builder.draft()
+
+
+ENDINGS = ("csv", "tsv")
+ACTORS = 5
+"""Actors of a film that are taken: those named first."""
+_CREDIT_COLUMNS = {"movie_id", "cast", "crew"}
+_Credits = Mapping[str, Mapping[str, list[str]]]
+"""Actors and directors by film."""
+
+
+def _cell_keywords(category: str) -> FieldTaker:
+    return lambda builder, field, value: builder.keywords(field, category, _names(value))
+
+
+_TMDB: Mapping[str, FieldTaker] = {
+    "title": LABEL,
+    "genres": _cell_keywords("genre"),
+    "keywords": _cell_keywords("keyword"),
+    "production_companies": _cell_keywords("company"),
+    "production_countries": _cell_keywords("country"),
+    "spoken_languages": _cell_keywords("language"),
+    "original_language": _cell_keywords("language"),
+    "release_date": extra("releaseDate"),
+    "runtime": extra("runtime"),
+    "poster_path": extra("poster"),
+    "imdb_id": extra("imdbId"),
+}
+
+
+def read_tmdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the films of TMDB's tables, with their credits where a file has these."""
+    columns = {file: set(files.columns(file, options.form)) for file in files.taken(*ENDINGS)}
+    films = [file for file, names in columns.items() if names >= {"id", "title", "genres"}]
+    if not films:
+        raise UnreadableFile("Found no table with the columns id, title and genres.")
+    # Credits before films, whichever file comes first: they are joined by the film's id, and held in memory.
+    people: dict[str, Mapping[str, list[str]]] = {}
+    for file, names in columns.items():
+        if names >= _CREDIT_COLUMNS:
+            people |= _read_credits(files, file, options, notes)
+        elif file not in films:
+            notes.left_out(file.name, "(the whole file)", "neither a table of films nor one of credits", 1)
+
+    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+        for column, value in values.items():
+            if value and column != "id":
+                _TMDB.get(column, leave_field)(builder, column, value)
+        for category, named in people.get(values["id"], {}).items():
+            builder.keywords(category, category, named)
+
+    for file in films:
+        yield from merge_rows(files.rows(file, options.form), file.name, "id", options, notes, take)
+
+
+def _read_credits(files: Files, file: InputFile, options: ImportOptions, notes: Notes) -> _Credits:
+    """Return the first actors and the directors of each film in a table of credits."""
+    people: dict[str, Mapping[str, list[str]]] = {}
+    for row in files.rows(file, options.form):
+        if row.problem:
+            notes.left_out(file.name, "(row)", row.problem, row.line)
+            continue
+        crew = [person for person in _cells(row.values["crew"]) if isinstance(person, dict)]
+        directors = [str(person.get("name")) for person in crew if person.get("job") == "Director"]
+        people[row.values["movie_id"]] = {"actor": _names(row.values["cast"])[:ACTORS], "director": directors}
+    return people
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in a cell: those of objects in a JSON list, or of a text with commas."""
+    cells = _cells(text)
+    names = [each.get("name") or each.get("english_name") if isinstance(each, dict) else each for each in cells]
+    return [name.strip() for name in names if isinstance(name, str) and name.strip()]
+
+
+def _cells(text: str) -> list[Any]:
+    if not text.startswith("["):
+        return text.split(",")
+    try:
+        cells = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        cells = _python_list(text)
+    return cells if isinstance(cells, list) else []
+
+
+def _python_list(text: str) -> Any:
+    """Return a list as Python writes it, which some of these tables have."""
+    try:
+        # Only literals are read: nothing that stands in a file is run.
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []

@@ -1,0 +1,234 @@
+"""Shops: exports of products of Shopify and WooCommerce (CSV), and feeds of Google Merchant (XML or a table)."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element  # what the safe parser gives
+
+from penchant.importing.drafts import Draft
+from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, require_columns
+from penchant.importing.formats.tables import plain
+from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.options import ImportOptions
+from penchant.importing.pieces import (
+    LABEL,
+    FieldTaker,
+    PieceBuilder,
+    extra,
+    keywords,
+    leave_field,
+    merge_rows,
+    parts,
+    window,
+)
+from penchant.importing.report import Notes
+
+ENDINGS = ("csv",)
+FEED_ENDINGS = ("xml", "tsv", "txt", "csv")
+
+
+def _hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
+    return lambda builder, field, value: builder.hide(field) if is_hidden(value) else None
+
+
+def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
+    """Take nothing of a field that has done its work."""
+
+
+_SHOPIFY_IDS = ("handle", "urlhandle")
+_SHOPIFY_STATE = _hide_if(lambda value: value.lower() in {"false", "draft", "archived", "unlisted"})
+_SHOPIFY: Mapping[str, FieldTaker] = {
+    "title": LABEL,
+    "vendor": keywords("brand"),
+    "type": keywords("type"),
+    "tags": keywords("tag", ","),
+    "productcategory": keywords("category", ">"),
+    "variantprice": extra("price"),
+    "price": extra("price"),
+    "imagesrc": extra("image"),
+    "productimageurl": extra("image"),
+    "variantsku": extra("sku"),
+    "sku": extra("sku"),
+    "published": _SHOPIFY_STATE,
+    "publishedononlinestore": _SHOPIFY_STATE,
+    "status": _SHOPIFY_STATE,
+}
+_OPTION = re.compile(r"option(\d)(name|value)")
+_NO_OPTION = "Default Title"
+"""The one value of a product without variants."""
+
+
+def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the products of Shopify, which have a row for each variant and each picture."""
+    for file in files.taken(*ENDINGS):
+        columns = files.columns(file, options.form)
+        if options.id_column is not None:
+            require_columns(file, [options.id_column], columns)
+        id_column = options.id_column or next((each for each in columns if plain(each) in _SHOPIFY_IDS), None)
+        if id_column is None:
+            raise UnreadableFile(f"{file}: no column Handle; an export of products is accepted (Products, Export).")
+        rows = files.rows(file, options.form)
+        yield from merge_rows(rows, file.name, id_column, options, notes, _ShopifyProducts(id_column).take)
+
+
+class _ShopifyProducts:
+    """Takes the rows of products; names of options stand in the first row of a product alone."""
+
+    def __init__(self, id_column: str) -> None:
+        self._id_column = id_column
+        self._product = ""
+        self._options: dict[str, str] = {}
+
+    def take(self, builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+        """Take a row."""
+        # The names of another product's options do not count for this one.
+        if values[self._id_column] != self._product:
+            self._product, self._options = values[self._id_column], {}
+        for column, value in values.items():
+            option = _OPTION.fullmatch(plain(column))
+            if not value or column == self._id_column:
+                continue
+            if option is None:
+                _SHOPIFY.get(plain(column), leave_field)(builder, column, value)
+            elif option[2] == "name":
+                self._options[option[1]] = value.lower()
+            elif value != _NO_OPTION:
+                builder.keywords(column, self._options.get(option[1], "option"), [value])
+
+
+_COMMA = re.compile(r"(?<!\\),")
+"""A comma inside of a value has a backslash before it."""
+
+
+def _values(text: str) -> list[str]:
+    """Return the values in a cell of WooCommerce."""
+    values = (part.replace("\\,", ",").strip() for part in _COMMA.split(text))
+    return [part for part in values if part]
+
+
+def _woo_keywords(category: str) -> FieldTaker:
+    return lambda builder, field, value: builder.keywords(field, category, _values(value))
+
+
+_WOO_NEEDED = ("id", "name", "type")
+_WOOCOMMERCE: Mapping[str, FieldTaker] = {
+    "id": _skip,
+    "type": _skip,
+    "name": LABEL,
+    "categories": lambda builder, field, value: keywords("category", ">")(builder, field, _values(value)),
+    "tags": _woo_keywords("tag"),
+    "brands": _woo_keywords("brand"),
+    "brand": _woo_keywords("brand"),
+    "published": _hide_if(lambda value: value != "1"),
+    "visibilityincatalog": _hide_if(lambda value: value not in {"visible", "catalog", "search"}),
+    "images": lambda builder, field, value: builder.keep(field, "image", _values(value)[0]),
+    "regularprice": extra("price"),
+    "saleprice": extra("salePrice"),
+    "sku": extra("sku"),
+}
+_ATTRIBUTE = re.compile(r"attribute(\d+)(name|values)")
+_VARIATION = "variation"
+
+
+def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the products of WooCommerce, by English headings."""
+    for file in files.taken(*ENDINGS):
+        columns = files.columns(file, options.form)
+        names = {plain(column): column for column in columns}
+        if not names.keys() >= set(_WOO_NEEDED):
+            raise UnreadableFile(f"{file}: no columns ID, Type and Name; an export of products in English is accepted.")
+        id_column = options.id_column or names["id"]
+        require_columns(file, [id_column], columns)
+        rows = _without_variations(files.rows(file, options.form), names["type"], file.name, notes)
+        yield from merge_rows(rows, file.name, id_column, options, notes, _take_woocommerce)
+
+
+def _without_variations(rows: Iterable[TableRow], column: str, file: str, notes: Notes) -> Iterator[TableRow]:
+    for row in rows:
+        if not row.problem and _VARIATION in parts(row.values[column], ","):
+            notes.left_out(file, "(row)", "a variation, whose values its product has as well", row.line)
+        else:
+            yield row
+
+
+def _take_woocommerce(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+    """Take the values of a product; those of an attribute become keywords of a category of its name."""
+    attributes = {column: _ATTRIBUTE.fullmatch(plain(column)) for column in values}
+    # Names first: the column of an attribute's values may stand before that of its name.
+    names = {match[1]: values[column].lower() for column, match in attributes.items() if match and match[2] == "name"}
+    for column, value in values.items():
+        attribute = attributes[column]
+        if not value or (attribute and attribute[2] == "name"):
+            continue
+        if attribute:
+            builder.keywords(column, names.get(attribute[1]) or "attribute", _values(value))
+        else:
+            _WOOCOMMERCE.get(plain(column), leave_field)(builder, column, value)
+
+
+_ID = "id"
+_LEVELS = {"product_type": keywords("type", ">"), "google_product_category": keywords("category", ">")}
+"""Fields whose texts are paths of categories; they may be repeated."""
+_MERCHANT: Mapping[str, FieldTaker] = {
+    **_LEVELS,
+    **{name: keywords(name.replace("_", " ")) for name in ("brand", "gender", "age_group", "pattern", "author")},
+    **{f"custom_label_{number}": keywords(f"custom label {number}") for number in range(5)},
+    **{name: extra(name) for name in ("link", "price", "availability", "size")},
+    "title": LABEL,
+    "color": keywords("color", "/"),
+    "material": keywords("material", "/"),
+    "expiration_date": window("availableUntil"),
+    "image_link": extra("image"),
+    "sale_price": extra("salePrice"),
+    "item_group_id": extra("itemGroupId"),
+}
+
+
+def read_merchant(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the products of a feed; those of a group that stand together are one with ``--id-column item_group_id``."""
+    id_field = options.id_column or _ID
+
+    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+        for field, value in values.items():
+            if value and field != id_field:
+                _MERCHANT.get(field, leave_field)(builder, field, value)
+
+    for file in files.taken(*FEED_ENDINGS):
+        is_xml = next(iter(files.lines(file)), (0, b""))[1].lstrip().startswith(b"<")
+        rows = _feed_items(files, file) if is_xml else _feed_rows(files, file, options, id_field)
+        identified = (_with_id(row, id_field) for row in rows)
+        yield from merge_rows(identified, file.name, id_field, options, notes, take)
+
+
+def _with_id(row: TableRow, id_field: str) -> TableRow:
+    """Return a row that has an id, of a product without a group its own one."""
+    if row.problem or row.values.get(id_field):
+        return row
+    return row._replace(values=row.values | {id_field: row.values.get(_ID, "")})
+
+
+def _feed_rows(files: Files, file: InputFile, options: ImportOptions, id_field: str) -> Iterator[TableRow]:
+    columns = [_field(column) for column in files.columns(file, options.form)]
+    if id_field not in columns:
+        raise UnreadableFile(f"{file}: no column {id_field} in line 1; a product feed is accepted.")
+    for row in files.rows(file, options.form):
+        yield row._replace(values={_field(column): value for column, value in row.values.items()})
+
+
+def _field(column: str) -> str:
+    return column.strip().lower().replace(" ", "_")
+
+
+def _feed_items(files: Files, file: InputFile) -> Iterator[TableRow]:
+    """Yield the items of a feed as rows; of a field that is repeated the values stand behind each other."""
+    for line, item in read_items(files, file, ("item", "entry")):
+        values: dict[str, Any] = {}
+        for element in item:
+            if not len(element):
+                values.setdefault(local_name(element.tag), []).append(_text(element))
+        # All fields of a feed are texts; only those of categories are repeated.
+        yield TableRow(line, {name: texts if name in _LEVELS else texts[0] for name, texts in values.items()})
+
+
+def _text(element: Element) -> str:
+    return text_of(element) or element.get("href", "")
