@@ -147,7 +147,6 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
         "docs/client.md",
         "docs/dashboard.md",
         "docs/decisions.md",
-        "docs/first-decisions.md",
         "docs/import.md",
         "docs/explanations.md",
         "docs/metrics.md",

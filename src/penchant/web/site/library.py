@@ -53,7 +53,6 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/performance.md",
         "docs/faults.md",
         "docs/decisions.md",
-        "docs/first-decisions.md",
     ),
 }
 _ATTACHED_SUFFIXES = {".cfg", ".conf", ".service", ".yaml", ".yml"}
