@@ -162,7 +162,7 @@ def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> No
 
     assert len(entries) == len(numbers), "a decision begins with its number"
     assert numbers == sorted(set(numbers), reverse=True), "a new one takes the next number and stands above all others"
-    assert [entry for entry in entries if entry.count("\n") >= 5] == [], "context, choice, consequence: five lines at most"
+    assert [entry for entry in entries if entry.count("\n") >= 5] == [], "a decision has five lines at most"
     assert len(cited) >= 15
     assert cited <= set(numbers)
 

@@ -16,6 +16,7 @@ from penchant.published_settings import RELOADED
 from penchant.settings import NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
+from penchant.web.site.library import Library
 from serving import Service
 
 ROOT = Path(__file__).parents[1]
@@ -24,7 +25,7 @@ EXAMPLE = re.compile(r"```http\n([^`]*)```\n\n```json ?(\d*)\n(.*?)```", re.DOTA
 
 
 def examples() -> list[tuple[str, int, str]]:
-    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    page = Library().interface
     # Answers of lines stand in a text block; tests/documents compares those.
     assert page.count("```http\n") == len(EXAMPLE.findall(page)) + len(LINES.findall(page))
     return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
@@ -50,7 +51,7 @@ def test_every_example_of_the_interface_is_answered_as_printed(service: Service)
 
 
 def test_every_operation_is_described_and_has_an_example() -> None:
-    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    page = Library().interface
     asked = [request.splitlines()[0] for request, _, _ in examples()]
     for operation in OPERATIONS:
         pattern = operation.method + " " + re.sub(r"\\{\w+\\}", r"[^/?]+", re.escape(operation.path)) + r"(\?.*)?"
