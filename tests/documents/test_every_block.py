@@ -16,9 +16,11 @@ from penchant.web.site import library
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 INTERFACE = [ROOT / path for path in library.INTERFACE]
-READINGS = [[path] for path in DOCUMENTS if path not in INTERFACE] + [INTERFACE]
-"""What is followed in one go: a document, and the pages of the interface one after the other."""
-EMPTY = {"client.md", "import.md", "interface.md"}
+APART = [*INTERFACE, ROOT / "docs" / "import.md"]
+"""Pages that are followed otherwise: one after the other, and by tests/importing, a format at a time."""
+READINGS = [[path] for path in DOCUMENTS if path not in APART] + [INTERFACE]
+"""What is followed in one go."""
+EMPTY = {"client.md", "interface.md"}
 """Documents that begin with no source; all others find the demo's."""
 MOST_NOT_RUN = 16
 """Blocks that no test can run, all together: each says why, and there should be few."""
