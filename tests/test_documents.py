@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
@@ -136,30 +135,3 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
     assert len({rule["alert"] for rule in rules}) == len(rules) > 5
     assert {name.removesuffix("_bucket") for name in asked} <= set(described_metrics())
     assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
-
-
-@pytest.mark.parametrize(
-    "document",
-    (
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "docs/client.md",
-        "docs/dashboard.md",
-        "docs/decisions.md",
-        "docs/import.md",
-        "docs/explanations.md",
-        "docs/metrics.md",
-        "docs/operations.md",
-        "docs/quality.md",
-        "docs/scaling.md",
-        "docs/tuning.md",
-    ),
-)
-def test_links_between_documents_lead_somewhere(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-
-    assert len(text) > 500
-    for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert (ROOT / document).parent.joinpath(target).exists(), target
