@@ -152,17 +152,17 @@ def test_no_two_rooms_are_called_utilities() -> None:
     assert not [name for name in NAMES if re.search(r"util|helper|common|core|manager", name)]
 
 
-def test_decisions_are_numbered_the_newest_first_and_what_code_cites_exists() -> None:
-    pages = "decisions.md", "first-decisions.md"
-    decisions = "".join((ROOT.parents[1] / "docs" / page).read_text() for page in pages)
-    bold = re.findall(r"^- \*\*(.*)", decisions, re.MULTILINE)
-    numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", decisions, re.MULTILINE)]
+def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> None:
+    page = (ROOT.parents[1] / "docs" / "decisions.md").read_text()
+    entries = re.findall(r"^- (.*(?:\n  .*)*)", page, re.MULTILINE)
+    numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", page, re.MULTILINE)]
     cited = {
         int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", path.read_text())
     }
 
-    assert [text for text in bold if not re.match(r"D\d+\. ", text)] == [], "a decision begins with its number"
-    assert numbers == list(range(len(numbers), 0, -1)), "a new one takes the next number and stands above all others"
+    assert len(entries) == len(numbers), "a decision begins with its number"
+    assert numbers == sorted(set(numbers), reverse=True), "a new one takes the next number and stands above all others"
+    assert [entry for entry in entries if entry.count("\n") >= 5] == [], "a decision has five lines at most"
     assert len(cited) >= 15
     assert cited <= set(numbers)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
@@ -16,6 +15,7 @@ from penchant.published_settings import RELOADED
 from penchant.settings import NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
+from penchant.web.site.library import Library
 from serving import Service
 
 ROOT = Path(__file__).parents[1]
@@ -24,7 +24,7 @@ EXAMPLE = re.compile(r"```http\n([^`]*)```\n\n```json ?(\d*)\n(.*?)```", re.DOTA
 
 
 def examples() -> list[tuple[str, int, str]]:
-    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    page = Library().interface
     # Answers of lines stand in a text block; tests/documents compares those.
     assert page.count("```http\n") == len(EXAMPLE.findall(page)) + len(LINES.findall(page))
     return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
@@ -50,7 +50,7 @@ def test_every_example_of_the_interface_is_answered_as_printed(service: Service)
 
 
 def test_every_operation_is_described_and_has_an_example() -> None:
-    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    page = Library().interface
     asked = [request.splitlines()[0] for request, _, _ in examples()]
     for operation in OPERATIONS:
         pattern = operation.method + " " + re.sub(r"\\{\w+\\}", r"[^/?]+", re.escape(operation.path)) + r"(\?.*)?"
@@ -135,31 +135,3 @@ def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
     assert len({rule["alert"] for rule in rules}) == len(rules) > 5
     assert {name.removesuffix("_bucket") for name in asked} <= set(described_metrics())
     assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
-
-
-@pytest.mark.parametrize(
-    "document",
-    (
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "docs/client.md",
-        "docs/dashboard.md",
-        "docs/decisions.md",
-        "docs/first-decisions.md",
-        "docs/import.md",
-        "docs/explanations.md",
-        "docs/metrics.md",
-        "docs/operations.md",
-        "docs/quality.md",
-        "docs/scaling.md",
-        "docs/tuning.md",
-    ),
-)
-def test_links_between_documents_lead_somewhere(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-
-    assert len(text) > 500
-    for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert (ROOT / document).parent.joinpath(target).exists(), target

@@ -59,7 +59,9 @@ def test_scripts_are_of_the_posix_shell(script: Path) -> None:
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ("SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "tests/README.md"))
+@pytest.mark.parametrize(
+    "name", ("README.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "tests/README.md")
+)
 def test_relative_links_lead_somewhere(name: str) -> None:
     page = ROOT / name
 

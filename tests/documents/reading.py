@@ -18,18 +18,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
 from acceptance.servers import Server
 from documents.blocks import Block
-from penchant.cli import commands as penchant_commands
 from penchant.settings import load_settings
 from penchant.web.site.reference import ADDRESS, curl
 
 ANYTHING = "…"
 _COMMAND_S = 300
-_IN_PROCESS = re.compile(r"penchant (?:import|export) [^|<>&;$`\n]*\Z")
-"""Commands that need no shell and no process of their own."""
 _STATUS = "penchant-status:"
 
 
@@ -96,16 +91,8 @@ class Reader:
 
     def _console(self, block: Block) -> None:
         for command, expected in commands(block.text):
-            is_simple = _IN_PROCESS.match(command)
-            printed = self._command(block, command) if is_simple else self._shell(block, command)
+            printed = self._shell(block, command)
             assert agrees(printed, expected), f"{block}: {command}\nprinted: {printed}\nnot:     {expected}"
-
-    def _command(self, block: Block, text: str) -> str:
-        """Run a command of ours in this process, and return what it printed: a page of them takes a minute to start."""
-        with self._inside():
-            done = CliRunner().invoke(penchant_commands, shlex.split(self._placed(text))[1:])
-        assert done.exit_code == 0, f"{block}: {text}\n{done.output}"
-        return done.stdout
 
     def _shell(self, block: Block, text: str) -> str:
         """Run a script, and return what it printed; its variables and folder stay for the next one."""

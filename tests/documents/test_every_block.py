@@ -2,18 +2,25 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acceptance.servers import Server, command, new_key
 from documents.blocks import RUN_LANGUAGES, Block, blocks_of
 from documents.reading import Reader, agrees, commands, is_whole, matches
+from penchant.web.site import library
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EMPTY = {"client.md", "import.md", "interface.md"}
+INTERFACE = [ROOT / path for path in library.INTERFACE]
+APART = [*INTERFACE, ROOT / "docs" / "import.md"]
+"""Pages that are followed otherwise: one after the other, and by tests/importing, a format at a time."""
+READINGS = [[path] for path in DOCUMENTS if path not in APART] + [INTERFACE]
+"""What is followed in one go."""
+EMPTY = {"client.md", "interface.md"}
 """Documents that begin with no source; all others find the demo's."""
 MOST_NOT_RUN = 16
 """Blocks that no test can run, all together: each says why, and there should be few."""
@@ -35,7 +42,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, demo: Path) -> Path:
     """The folder in which a document is followed, with the data that it begins with."""
-    if request.node.callspec.params["document"].name not in EMPTY:
+    if request.node.callspec.params["reading"][0].name not in EMPTY:
         shutil.copytree(demo, tmp_path / "penchant-data")
     return tmp_path
 
@@ -59,25 +66,33 @@ def is_run(block: Block) -> bool:
     return block.language in RUN_LANGUAGES and block.not_run is None
 
 
+def blocks_in(reading: Sequence[Path]) -> list[Block]:
+    return [block for path in reading for block in blocks_of(path)]
+
+
+def readings(*, running: bool) -> list[Any]:
+    """Return the readings that run something, or those that run nothing."""
+    chosen = [reading for reading in READINGS if any(map(is_run, blocks_in(reading))) is running]
+    return [pytest.param(reading, id=reading[0].name) for reading in chosen]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "document", [path for path in DOCUMENTS if any(map(is_run, blocks_of(path)))], ids=lambda path: path.name
-)
-def test_a_document_s_blocks_do_what_it_says(document: Path, folder: Path, server: Server) -> None:
+@pytest.mark.parametrize("reading", readings(running=True))
+def test_a_document_s_blocks_do_what_it_says(reading: Sequence[Path], folder: Path, server: Server) -> None:
     admin = new_key(server.data, admin=True)
     demo_key = server.data / "demo-key.txt"
     key = demo_key.read_text().strip() if demo_key.exists() else server.key
     reader = Reader(folder, server, key, ADMIN_KEY=admin, KEY_ID="")
 
-    reader.follow(blocks_of(document))
+    reader.follow(blocks_in(reading))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "document", [path for path in DOCUMENTS if not any(map(is_run, blocks_of(path)))], ids=lambda path: path.name
-)
-def test_settings_in_a_document_that_runs_nothing_are_read(document: Path, tmp_path: Path, idle_server: Server) -> None:
-    Reader(tmp_path, idle_server, idle_server.key).follow(blocks_of(document))
+@pytest.mark.parametrize("reading", readings(running=False))
+def test_settings_in_a_document_that_runs_nothing_are_read(
+    reading: Sequence[Path], tmp_path: Path, idle_server: Server
+) -> None:
+    Reader(tmp_path, idle_server, idle_server.key).follow(blocks_in(reading))
 
 
 def test_blocks_that_are_not_run_say_why_and_are_few() -> None:

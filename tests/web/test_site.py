@@ -260,8 +260,7 @@ def test_the_reference_lists_the_members_of_a_body(service: Service) -> None:
 
 def test_every_command_of_the_reference_is_one_that_a_test_runs(service: Service) -> None:
     """Those of the interface's page are run as they are (tests/documents); the others only get an address."""
-    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
-    run = [curl(request) for request in re.findall(r"```http\n(.*?)```", page, re.DOTALL)]
+    run = [curl(request) for request in re.findall(r"```http\n(.*?)```", Library().interface, re.DOTALL)]
     for operation in DocumentSite(service.client.get("/-/openapi.json").json(), "").operations():
         if operation.example and operation.example not in run:
             address = operation.example.removeprefix(f"curl -s {ADDRESS}")

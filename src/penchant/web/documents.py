@@ -78,8 +78,7 @@ class ServiceDocuments:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        page = Library().documents.get("interface")
-        return openapi(self._described, self._base_path, "" if page is None else page.text)
+        return openapi(self._described, self._base_path, Library().interface)
 
     def _made_site(self) -> "DocumentSite":
         from penchant.web.site.serving import DocumentSite  # noqa: PLC0415  # what renders pages is slow to import

@@ -15,6 +15,17 @@ PACKAGED = Path(__file__).parents[2] / "documents"
 CHECKOUT = Path(__file__).parents[4]
 HOME, API, SEARCH = "", "api", "search"
 """The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
+INTERFACE = (
+    "docs/interface.md",
+    "docs/interface-content.md",
+    "docs/interface-similar.md",
+    "docs/interface-people.md",
+    "docs/interface-recommendations.md",
+    "docs/interface-placements.md",
+    "docs/interface-source.md",
+    "docs/interface-administration.md",
+)
+"""The pages that describe the operations, a page a topic; their examples are run in this order."""
 KINDS = ("Start", "How to", "Reference", "Explanation")
 _SHELF: Mapping[str, Sequence[str]] = {
     "Start": ("docs/quickstart.md",),
@@ -34,7 +45,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/scaling.md",
     ),
     "Reference": (
-        "docs/interface.md",
+        *INTERFACE,
         "docs/choices.md",
         "docs/settings.md",
         "docs/limits.md",
@@ -53,7 +64,6 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/performance.md",
         "docs/faults.md",
         "docs/decisions.md",
-        "docs/first-decisions.md",
     ),
 }
 _ATTACHED_SUFFIXES = {".cfg", ".conf", ".service", ".yaml", ".yml"}
@@ -124,6 +134,11 @@ class Library:
             for path in dict.fromkeys([*named, *found, *attached])
         ]
         return {document.slug: document for document in documents}
+
+    @property
+    def interface(self) -> str:
+        """Return the pages of the interface as one text, in their order."""
+        return "\n".join(document.text for document in self.documents.values() if document.path in INTERFACE)
 
     def of_kind(self, kind: str) -> list[Document]:
         """Return the documents of a kind, in their order."""

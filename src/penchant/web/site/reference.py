@@ -1,6 +1,6 @@
 """API reference: what its pages say of each operation, taken from the OpenAPI document so that it cannot drift.
 
-The examples are those of ``docs/interface.md``, each as a curl command; tests run them all.
+The examples are those of the interface's pages (``docs/interface*.md``), each as a curl command; tests run them all.
 """
 
 import re

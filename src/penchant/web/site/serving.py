@@ -103,8 +103,7 @@ class DocumentSite:
 
     def operations(self) -> list[OperationSection]:
         """Return the operations of the reference."""
-        interface = self.library.documents.get("interface")
-        make = lambda: described(self._openapi, interface.text if interface else "")  # noqa: E731  # one line, once
+        make = lambda: described(self._openapi, self.library.interface)  # noqa: E731  # one line, once
         result: list[OperationSection] = self._once("operations", make)
         return result
 
