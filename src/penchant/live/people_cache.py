@@ -14,11 +14,11 @@ up to date, whoever of them asks (D85 of docs/decisions.md). One person over tim
 import asyncio
 import contextlib
 import functools
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import ReferenceType, ref
 
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import StorageUnavailable
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
 from penchant.live.database import AsyncStorage
@@ -63,7 +63,12 @@ class _RememberedPerson:
     preferences_bytes: int
     figures: PersonFigures | None = None
     snapshot: ReferenceType[Snapshot] | None = None
-    nbytes: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        figures_bytes = 0 if self.figures is None else self.figures.nbytes
+        return ENTRY_BYTES + self.preferences_bytes + self.interactions.nbytes + figures_bytes
 
     def grow(self, changes: Sequence[InteractionChange]) -> None:
         """Add interactions of the feed, unless they were read already."""
@@ -118,13 +123,16 @@ class PeopleCache:
     ) -> None:
         self._database = database
         self._recent_changes = recent_changes or RecentChanges(database)
-        self._limit_bytes = limit_bytes
-        self._people: OrderedDict[_Key, _RememberedPerson] = OrderedDict()
+        self._people: BoundedCache[_Key, _RememberedPerson] = BoundedCache(limit_bytes)
         self._sources: dict[int, _SourceFollowing] = {}
         self._readings: set[_PersonReading] = set()
-        self.nbytes = 0
         self.hits = 0
         self.misses = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the remembered people take."""
+        return self._people.weight
 
     async def figures(self, view: View, user_id: str, today: int) -> PersonFigures:
         """Return what lists take of a person on a UTC day, with all that was committed before the view's head was read.
@@ -139,7 +147,6 @@ class PeopleCache:
             self.misses += 1
             return await self._read(view, key, user_id, today)
         self.hits += 1
-        self._people.move_to_end(key)
         figures = person.figures_for(view.snapshot)
         if figures is not None:
             return figures
@@ -148,9 +155,9 @@ class PeopleCache:
         make = functools.partial(figures_of_person, taken, view.snapshot, settings, today, said)
         is_quick = len(taken) + len(said) <= QUICK_INTERACTIONS
         figures = make() if is_quick else await self._database.in_thread(make)
-        if person.interactions is taken and self._people.get(key) is person:
+        if person.interactions is taken and self._people.peek(key) is person:
             person.put(figures, view.snapshot)
-            self._charge(person)
+            self._people.reweigh(key, person.nbytes)
         return figures
 
     async def run(self) -> None:
@@ -231,10 +238,10 @@ class PeopleCache:
             for reading in self._readings:
                 if reading.key == key:
                     reading.recorded.append(change)
-            person = self._people.get(key)
+            person = self._people.peek(key)
             if person is not None:
                 person.grow([change])
-                self._charge(person)
+                self._people.reweigh(key, person.nbytes)
 
     async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
         """Return the figures of a person from storage, and remember what was read."""
@@ -270,34 +277,18 @@ class PeopleCache:
             person.put(figures, view.snapshot)
             # What came meanwhile is not in the figures; the next request makes them anew.
             person.grow(reading.recorded)
-            self._forget([key])
-            self._people[key] = person
-            self._charge(person)
+            self._people.put(key, person, weight=person.nbytes)
         return figures
-
-    def _charge(self, person: _RememberedPerson) -> None:
-        """Count what a person takes now, and let go who asked least recently."""
-        figures_bytes = 0 if person.figures is None else person.figures.nbytes
-        nbytes = ENTRY_BYTES + person.preferences_bytes + person.interactions.nbytes + figures_bytes
-        self.nbytes += nbytes - person.nbytes
-        person.nbytes = nbytes
-        while self.nbytes > self._limit_bytes:
-            _, oldest = self._people.popitem(last=False)
-            self.nbytes -= oldest.nbytes
 
     def _forget_source(self, number: int) -> None:
         self._recent_changes.forget(number)
         for reading in self._readings:
             reading.is_void |= reading.key[0] == number
-        self._forget([key for key in self._people if key[0] == number])
+        for key in self._people:
+            if key[0] == number:
+                self._people.pop(key)
 
     def _forget_one(self, key: _Key) -> None:
         for reading in self._readings:
             reading.is_void |= reading.key == key
-        self._forget([key])
-
-    def _forget(self, keys: Sequence[_Key]) -> None:
-        for key in keys:
-            person = self._people.pop(key, None)
-            if person is not None:
-                self.nbytes -= person.nbytes
+        self._people.pop(key)

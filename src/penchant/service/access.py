@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
 
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import (
     FeatureNotInPlan,
     NotAnAdmin,
@@ -156,8 +157,8 @@ class AccessControl:
         self._settings = settings
         self._clock = clock
         self._monotonic = monotonic
-        self._accepted: dict[bytes, tuple[float, Access]] = {}
-        self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
+        self._accepted: BoundedCache[bytes, tuple[float, Access]] = BoundedCache(MAX_ACCEPTED)
+        self._looked_up: BoundedCache[str, tuple[float, KeyRecord]] = BoundedCache(MAX_ACCEPTED)
         self.hits = 0
         self.misses = 0
         self.failed_keys = FailedKeys()
@@ -189,22 +190,21 @@ class AccessControl:
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
             raise Unauthenticated("The API key does not look like one (pk_<id>_<secret>).")
         self.misses += 1
-        record = await self.find(parts[1])
+        looked_up = await self._look_up(parts[1])
+        record = None if looked_up is None else looked_up[1]
         # Compared even where there is no such key, so that the time does not tell which ids exist.
         expected = record.secret_hash if record is not None else b"\0" * 32
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
-        if record is None or not matches:
+        if looked_up is None or record is None or not matches:
             raise Unauthenticated("The API key is not known.")
         if record.revoked_at is not None:
             raise Unauthenticated("The API key has been revoked.")
         if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
             raise Unauthenticated("The API key has expired.")
         access = self._access(record)
-        if len(self._accepted) >= MAX_ACCEPTED:
-            self._accepted.clear()
-        # From the moment at which `find` read the record, not from now: otherwise a revoked key could be believed for
-        # the life of both memories, one after the other.
-        self._accepted[hash_secret(keys[0])] = (self._looked_up[record.key_id][0], access)
+        # From the moment at which the record was read, not from now: otherwise a revoked key could be believed for the
+        # life of both memories, one after the other.
+        self._accepted.put(hash_secret(keys[0]), (looked_up[0], access))
         return access
 
     async def count_request(self, access: Access) -> RateState | None:
@@ -294,28 +294,33 @@ class AccessControl:
 
     async def find(self, key_id: str) -> KeyRecord | None:
         """Return a key by its id as it was stored at most `KEY_LIFE_S` ago, revoked or not."""
+        looked_up = await self._look_up(key_id)
+        return None if looked_up is None else looked_up[1]
+
+    async def _look_up(self, key_id: str) -> tuple[float, KeyRecord] | None:
+        """Return a key as `find` does, with the moment at which it was read."""
         # Taken before the read: what is read may be as old as that.
         now = self._monotonic()
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and now - looked_up[0] <= KEY_LIFE_S:
-            return looked_up[1]
+            return looked_up
         try:
             record = await self._database.read(self._database.storage.keys.find, key_id)
         except StorageUnavailable:
             # As it is by now: another request may have found out meanwhile that the key is gone.
             looked_up = self._looked_up.get(key_id)
             if looked_up is not None and now - looked_up[0] <= self._settings.now.stale_reads_s:
-                return looked_up[1]
+                return looked_up
             raise
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and looked_up[0] > now:
-            return looked_up[1]  # by a request that came later, and was answered sooner
+            return looked_up  # by a request that came later, and was answered sooner
         if record is None:
             # Unknown ids are not remembered: strangers could fill the memory with them.
-            self._looked_up.pop(key_id, None)
-        else:
-            self._looked_up[key_id] = (now, record)
-        return record
+            self._looked_up.pop(key_id)
+            return None
+        self._looked_up.put(key_id, (now, record))
+        return now, record
 
     async def end_session(self, session_id: str, ends_at: int) -> None:
         """End a session at the dashboard, which would end by itself at a moment in milliseconds."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from penchant.bounded_cache import BoundedCache
 from penchant.index import CategoryCount, TermCount, categories, pieces_having, terms_beginning
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
@@ -104,7 +105,7 @@ class SourceBrowser:
         self._metrics = metrics
         self._clock = clock
         self._monotonic = monotonic
-        self._totals: dict[int, _DailyTotals] = {}
+        self._totals: BoundedCache[int, _DailyTotals] = BoundedCache(MAX_COUNTS)
         self._counting: dict[int, asyncio.Task[DailyCounts]] = {}
 
     async def sources(self, access: Access, *, skip: int, limit: int) -> tuple[int, list[SourceOverview]]:
@@ -225,9 +226,7 @@ class SourceBrowser:
         found = dict(rows)
         counts = [found.get(first + day, 0) for day in range(DAYS)]
         daily = DailyCounts(first_day=first, counts=counts, complete=sum(found.values()) < MAX_COUNTED)
-        if len(self._totals) >= MAX_COUNTS:
-            self._totals.clear()
-        self._totals[head.source_id] = _DailyTotals(head.interactions_version, today, self._monotonic(), daily)
+        self._totals.put(head.source_id, _DailyTotals(head.interactions_version, today, self._monotonic(), daily))
         return daily
 
 

@@ -5,11 +5,11 @@ is added up from their counts. A page waits for no more than a second of countin
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from penchant.bounded_cache import BoundedCache
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import DAY_MS
@@ -80,7 +80,7 @@ class CurveCounter:
         self._database = database
         self._clock = clock
         self._monotonic = monotonic
-        self._counted: OrderedDict[tuple[int, int, str], _CountedMonth] = OrderedDict()
+        self._counted: BoundedCache[tuple[int, int, str], _CountedMonth] = BoundedCache(MAX_MONTHS)
 
     async def curves(self, view: View) -> SourceCurves:
         """Return the curves of a source, up to today."""
@@ -104,7 +104,7 @@ class CurveCounter:
         for month in reversed(months):
             found = self._known(view, month, PRESENT_LIFE_S if month is months[-1] else MONTH_LIFE_S)
             if found is None and self._monotonic() < deadline:
-                found = await self._database.in_thread(self._count, view, month)
+                found = await self._count(view, month)
             if found is None:
                 unknown.append(month.name)
                 continue
@@ -120,17 +120,14 @@ class CurveCounter:
         is_fresh = self._monotonic() - counted.at <= life_s
         return counted.counts if is_fresh or counted.version == view.head.interactions_version else None
 
-    def _count(self, view: View, month: MonthSpan) -> Mapping[int, int]:
-        head = view.head
+    async def _count(self, view: View, month: MonthSpan) -> Mapping[int, int]:
+        head, count_by_day = view.head, self._database.storage.people.count_by_day
+        since, until = month.first * DAY_MS, month.behind * DAY_MS
         counts = dict(
-            self._database.storage.people.count_by_day(
-                head.source_id, since=month.first * DAY_MS, until=month.behind * DAY_MS, limit=MAX_COUNTED
-            )
+            await self._database.in_thread(count_by_day, head.source_id, since=since, until=until, limit=MAX_COUNTED)
         )
         key = (head.source_id, head.incarnation, month.name)
-        self._counted[key] = _CountedMonth(head.interactions_version, self._monotonic(), counts)
-        while len(self._counted) > MAX_MONTHS:
-            self._counted.popitem(last=False)
+        self._counted.put(key, _CountedMonth(head.interactions_version, self._monotonic(), counts))
         return counts
 
     def _placements(self, view: View, months: Sequence[MonthSpan]) -> Mapping[int, Mapping[int, int]]:

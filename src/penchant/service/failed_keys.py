@@ -8,6 +8,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from penchant.bounded_cache import BoundedCache
+
 WINDOW_S = 60.0
 """How long failures of an address count, from the first of them."""
 FREE_FAILURES = 100
@@ -15,7 +17,7 @@ FREE_FAILURES = 100
 DELAY_S = 1.0
 """How long each further refusal waits before it is sent."""
 MAX_ADDRESSES = 10_000
-"""Addresses that are counted together; when there are more, all begin anew."""
+"""Addresses that are counted together; of more, those that have not failed for longest begin anew."""
 MAX_WAITING = 1_000
 """Refusals that wait together; beyond them there is no wait, since waiting costs memory."""
 
@@ -26,19 +28,16 @@ class FailedKeys:
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic, delay_s: float = DELAY_S) -> None:
         self._monotonic = monotonic
         self._delay_s = delay_s
-        self._failures: dict[str, tuple[float, int]] = {}
+        self._failures: BoundedCache[str, tuple[float, int]] = BoundedCache(MAX_ADDRESSES)
         self._waiting = 0
 
     def count(self, address: str) -> bool:
         """Count a failure; return whether its refusal has to wait."""
         now = self._monotonic()
-        began, failures = self._failures.get(address, (now, 0))
+        began, failures = self._failures.get(address) or (now, 0)
         if now - began > WINDOW_S:
             began, failures = now, 0
-        if len(self._failures) >= MAX_ADDRESSES:
-            # Emptied rather than searched for the oldest: with so many addresses at work it must cost nothing.
-            self._failures.clear()
-        self._failures[address] = (began, failures + 1)
+        self._failures.put(address, (began, failures + 1))
         return failures >= FREE_FAILURES
 
     async def slow_down(self, address: str) -> None:

@@ -5,7 +5,6 @@ An account has one map at a time made, so that those of others wait for no more 
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.bounded_cache import BoundedCache
 from penchant.index import GROUPS, BoolArray, FloatArray, LikenessMap, likeness_map, rows_in
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS
@@ -38,7 +38,7 @@ class ColoredMap:
     unreached: BoolArray | None
 
 
-_Place = tuple[int, int, int, int, int]
+_SourceVersion = tuple[int, int, int, int, int]
 """An account, and a source of it with incarnation, epoch and version."""
 
 
@@ -53,7 +53,9 @@ class CatalogueMaps:
         self._metrics = metrics
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-map")
-        self._kept: OrderedDict[_Place, Future[LikenessMap | None]] = OrderedDict()
+        self._maps: BoundedCache[_SourceVersion, Future[LikenessMap | None]] = BoundedCache(
+            MAX_KEPT, on_eviction=Future.cancel
+        )
 
     def close(self) -> None:
         """Wait for the map under way, a second at most; make no other."""
@@ -73,23 +75,24 @@ class CatalogueMaps:
 
     async def _map(self, view: View) -> LikenessMap | None:
         head = view.head
-        place = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
-        task = self._kept.get(place)
+        version = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
+        task = self._maps.get(version)
         if task is None:
-            for other in [each for each in self._kept if each[:2] == place[:2]]:
-                self._kept.pop(other).cancel()
-            if any(each[0] == place[0] and not made.done() for each, made in self._kept.items()):
+            for other, outdated in self._maps.items():
+                if other[:2] == version[:2]:
+                    self._maps.pop(other)
+                    outdated.cancel()
+            if any(other[0] == head.account_id and not making.done() for other, making in self._maps.items()):
                 return None
-            task = self._kept[place] = self._thread.submit(self._make, view)
-            while len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)[1].cancel()
+            task = self._thread.submit(self._make, view)
+            self._maps.put(version, task)
         # Not to be cancelled with this request: another may wait for the same.
         await asyncio.wait([asyncio.wrap_future(task)], timeout=WAIT_S)
         if not task.done() or task.cancelled():
             return None
         if task.result() is None:
             # It has failed, and is tried anew by whoever asks next.
-            self._kept.pop(place, None)
+            self._maps.pop(version)
         return task.result()
 
     def _make(self, view: View) -> LikenessMap | None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from dataclasses import dataclass
 
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import StorageUnavailable, UnknownPiece
 from penchant.index import Audience, BlendFactors, Filter, PieceAppeal
 from penchant.live.database import AsyncStorage
@@ -47,7 +47,6 @@ class _RememberedPeople:
 
     people: Everybody
     asked_at: float
-    nbytes: int = 0
 
 
 class Prospects:
@@ -59,7 +58,7 @@ class Prospects:
         self._recommender = recommender
         self._metrics = metrics
         self._shares = heavy_shares("lists of people are being made")
-        self._remembered: OrderedDict[int, _RememberedPeople] = OrderedDict()
+        self._remembered: BoundedCache[int, _RememberedPeople] = BoundedCache(MEMORY_BYTES)
 
     async def of_piece(self, view: View, query: ProspectsRequest) -> PersonalResult[ProspectList]:
         """Return the people whom a piece would suit best: by s, the greatest first, ties by id.
@@ -81,7 +80,7 @@ class Prospects:
         async with self._shares.turn(view.head.account_id):
             everybody = await self._everybody(view, now, None if moment == now else moment)
             listed = await self._database.in_thread(self._listed, view, query, everybody, audience, moment)
-            self._charge(view, everybody)
+            self._charge(view.head.source_id, everybody)
         return PersonalResult(listed, audience.version)
 
     async def run(self) -> None:
@@ -98,14 +97,14 @@ class Prospects:
             StorageUnavailable: the database is away.
         """
         oldest = asyncio.get_running_loop().time() - IDLE_S
-        for number, each in list(self._remembered.items()):
+        for number, each in self._remembered.items():
             held = each.people.view.head
             (head,) = await self._database.promptly(
                 self._database.storage.sources.read_heads, [(held.account_id, held.name)]
             )
             is_erased = head is None or not each.people.view.is_of(head) or head.erased_at > each.people.version
-            if (is_erased or each.asked_at < oldest) and self._remembered.get(number) is each:
-                del self._remembered[number]
+            if (is_erased or each.asked_at < oldest) and self._remembered.peek(number) is each:
+                self._remembered.pop(number)
 
     async def _everybody(self, view: View, now: int, until: int | None) -> Everybody:
         """Return the people of a source as they are now, or were at the end of a day; who calls has the turn."""
@@ -125,20 +124,17 @@ class Prospects:
             and await self._database.in_thread(held.people.follow, storage, view)
         ):
             held.asked_at = loop.time()
-            self._remembered.move_to_end(number)
             return held.people
-        self._remembered.pop(number, None)
+        self._remembered.pop(number)
         people = await self._database.in_thread(read)
-        self._remembered[number] = _RememberedPeople(people, loop.time())
+        self._remembered.put(number, _RememberedPeople(people, loop.time()), weight=people.nbytes)
         return people
 
-    def _charge(self, view: View, everybody: Everybody) -> None:
-        """Count what the people of a source take now, and let go those of sources asked for least recently."""
-        held = self._remembered.get(view.head.source_id)
-        if held is not None and held.people is everybody:
-            held.nbytes = everybody.nbytes
-        while sum(each.nbytes for each in self._remembered.values()) > MEMORY_BYTES:
-            self._remembered.popitem(last=False)
+    def _charge(self, number: int, everybody: Everybody) -> None:
+        """Count what the people of a source take now."""
+        remembered = self._remembered.peek(number)
+        if remembered is not None and remembered.people is everybody:
+            self._remembered.reweigh(number, everybody.nbytes)
 
     def _listed(
         self, view: View, query: ProspectsRequest, everybody: Everybody, audience: Audience, moment: int
