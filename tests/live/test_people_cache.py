@@ -19,6 +19,7 @@ from penchant.live import audiences, people_cache, recent_changes
 from penchant.live.audiences import AudienceRequest, Audiences
 from penchant.live.people_cache import PeopleCache
 from penchant.live.recent_changes import RecentChanges
+from penchant.live.source_watch import SourceWatch
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
@@ -326,14 +327,14 @@ def test_what_several_people_did_is_remembered_for_a_later_count(
 def test_who_is_erased_through_another_process_is_forgotten_without_a_request(settings: NodeSettings) -> None:
     async def act(scene: Scene) -> None:
         async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
-            other = Scene(services, scene.clock)
+            other, watch = Scene(services, scene.clock), SourceWatch(scene.services.database, [scene.people])
             for name, value in (("erase", "kim"), ("restart", None)):
                 await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
                 await scene.people.figures(await scene.view(), "kim", int(scene.clock()) // 86_400)
-                await scene.people.forget_erased()
+                await watch.look()
                 assert scene.people.nbytes
                 await other.step(name, value)
-                await scene.people.forget_erased()
+                await watch.look()
                 assert not scene.people.nbytes
 
     play(settings, act)

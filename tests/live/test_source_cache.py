@@ -25,6 +25,7 @@ from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
+from penchant.live.source_watch import SourceWatch
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View, ViewLimits, Views
 from penchant.storage import DeleteSource
@@ -95,6 +96,7 @@ class Worker:
             self.limits,
             stored_likes=StoredLikes(self.metrics, LikesFiles(sources.folder / "index"), builder),
         )
+        self.watch = SourceWatch(self.database, [self.views])
         self.loop = asyncio.new_event_loop()
 
     def start(self, request: Awaitable[Result]) -> "asyncio.Future[Result]":
@@ -219,7 +221,7 @@ def test_sources_that_were_deleted_elsewhere_are_forgotten_unrequested(
     sources.do(DeleteSource(account_id=sources.account, source="c"))
     sources.submit(1, source="c")
 
-    worker.finish(worker.views.forget_deleted())
+    worker.finish(worker.watch.look())
 
     assert worker.metric("penchant_loaded_sources") == 1
     assert worker.views.cached_version(sources.account, "a") == sources.head("a").version
@@ -290,7 +292,7 @@ class RequestsBesideChanges(RuleBasedStateMachine):
 
     @rule()
     def forget_deleted(self) -> None:
-        self._start(self.worker.views.forget_deleted(), "")
+        self._start(self.worker.watch.look(), "")
 
     @rule(name=st.sampled_from(NAMES))
     def forget(self, name: str) -> None:

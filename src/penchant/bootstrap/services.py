@@ -2,24 +2,27 @@
 
 import asyncio
 import contextlib
+import functools
 import gc
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, TypedDict
+from collections.abc import AsyncIterator, Callable
+from typing import TypedDict
 
+from penchant.bootstrap.background import Background, BackgroundTask
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
-from penchant.live.connections import limit_connections
+from penchant.live.connections import ConnectionLimiter
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles
 from penchant.live.segments import Segments
+from penchant.live.source_watch import SourceWatch
 from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import ViewLimits, Views
 from penchant.live.weights_files import WeightsFiles
@@ -61,17 +64,13 @@ from penchant.settings import (
     NodeSettings,
     metrics_folder,
 )
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
 
-HOUSEKEEPING_INTERVAL_S = 600.0
-"""How often rows past their life are removed: well within the day that the interface allows."""
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
 HOUSEKEEPING_LOCK = "housekeeping.lock"
-ELECTION_INTERVAL_S = 10.0
-"""How often the other processes look whether housekeeping needs a new one."""
 
 
 @contextlib.asynccontextmanager
@@ -106,16 +105,16 @@ async def open_services(
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     services = wire(current, database, rates, views, metrics, clock)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    tasks = [asyncio.create_task(each) for each in _endless(services, election)]
+    background = Background(background_tasks(services, election), metrics)
+    background.start()
     if has_builder:
         _set_aside()
     try:
         yield services
     finally:
-        # First what works by itself: `Usage.run` counts its last answers when it is cancelled, into open storage.
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await background.close()
+        # The last answers are counted into storage, which is still open.
+        await services.usage.finish()
         if compiling is not None:
             compiling.close()
         _end_helpers(services)
@@ -128,15 +127,27 @@ async def open_services(
         tracing.close()
 
 
-def _endless(services: Services, election: Election) -> Iterator[Coroutine[Any, Any, None]]:
-    """Yield what works in the background until it is cancelled."""
-    yield services.usage.run()
-    yield services.views.run()
-    yield services.measuring.run()
-    yield services.people_cache.run()
-    yield services.prospects.run()
-    yield _keep_house(services, election)
-    yield limit_connections(services.settings, services.metrics)
+def background_tasks(services: Services, election: Election) -> list[BackgroundTask]:
+    """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
+    views, prospects = services.views, services.prospects
+    watch = SourceWatch(services.database, (views, services.people_cache, prospects))
+    settings, metrics = services.settings, services.metrics
+    limiter = ConnectionLimiter(settings.port, settings.connections_per_address, settings.trusted_proxies, metrics)
+    return [
+        # What one address opens between two looks, 12,000 over loopback, has to fit beside its limit.
+        BackgroundTask(name="connections", interval_s=0.5, work=limiter.limit),
+        # So long after an answer it is counted in the database, together with those that came meanwhile.
+        BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
+        BackgroundTask(name="gauges", interval_s=1.0, work=services.measuring.measure),
+        BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
+        BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
+        BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
+        BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
+        # Well within the day after which the interface promises that rows past their life are gone.
+        BackgroundTask(
+            name="housekeeping", interval_s=600.0, work=functools.partial(_keep_house, services), elected=election
+        ),
+    ]
 
 
 def _set_aside() -> None:
@@ -287,20 +298,10 @@ def _end_helpers(services: Services) -> None:
     services.maps.close()
 
 
-async def _keep_house(services: Services, election: Election) -> None:
-    """Remove what no answer needs any more, a chunk at a time, for ever, in one process of a data folder."""
+async def _keep_house(services: Services) -> None:
+    """Remove what no answer needs any more, a chunk at a time."""
     purge = services.database.storage.upkeep.purge
-    while True:
-        try:
-            # The winner keeps the lock until its process ends; the others try again now and then.
-            if not election.try_win():
-                await asyncio.sleep(ELECTION_INTERVAL_S)
-                continue
-            audit_days = services.current.now.audit_retention_days
-            while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
-                services.metrics.rows_purged.inc(removed)
-                await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
-        except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does
-            services.metrics.failures.labels("housekeeping").inc()
-            logger.exception("housekeeping failed")
-        await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)
+    audit_days = services.current.now.audit_retention_days
+    while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
+        services.metrics.rows_purged.inc(removed)
+        await asyncio.sleep(HOUSEKEEPING_PAUSE_S)

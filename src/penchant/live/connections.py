@@ -13,27 +13,9 @@ from collections.abc import Collection
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from penchant.settings import NodeSettings
 from penchant.telemetry import Metrics, logger
 
-SWEEP_INTERVAL_S = 0.5
-"""Pause between two looks: what one address opens meanwhile, 12,000 over loopback, has to fit beside the limit."""
 _DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if Path(path).is_dir()), None)
-
-
-async def limit_connections(settings: NodeSettings, metrics: Metrics) -> None:
-    """Close connections beyond what an address may have, for ever."""
-    limit, proxies = settings.connections_per_address, settings.trusted_proxies
-    limiter = ConnectionLimiter(settings.port, limit, proxies, metrics)
-    while True:
-        try:
-            # Mostly there is nothing to do, which costs less to find out than a turn of a thread does.
-            if limiter.has_work():
-                await asyncio.to_thread(limiter.sweep)
-        except Exception:  # noqa: BLE001  # the limit must survive whatever the kernel says
-            metrics.failures.labels("connections").inc()
-            logger.exception("connections could not be counted")
-        await asyncio.sleep(SWEEP_INTERVAL_S)
 
 
 class ConnectionLimiter:
@@ -51,6 +33,12 @@ class ConnectionLimiter:
         self._sequence = 0
         self._opened: dict[int, int] = {}
         self._shut: set[int] = set()
+
+    async def limit(self) -> None:
+        """Sweep in a thread, where there may be something to do."""
+        # Mostly there is nothing, which costs less to find out than a turn of a thread does.
+        if self.has_work():
+            await asyncio.to_thread(self.sweep)
 
     def has_work(self) -> bool:
         """Return whether a sweep may find something, or has something to forget; in some microseconds."""

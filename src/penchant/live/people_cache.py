@@ -12,20 +12,19 @@ up to date, whoever of them asks (D85 of docs/decisions.md). One person over tim
 """
 
 import asyncio
-import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import ReferenceType, ref
 
 from penchant.bounded_cache import BoundedCache
-from penchant.errors import StorageUnavailable
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
+from penchant.live.heads import SourceName
 from penchant.live.recent_changes import RecentChanges
 from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences
-from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, source_id, user_key
+from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, SourceHead, source_id, user_key
 from penchant.wire import decode_preferences
 
 ENTRY_BYTES = 3_000
@@ -36,10 +35,6 @@ MAX_FOLLOWED = 1_000
 """Interactions that are read at a time to bring people up to date: some milliseconds. After more all are forgotten."""
 MAX_SOURCES = 10_000
 """Sources whose versions are kept, as many as there may be views."""
-ERASURES_S = 5.0
-"""Pause between looks for people whom other processes have erased."""
-LOOKED_UP_TOGETHER = 500
-"""Sources that are looked up at once: some milliseconds of a thread."""
 QUICK_INTERACTIONS = 1_000
 """So many, and things said, are turned into figures within the event loop, in about a millisecond; more in a thread."""
 
@@ -160,31 +155,19 @@ class PeopleCache:
             self._people.reweigh(key, person.nbytes)
         return figures
 
-    async def run(self) -> None:
-        """Forget those who are erased by other processes, for ever: no request to their source may ever tell of it."""
-        while True:
-            await asyncio.sleep(ERASURES_S)
-            # What is not reached now is looked at again the next time.
-            with contextlib.suppress(StorageUnavailable):
-                await self.forget_erased()
+    def watched(self) -> set[SourceName]:
+        """Return the sources of the people who are remembered."""
+        numbers = {number for number, _ in self._people}
+        return {following.name for number in numbers if (following := self._sources.get(number)) is not None}
 
-    async def forget_erased(self) -> None:
-        """Forget the people of sources in which somebody was erased, and of those that are gone.
-
-        Raises:
-            StorageUnavailable: the database is away.
-        """
-        numbers = list({number for number, _ in self._people})
-        for begin in range(0, len(numbers), LOOKED_UP_TOGETHER):
-            together = numbers[begin : begin + LOOKED_UP_TOGETHER]
-            followed = [each for number in together if (each := self._sources.get(number)) is not None]
-            read_heads = self._database.storage.sources.read_heads
-            heads = await self._database.promptly(read_heads, [each.name for each in followed])
-            for following, head in zip(followed, heads, strict=True):
-                # To forget what a request has brought up to date meanwhile does no harm.
-                history = None if head is None else (head.incarnation, head.epoch)
-                if head is None or history != following.history or head.erased_at > following.version:
-                    self._forget_source(source_id(*following.name))
+    def observe(self, name: SourceName, head: SourceHead | None) -> None:
+        """Forget the people of a source that is gone, or in which another process has erased somebody."""
+        following = self._sources.get(source_id(*name))
+        if following is None:
+            return
+        history = None if head is None else (head.incarnation, head.epoch)
+        if head is None or history != following.history or head.erased_at > following.version:
+            self._forget_source(source_id(*name))
 
     def forget_person(self, account_id: int, source: str, user_id: str) -> None:
         """Forget what was remembered of a person who is erased; the next request to the source forgets all of it."""
