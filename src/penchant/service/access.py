@@ -197,15 +197,22 @@ class AccessControl:
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
         if looked_up is None or record is None or not matches:
             raise Unauthenticated("The API key is not known.")
-        if record.revoked_at is not None:
-            raise Unauthenticated("The API key has been revoked.")
-        if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
-            raise Unauthenticated("The API key has expired.")
-        access = self._access(record)
+        access = self._granted(record)
         # From the moment at which the record was read, not from now: otherwise a revoked key could be believed for the
         # life of both memories, one after the other.
         self._accepted.put(hash_secret(keys[0]), (looked_up[0], access))
         return access
+
+    async def of_key(self, key_id: str) -> Access:
+        """Return what a key grants to who has shown it before.
+
+        Raises:
+            Unauthenticated: it is revoked or expired, or there is none.
+        """
+        record = await self.find(key_id)
+        if record is None:
+            raise Unauthenticated("The API key is not known.")
+        return self._granted(record)
 
     async def count_request(self, access: Access) -> RateState | None:
         """Count a request of a key against its plan's rate; ``None`` where there is no limit."""
@@ -322,15 +329,12 @@ class AccessControl:
         self._looked_up.put(key_id, (now, record))
         return now, record
 
-    async def end_session(self, session_id: str, ends_at: int) -> None:
-        """End a session at the dashboard, which would end by itself at a moment in milliseconds."""
-        await self._database.in_thread(self._database.storage.keys.end_session, session_id, ends_at)
-
-    async def is_session_ended(self, session_id: str) -> bool:
-        """Return whether a session at the dashboard was ended before its time, through whichever process."""
-        return await self._database.read(self._database.storage.keys.is_session_ended, session_id)
-
-    def _access(self, record: KeyRecord) -> Access:
+    def _granted(self, record: KeyRecord) -> Access:
+        """Return what a key grants, unless it is revoked or expired."""
+        if record.revoked_at is not None:
+            raise Unauthenticated("The API key has been revoked.")
+        if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
+            raise Unauthenticated("The API key has expired.")
         secret = record.signing_secret
         return Access(
             key_id=record.key_id,

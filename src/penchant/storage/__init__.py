@@ -44,6 +44,7 @@ from penchant.storage.records import (
     SourceHead,
     SubmitPieces,
 )
+from penchant.storage.sessions import SessionRecord
 from penchant.storage.storage import Storage, open_storage
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "ReplacePreferences",
     "ReplaceSettings",
     "ServerOptions",
+    "SessionRecord",
     "SourceCommand",
     "SourceContents",
     "SourceCuration",

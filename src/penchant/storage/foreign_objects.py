@@ -6,9 +6,10 @@ only taken where it holds nothing beyond tables and indexes that we know, in for
 
 import sqlite3
 
-from penchant.storage.schema import lineage, metadata, unfinished_move
+from penchant.storage.schema import lineage, metadata, removed, unfinished_move
 
-OWN_TABLES = {table.name: table for table in (*metadata.tables.values(), lineage, unfinished_move)}
+_OWN = (*metadata.tables.values(), *removed.tables.values(), lineage, unfinished_move)
+OWN_TABLES = {table.name: table for table in _OWN}
 OWN_INDEXES = frozenset(str(index.name) for table in OWN_TABLES.values() for index in table.indexes)
 VERSION_TABLE = "alembic_version"
 OF_SQLITE = ("sqlite_autoindex_", "sqlite_stat")

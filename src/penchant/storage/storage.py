@@ -18,6 +18,7 @@ from penchant.storage.pieces import PieceStore
 from penchant.storage.placements import PlacementStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
+from penchant.storage.sessions import SessionStore
 from penchant.storage.sources import SourceStore
 from penchant.storage.transactions import Transactions
 from penchant.storage.upkeep import Upkeep
@@ -35,6 +36,7 @@ class Storage:
         self._interactions = Lane("interactions", grouping.carry_out, metrics)
         self.accounts = AccountStore(transactions)
         self.keys = KeyStore(transactions)
+        self.sessions = SessionStore(transactions)
         self.sources = SourceStore(transactions)
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
