@@ -15,12 +15,11 @@ from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
 from penchant.index import compaction, person
-from penchant.live import audiences, people_cache, recent_changes
-from penchant.live.audiences import AudienceRequest, Audiences
+from penchant.live import counting, people_cache, recent_changes
+from penchant.live.counting import AudienceRequest, Audiences, StoredLikes
+from penchant.live.heads import SourceWatch
 from penchant.live.people_cache import PeopleCache
 from penchant.live.recent_changes import RecentChanges
-from penchant.live.source_watch import SourceWatch
-from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
 from penchant.service import Services, recommend
@@ -185,7 +184,7 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
         patching.setattr(recommend, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)
         # What is counted step by step is compared with all that is stored, and so must not be half a second late.
-        patching.setattr(audiences, "REST_RATIO", 0)
+        patching.setattr(counting, "REST_RATIO", 0)
         opening = opened(NodeSettings(data=str(tmp_path_factory.mktemp("people")), source_creations_per_minute=0))
         yield runner.run(opening.__aenter__())
         runner.run(opening.__aexit__(None, None, None))

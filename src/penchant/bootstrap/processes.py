@@ -29,10 +29,8 @@ from penchant.cluster.ray_driver import ray_crew
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.index.weights import StandInSearch
 from penchant.live.array_files import PublishedFile
-from penchant.live.builder import FileBuilder, build_for_ever, builder_lock
+from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
 from penchant.live.compiling import are_compiled, compile_kernels
-from penchant.live.index_builders import BuildKind, index_builders
-from penchant.live.weights_builder import WeightsBuilder
 from penchant.published_settings import PublishedSettings
 from penchant.service import Services
 from penchant.service.stand_in_ranges import searching_by

@@ -16,14 +16,13 @@ from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
 from penchant.live.connections import ConnectionLimiter
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
+from penchant.live.heads import SourceWatch
 from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
-from penchant.live.source_watch import SourceWatch
-from penchant.live.stored_likes import StoredLikes
+from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
 from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from penchant.errors import UnknownSource
 from penchant.live.following import Follower, View
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
+from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 

@@ -13,7 +13,7 @@ from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_setting
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
-from penchant.live.likes_builder import SMALLEST_LIKES
+from penchant.live.counting import SMALLEST_LIKES
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 

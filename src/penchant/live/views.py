@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from penchant.errors import IndexNotReady, NotYetVisible, PenchantError, StorageUnavailable, UnknownSource
 from penchant.index import Audience, Likes, PieceCounts
 from penchant.live.audience_follower import AudienceFollower
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.following import Follower, View
 from penchant.live.heads import Heads, SourceName
 from penchant.live.recent_changes import RecentChanges
-from penchant.live.segments import Segments
+from penchant.live.segment_files import Segments
 from penchant.live.source_cache import CachedSource, SourceCache
-from penchant.live.stored_likes import StoredLikes
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
