@@ -95,7 +95,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How long a request may wait for its turn in a worker while 32 others do, before it is answered 503; 0: any."""
     header_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
     """How long a connection may be open without a whole request head, before the first or between two."""
-    connections_per_address: Count = 1024
     """Connections that one address may have open to each worker; the newest beyond it are closed. 0: any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of proxies in front: their connections are not limited, and what they say of the scheme

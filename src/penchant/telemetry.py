@@ -111,9 +111,6 @@ class Metrics:
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
         )
-        self.connections_refused = self._counter(
-            "penchant_connections_refused", "Connections closed because their address had too many."
-        )
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
         self._add_storage_metrics()
         self._add_index_metrics()

@@ -15,7 +15,6 @@ from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
-from penchant.live.connections import ConnectionLimiter
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
@@ -130,11 +129,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
     views, prospects = services.views, services.prospects
     watch = SourceWatch(services.database, (views, services.people_cache, prospects))
-    settings, metrics = services.settings, services.metrics
-    limiter = ConnectionLimiter(settings.port, settings.connections_per_address, settings.trusted_proxies, metrics)
     return [
-        # What one address opens between two looks, 12,000 over loopback, has to fit beside its limit.
-        BackgroundTask(name="connections", interval_s=0.5, work=limiter.limit),
         # So long after an answer it is counted in the database, together with those that came meanwhile.
         BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
         BackgroundTask(name="gauges", interval_s=1.0, work=services.measuring.measure),
