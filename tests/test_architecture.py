@@ -15,7 +15,7 @@ LEVELS = (
     {"attributes", "bounded_cache", "errors"},
     {"model"},
     {"owned_folders", "settings", "telemetry", "tracing"},
-    {"wire", "index", "profiles", "ranking", "experiments", "storage", "published_settings"},
+    {"wire", "index", "profiles", "ranking", "experiments", "storage"},
     {"live", "importing", "cluster"},
     {"service"},
     {"web"},

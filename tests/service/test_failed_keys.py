@@ -2,7 +2,7 @@
 
 import asyncio
 
-from penchant.service.failed_keys import FREE_FAILURES, MAX_ADDRESSES, WINDOW_S, FailedKeys
+from penchant.service.rates import FAILURES_WINDOW_S, FREE_FAILURES, MAX_ADDRESSES, FailedKeys
 
 
 class Clock:
@@ -19,7 +19,7 @@ def test_an_address_waits_after_its_free_failures_until_the_window_ends() -> Non
 
     assert [failed.count("a") for _ in range(FREE_FAILURES + 2)] == [False] * FREE_FAILURES + [True, True]
     assert not failed.count("b")
-    clock.now = WINDOW_S + 1
+    clock.now = FAILURES_WINDOW_S + 1
     assert not failed.count("a")
 
 

@@ -27,7 +27,6 @@ from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
@@ -35,12 +34,11 @@ from penchant.service.curation import Curation
 from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
 from penchant.service.explanations import Explanations
-from penchant.service.health import CatalogueHealth
+from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
-from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
 from penchant.service.placement_lists import ListMakers, PlacementLists
 from penchant.service.placement_previews import PlacementPreviews
@@ -48,7 +46,7 @@ from penchant.service.placements import Placements
 from penchant.service.plain_lists import PlainLists
 from penchant.service.previews import Previews
 from penchant.service.prospects import Prospects
-from penchant.service.rates import NodeCounts
+from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.recommend import Recommender
 from penchant.service.results import Results
 from penchant.service.revisits import RevisitLists

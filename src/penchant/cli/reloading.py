@@ -5,8 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penchant.errors import InvalidSettings
-from penchant.published_settings import changed_settings, merge_settings, publish_settings
-from penchant.settings import NodeSettings
+from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger, start_logging
 
 

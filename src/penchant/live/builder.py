@@ -84,7 +84,7 @@ class OldestDays:
         if cached is None or cached[0] != moment:
             stored = self._storage.sources.read_curation(head.account_id, head.name)[1].settings
             cached = self._settings[head.source_id] = moment, decode_settings(stored) if stored else SourceSettings()
-        return max(int(self._clock() * 1000), head.changed_at) // DAY_MS - cached[1].retention_days
+        return cached[1].oldest_day(max(int(self._clock() * 1000), head.changed_at) // DAY_MS)
 
     def __len__(self) -> int:
         """Return of how many sources the settings are kept."""

@@ -166,7 +166,7 @@ class AudienceRequest:
     @property
     def oldest_day(self) -> int:
         """The oldest day that counts: retention goes by UTC dates."""
-        return self.today - self.settings.retention_days
+        return self.settings.oldest_day(self.today)
 
     def counts_as(self, settings: SourceSettings) -> bool:
         """Return whether the same interactions count under other settings."""
@@ -253,7 +253,7 @@ class Audiences:
 
     def has_newer(self, last: AudienceCount, head: SourceHead) -> bool:
         """Return whether there is a file to start from instead of what was counted."""
-        return self._files.newer(head, last.today - last.settings.retention_days, last.stored) is not None
+        return self._files.newer(head, last.settings.oldest_day(last.today), last.stored) is not None
 
     def count(
         self,

@@ -228,7 +228,7 @@ class PeopleCache:
 
     async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
         """Return the figures of a person from storage, and remember what was read."""
-        since = (today - view.source_settings.retention_days) * DAY_MS
+        since = view.source_settings.oldest_day(today) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
 
         def read() -> tuple[InteractionArrays, Preferences, int, PersonFigures]:

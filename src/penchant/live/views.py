@@ -277,7 +277,7 @@ class Views:
 
     async def likes(self, view: View, today: int) -> Likes | None:
         """Return what people like on a UTC day, as `AudienceFollower.likes`."""
-        return await self._audiences.likes(view, today - view.settings.retention_days)
+        return await self._audiences.likes(view, view.settings.oldest_day(today))
 
     def audience_age_s(self, view: View, today: int) -> float | None:
         """Return how old the audience of a source is, as `AudienceFollower.age_s`."""

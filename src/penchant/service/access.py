@@ -23,9 +23,7 @@ from penchant.errors import (
 )
 from penchant.live.database import AsyncStorage
 from penchant.model import Feature, Plan, Scope
-from penchant.service.failed_keys import FailedKeys
-from penchant.service.node_rates import NodeRates
-from penchant.service.rates import NodeCounts, SharedRates
+from penchant.service.rates import FailedKeys, NodeCounts, NodeRates, SharedRates
 from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord, key_counter
 from penchant.wire import MAX_SIGNED_S, signed_user
