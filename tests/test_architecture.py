@@ -14,7 +14,7 @@ MAX_FUNCTION_LINES = 60
 LEVELS = (
     {"attributes", "bounded_cache", "errors"},
     {"model"},
-    {"owned_folders", "settings", "telemetry", "tracing"},
+    {"clock", "owned_folders", "settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "experiments", "storage"},
     {"live", "importing", "cluster"},
     {"service"},

@@ -10,6 +10,7 @@ import pytest
 
 from clocks import SetClock
 from penchant.cli.keys import make_key
+from penchant.clock import Clock
 from penchant.errors import Unauthenticated
 from penchant.live.database import AsyncStorage
 from penchant.service.access import AccessControl
@@ -45,8 +46,8 @@ def contents(folder: Path) -> bytes:
 def play(storage: Storage, folder: Path, scene: Scene) -> None:
     clock = SetClock(1_000_000.5)
     with closing(AsyncStorage(storage, Metrics())) as database, closing(NodeCounts.open(folder)) as rates:
-        access = AccessControl(database, CurrentSettings(NodeSettings()), rates, clock=clock)
-        asyncio.run(scene(Sessions(database, access, clock=clock), clock))
+        access = AccessControl(database, CurrentSettings(NodeSettings()), rates, clock=Clock(seconds=clock))
+        asyncio.run(scene(Sessions(database, access, clock=Clock(seconds=clock)), clock))
 
 
 def test_a_session_is_found_by_its_id_alone(storage: Storage, tmp_path: Path, key: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from penchant.bootstrap.background import Background, BackgroundTask
+from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
 from penchant.live import database as database_module
 from penchant.live.database import AsyncStorage
@@ -81,7 +82,7 @@ async def two_workers(folder: Path) -> AsyncIterator[tuple[Usage, Usage, Slow]]:
     """Two countings over one folder and one database."""
     storage = open_storage(folder=folder)
     database = Slow(AsyncStorage(storage, Metrics()))
-    first, second = (Usage(database, folder, clock=lambda: NOVEMBER) for _ in range(2))
+    first, second = (Usage(database, folder, clock=Clock(seconds=lambda: NOVEMBER)) for _ in range(2))
     yield first, second, database
     first.close()
     second.close()
@@ -162,7 +163,7 @@ def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
         async with two_workers(tmp_path) as (first, second, database):
             for account in (7, 8, 8):
                 await first.reserve(access(account, quota=None))
-            december = Usage(database, tmp_path, clock=lambda: NOVEMBER + 31 * 86_400)
+            december = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER + 31 * 86_400))
             await december.reserve(access(quota=1))
             december.close()
             await second.flush()
@@ -257,7 +258,7 @@ def test_what_is_counted_late_is_counted_once(tmp_path: Path, monkeypatch: pytes
 def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path) -> None:
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, second, database):
-            gone = Usage(database, tmp_path, clock=lambda: NOVEMBER)
+            gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
             assert await given(gone, 4) == 4
             gone.close()
             assert await given(first, QUOTA) == QUOTA - 4
@@ -316,7 +317,7 @@ def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path) -> None:
 
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, _, database):
-            gone = Usage(database, tmp_path, clock=lambda: NOVEMBER)
+            gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
             assert await given(gone, 4) == 4
             gone.close()
             database.before = fail_once

@@ -11,6 +11,7 @@ from typing import TypedDict
 
 from penchant.bootstrap.background import Background, BackgroundTask
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
@@ -161,7 +162,7 @@ def wire(
     clock: Callable[[], float],
 ) -> Services:
     """Return the services over an open database."""
-    settings = current.now
+    settings, present = current.now, Clock(seconds=clock)
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
 
@@ -174,7 +175,7 @@ def wire(
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     recommender = Recommender(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(recommender, limit_bytes=settings.answer_memory_bytes)
-    access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+    access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
     list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
     measuring = GaugeUpdater(
         database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
@@ -187,7 +188,7 @@ def wire(
         decoder=BodyDecoder(database),
         views=views,
         access=access,
-        usage=Usage(database, data_folder(settings), clock=clock),
+        usage=Usage(database, data_folder(settings), clock=present),
         content=content,
         changes=Changes(database, views, content, metrics),
         people=People(database, views, metrics, cache=people_cache, clock=clock),
@@ -200,10 +201,10 @@ def wire(
         **_lists(database, views, recommender, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=measuring,
-        **_pages(database, views, metrics, clock),
+        **_pages(database, views, metrics, present),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
-        results=Results(database, clock=clock),
+        results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),
     )
 
@@ -219,7 +220,7 @@ class _PageServices(TypedDict):
     audience_health: AudienceHealth
 
 
-def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callable[[], float]) -> _PageServices:
+def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Clock) -> _PageServices:
     health = CatalogueHealth(metrics, clock=clock)
     return _PageServices(
         browsing=SourceBrowser(database, views, metrics, clock=clock),

@@ -5,12 +5,12 @@ import hashlib
 import hmac
 import secrets
 import string
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import (
     FeatureNotInPlan,
     NotAnAdmin,
@@ -147,14 +147,11 @@ class AccessControl:
         rates: NodeCounts,
         *,
         node_rates: NodeRates | None = None,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Begin with no key remembered; ``monotonic`` is the clock by which memories age, ``clock`` that of expiry."""
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._monotonic = monotonic
         self._accepted: BoundedCache[bytes, tuple[float, Access]] = BoundedCache(MAX_ACCEPTED)
         self._looked_up: BoundedCache[str, tuple[float, KeyRecord]] = BoundedCache(MAX_ACCEPTED)
         self.hits = 0
@@ -177,7 +174,7 @@ class AccessControl:
         if len(keys) == 1:
             # By a hash, so that how long the look-up takes tells nothing of a key.
             known = self._accepted.get(hash_secret(keys[0]))
-            if known is not None and self._monotonic() - known[0] <= KEY_LIFE_S:
+            if known is not None and self._clock.monotonic() - known[0] <= KEY_LIFE_S:
                 self.hits += 1
                 return known[1]
         else:
@@ -276,7 +273,7 @@ class AccessControl:
             raise NotSigned(f"The header x-penchant-user {found}; with a browser key it says for whom.")
         secret = access.signing_secret
         # An account that never made a secret has signed no person.
-        person = None if secret is None else signed_user(signed[0], secret, self._clock())
+        person = None if secret is None else signed_user(signed[0], secret, self._clock.seconds())
         if person is None:
             raise NotSigned(
                 "The header x-penchant-user is not signed with the account's secret, is over, or holds for more than "
@@ -305,7 +302,7 @@ class AccessControl:
     async def _look_up(self, key_id: str) -> tuple[float, KeyRecord] | None:
         """Return a key as `find` does, with the moment at which it was read."""
         # Taken before the read: what is read may be as old as that.
-        now = self._monotonic()
+        now = self._clock.monotonic()
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and now - looked_up[0] <= KEY_LIFE_S:
             return looked_up
@@ -331,7 +328,7 @@ class AccessControl:
         """Return what a key grants, unless it is revoked or expired."""
         if record.revoked_at is not None:
             raise Unauthenticated("The API key has been revoked.")
-        if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
+        if record.expires_at is not None and record.expires_at <= self._clock.seconds() * 1000:
             raise Unauthenticated("The API key has expired.")
         secret = record.signing_secret
         return Access(

@@ -5,11 +5,11 @@ index. Labels are in neither; they are read one after the other, so many at a ti
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import CategoryCount, TermCount, categories, pieces_having, terms_beginning
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
@@ -96,15 +96,12 @@ class SourceBrowser:
         views: Views,
         metrics: Metrics,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Begin with nothing counted; ``monotonic`` is the clock by which counts age, ``clock`` that of days."""
         self._database = database
         self._views = views
         self._metrics = metrics
         self._clock = clock
-        self._monotonic = monotonic
         self._totals: BoundedCache[int, _DailyTotals] = BoundedCache(MAX_COUNTS)
         self._counting: dict[int, asyncio.Task[DailyCounts]] = {}
 
@@ -198,11 +195,11 @@ class SourceBrowser:
 
     def _daily(self, head: SourceHead) -> "DailyCounts | asyncio.Task[DailyCounts]":
         """Return a source's interactions by day, or the task that counts them."""
-        today = int(self._clock() * 1000) // DAY_MS
+        today = self._clock.today()
         # Counts of yesterday begin a day too early, however fresh they are.
         cached = self._totals.get(head.source_id)
         if cached is not None and cached.day == today:
-            fresh = self._monotonic() - cached.at <= COUNTS_LIFE_S
+            fresh = self._clock.monotonic() - cached.at <= COUNTS_LIFE_S
             if fresh or cached.version == head.interactions_version:
                 return cached.daily
         task = self._counting.get(head.source_id)
@@ -226,7 +223,7 @@ class SourceBrowser:
         found = dict(rows)
         counts = [found.get(first + day, 0) for day in range(DAYS)]
         daily = DailyCounts(first_day=first, counts=counts, complete=sum(found.values()) < MAX_COUNTED)
-        self._totals.put(head.source_id, _DailyTotals(head.interactions_version, today, self._monotonic(), daily))
+        self._totals.put(head.source_id, _DailyTotals(head.interactions_version, today, self._clock.monotonic(), daily))
         return daily
 
 

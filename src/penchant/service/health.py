@@ -15,10 +15,11 @@ How an audience stands is found at once: how old what is known of people's likes
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import (
     EXAMPLES,
     Filter,
@@ -32,7 +33,6 @@ from penchant.index import (
     vocabulary,
 )
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS
 from penchant.telemetry import Metrics, logger
 
 MAX_KEPT = 64
@@ -125,7 +125,7 @@ _SourceVersion = tuple[int, int, int, int, int]
 class CatalogueHealth:
     """Finds out how catalogues are, one after the other, the accounts in turn."""
 
-    def __init__(self, metrics: Metrics, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, metrics: Metrics, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._metrics = metrics
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-health")
@@ -211,7 +211,7 @@ class CatalogueHealth:
 
     def _look(self, view: View, version: _SourceVersion) -> None:
         """Look at a view's lists for pieces that none leads to, within bounds of time, pausing after each chunk."""
-        shown = Filter(moment=int(self._clock() * 1000), blacklisted=view.blacklisted)
+        shown = Filter(moment=self._clock.now_ms(), blacklisted=view.blacklisted)
         reach = Reach(
             snapshot=view.snapshot, shown=shown, category_weights=view.settings.category_weights, most=MAX_LISTS
         )
@@ -291,7 +291,7 @@ class AudienceStanding:
 class AudienceHealth:
     """Tells how the audience of a source stands."""
 
-    def __init__(self, views: Views, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, views: Views, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._views = views
         self._clock = clock
 
@@ -302,7 +302,7 @@ class AudienceHealth:
             UnknownSource: the source was deleted meanwhile.
             StorageUnavailable: the database is away, and nothing was counted before.
         """
-        today = int(self._clock() * 1000) // DAY_MS
+        today = self._clock.today()
         audience = await self._views.audience(view, today)
         head, figures = view.head, audience.figures
         standing = AudienceStanding(

@@ -4,8 +4,7 @@ An account has one map at a time made, so that those of others wait for no more 
 """
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -13,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import GROUPS, BoolArray, FloatArray, LikenessMap, likeness_map, rows_in
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS
 from penchant.service.health import CatalogueHealth
 from penchant.telemetry import Metrics, logger
 
@@ -45,9 +44,7 @@ _SourceVersion = tuple[int, int, int, int, int]
 class CatalogueMaps:
     """Makes maps of catalogues, one after the other."""
 
-    def __init__(
-        self, views: Views, health: CatalogueHealth, metrics: Metrics, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, views: Views, health: CatalogueHealth, metrics: Metrics, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._views = views
         self._health = health
         self._metrics = metrics
@@ -105,7 +102,7 @@ class CatalogueMaps:
 
     async def _by_popularity(self, view: View, found: LikenessMap) -> tuple[NDArray[np.uint8], list[str]]:
         """Return the quarter of each piece among those that anybody likes, the most liked first."""
-        audience = await self._views.audience(view, int(self._clock() * 1000) // DAY_MS)
+        audience = await self._views.audience(view, self._clock.today())
         likes: FloatArray = np.zeros(len(found.ids))
         if audience.counts is not None:
             for part, counts in zip(view.snapshot.parts, audience.counts.by_part(view.snapshot.parts), strict=True):

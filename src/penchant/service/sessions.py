@@ -8,10 +8,9 @@ import contextlib
 import hashlib
 import hmac
 import secrets
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import StorageUnavailable, Unauthenticated
 from penchant.live.database import AsyncStorage
 from penchant.model import Scope
@@ -40,9 +39,7 @@ class Session:
 class Sessions:
     """Begins, finds and ends the sessions of browsers."""
 
-    def __init__(
-        self, database: AsyncStorage, access: AccessControl, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, database: AsyncStorage, access: AccessControl, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._stored = database.storage.sessions
         self._access = access
@@ -55,7 +52,7 @@ class Sessions:
             Unauthenticated: the key is unknown, revoked, expired, or limited to some scopes.
         """
         session = _session(await self._access.authenticate([key]), secrets.token_hex(_ID_BYTES))
-        now = int(self._clock() * 1000)
+        now = self._clock.now_ms()
         record = SessionRecord(_hash_of(session.token), session.access.key_id, now, now + SESSION_S * 1000)
         await self._database.in_thread(self._stored.begin, record)
         return session
@@ -73,7 +70,7 @@ class Sessions:
         if not token:
             raise Unauthenticated("This browser is not signed in.")
         record = await self._database.read(self._stored.find, _hash_of(token))
-        now = int(self._clock() * 1000)
+        now = self._clock.now_ms()
         if record is None or min(record.ends_at, record.seen_at + IDLE_S * 1000) <= now:
             raise Unauthenticated("The session is over; sign in again.")
         session = _session(await self._access.of_key(record.key_id), token)

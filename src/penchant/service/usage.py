@@ -21,6 +21,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import Overloaded, QuotaExceeded
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
@@ -58,7 +59,7 @@ class Usage:
     the database: those, a second's at most, are forgotten rather than counted twice.
     """
 
-    def __init__(self, database: AsyncStorage, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: AsyncStorage, folder: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
@@ -78,7 +79,7 @@ class Usage:
         """
         # Also before a wait for answers under way: where their process has ended, nobody else may settle them.
         self._is_pending = True
-        slot = (access.counter, _month(int(self._clock() // DAY_S)))
+        slot = (access.counter, _month(int(self._clock.seconds() // DAY_S)))
         if access.quota is None:
             self._give(slot, answers)
         else:
@@ -249,7 +250,7 @@ class Usage:
         """Return for how many seconds a month goes on: 0 where it ended while a request waited."""
         year, number = divmod(month, 100)
         following = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
-        return max(0.0, following.timestamp() - self._clock())
+        return max(0.0, following.timestamp() - self._clock.seconds())
 
 
 @functools.lru_cache(maxsize=2)
