@@ -69,7 +69,7 @@ def redis() -> Iterator[Redis]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for Redis longer than a request would: on a busy machine it is slow without being away."""
-    monkeypatch.setattr(rates, "PATIENCE_S", 30.0)
+    monkeypatch.setattr(rates, "REDIS_PATIENCE_S", 30.0)
 
 
 def within_a_window(scene: Callable[[], Found]) -> Found:

@@ -243,9 +243,9 @@ class Builder(FileBuilder[Segment]):
             _, curation = self._storage.sources.read_curation(head.account_id, head.name)
         except UnknownSource:
             return False
-        found = self._files.read_part(published, frozenset(ATTRIBUTES))
-        wanted = numbered(settings_in(curation).attributes.values())
-        if found is None or list(Strings(*(found[name] for name in ATTRIBUTES))) != list(map(str, wanted)):
+        marked_by = self._files.read_part(published, frozenset(ATTRIBUTES))
+        attributes = numbered(settings_in(curation).attributes.values())
+        if marked_by is None or list(Strings(*(marked_by[name] for name in ATTRIBUTES))) != list(map(str, attributes)):
             return True
         self._marked[head.source_id] = versions
         return False
@@ -525,9 +525,9 @@ def index_builders(
     def elsewhere(kind: str) -> Callable[[SourceHead, PublishedFile | None], None] | None:
         return None if build is None else functools.partial(build, kind)
 
-    found: list[FileBuilder[Any]] = [
+    builders: list[FileBuilder[Any]] = [
         Builder(storage, SegmentFiles(folder), metrics, elsewhere(SEGMENT.name), kernels=kernels),
         LikesBuilder(storage, LikesFiles(folder), metrics, elsewhere(LIKES.name)),
         WeightsBuilder(storage, folder, metrics, elsewhere(WEIGHTS.name), kernels=kernels),
     ]
-    return {builder.kind: builder for builder in found}
+    return {builder.kind: builder for builder in builders}

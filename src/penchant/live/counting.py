@@ -117,10 +117,10 @@ class StoredLikes:
 
     def newer(self, head: SourceHead, oldest_day: int, than: MappedLikes | None) -> PublishedFile | None:
         """Return a file that is of use and newer than what came out of another one."""
-        found = self._newest(head, oldest_day)
-        if found is None or than is None:
-            return None if found is None else found[0]
-        published, days = found
+        newest = self._newest(head, oldest_day)
+        if newest is None or than is None:
+            return None if newest is None else newest[0]
+        published, days = newest
         # Of one version a file that keeps fewer days is newer: it was built on a later day.
         is_newer = (published.stamp.version, days.kept_from) > (than.version, int(than.likes.kept_from[0]))
         return published if is_newer else None
@@ -289,8 +289,8 @@ class Audiences:
             tally = count_feed(tally, feed, oldest_day)
             now = feed.head
         room = None if quick else self._files.room(tally.base)
-        found = _UncountedTally(tally=tally, stored=stored, last=last, started=started)
-        return self._counted(replace(request, head=now), found, room=room)
+        uncounted = _UncountedTally(tally=tally, stored=stored, last=last, started=started)
+        return self._counted(replace(request, head=now), uncounted, room=room)
 
     def extended(
         self, last: AudienceCount, request: AudienceRequest, recorded: Sequence[InteractionChange]
@@ -298,14 +298,14 @@ class Audiences:
         """Return the last count with what was recorded since, up to the request's head; for what `is_quick`."""
         started = self._thread_time()
         last.tally.record_all(recorded)
-        found = _UncountedTally(tally=last.tally, stored=last.stored, last=last, started=started)
-        return self._counted(request, found, room=None)
+        uncounted = _UncountedTally(tally=last.tally, stored=last.stored, last=last, started=started)
+        return self._counted(request, uncounted, room=None)
 
-    def _counted(self, request: AudienceRequest, found: _UncountedTally, *, room: int | None) -> AudienceCount:
+    def _counted(self, request: AudienceRequest, uncounted: _UncountedTally, *, room: int | None) -> AudienceCount:
         """Return what a tally gives that has all up to the request's head."""
-        tally, stored, head = found.tally, found.stored, request.head
+        tally, stored, head = uncounted.tally, uncounted.stored, request.head
         counts = tally.popularity(request.settings, request.today, room=room)
-        took = self._thread_time() - found.started
+        took = self._thread_time() - uncounted.started
         return AudienceCount(
             tally=tally,
             counts=counts,
@@ -313,7 +313,7 @@ class Audiences:
             settings=request.settings,
             today=request.today,
             took_s=took,
-            rests_until=_rest_after(found.last, took, self._monotonic()),
+            rests_until=_rest_after(uncounted.last, took, self._monotonic()),
             # A tally that has compacted since has a base of its own, in memory of this process.
             stored=stored if stored is not None and tally.base is stored.likes else None,
         )

@@ -178,8 +178,8 @@ class AccessControl:
                 self.hits += 1
                 return known[1]
         else:
-            found = "is missing" if not keys else "is given more than once"
-            raise Unauthenticated(f"The header x-api-key {found}; send it once, with a key.")
+            fault = "is missing" if not keys else "is given more than once"
+            raise Unauthenticated(f"The header x-api-key {fault}; send it once, with a key.")
         # Checked before storage is: what does not look like a key costs no read.
         parts = keys[0].split("_") if keys[0].isascii() and len(keys[0]) <= MAX_KEY_LENGTH else []
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
@@ -245,10 +245,10 @@ class AccessControl:
     def require_origin(access: Access, origin: str | None) -> None:
         """Raise `OriginNotAllowed` where a browser key is sent by a page of another origin, or by no page."""
         if access.is_browser and origin not in access.origins:
-            found = "no Origin" if origin is None else f"the Origin {origin[:MAX_SHOWN_ORIGIN]}"
+            given = "no Origin" if origin is None else f"the Origin {origin[:MAX_SHOWN_ORIGIN]}"
             raise OriginNotAllowed(
                 f"The browser key {access.key_id} is for pages of the origins that it was made for; the request names "
-                f"{found}, which is none of them."
+                f"{given}, which is none of them."
             )
 
     def require_person(
@@ -269,8 +269,8 @@ class AccessControl:
         if not access.is_browser:
             return
         if len(signed) != 1:
-            found = "is missing" if not signed else "is given more than once"
-            raise NotSigned(f"The header x-penchant-user {found}; with a browser key it says for whom.")
+            fault = "is missing" if not signed else "is given more than once"
+            raise NotSigned(f"The header x-penchant-user {fault}; with a browser key it says for whom.")
         secret = access.signing_secret
         # An account that never made a secret has signed no person.
         person = None if secret is None else signed_user(signed[0], secret, self._clock.seconds())

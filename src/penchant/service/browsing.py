@@ -172,7 +172,7 @@ class SourceBrowser:
     def _scan(self, view: View, text: str, after: str | None) -> PiecePage:
         """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""
         needle = text.casefold()
-        found: list[LabelledPiece] = []
+        matching: list[LabelledPiece] = []
         looked_at = 0
         name = (view.head.account_id, view.head.name)
         with self._database.storage.pieces.open_from(*name, after=after, limit=MAX_SCANNED) as batches:
@@ -182,12 +182,12 @@ class SourceBrowser:
                     label = decode_stored_label(row.body)
                     if label is None or needle not in label.casefold():
                         continue
-                    found.append(LabelledPiece(id=row.id, label=label))
-                    if len(found) == PAGE:
-                        return PiecePage(pieces=found, after=row.id, looked_at=looked_at)
+                    matching.append(LabelledPiece(id=row.id, label=label))
+                    if len(matching) == PAGE:
+                        return PiecePage(pieces=matching, after=row.id, looked_at=looked_at)
                 # Where too few labels fit, the next page goes on behind the last one that was looked at.
                 last = rows[-1].id
-        return PiecePage(pieces=found, after=last if looked_at == MAX_SCANNED else None, looked_at=looked_at)
+        return PiecePage(pieces=matching, after=last if looked_at == MAX_SCANNED else None, looked_at=looked_at)
 
     def _lag(self, access: Access, head: SourceHead) -> int | None:
         version = self._views.cached_version(access.account_id, head.name)
@@ -220,9 +220,9 @@ class SourceBrowser:
         finally:
             # After a failure, too: the next page tries again.
             del self._counting[head.source_id]
-        found = dict(rows)
-        counts = [found.get(first + day, 0) for day in range(DAYS)]
-        daily = DailyCounts(first_day=first, counts=counts, complete=sum(found.values()) < MAX_COUNTED)
+        by_day = dict(rows)
+        counts = [by_day.get(first + day, 0) for day in range(DAYS)]
+        daily = DailyCounts(first_day=first, counts=counts, complete=sum(by_day.values()) < MAX_COUNTED)
         self._totals.put(head.source_id, _DailyTotals(head.interactions_version, today, self._clock.monotonic(), daily))
         return daily
 

@@ -100,14 +100,14 @@ class CurveCounter:
         counts: dict[int, int] = {}
         unknown, cut = [], []
         for month in reversed(months):
-            found = self._known(view, month, PRESENT_LIFE_S if month is months[-1] else MONTH_LIFE_S)
-            if found is None and self._clock.monotonic() < deadline:
-                found = await self._count(view, month)
-            if found is None:
+            counted = self._known(view, month, PRESENT_LIFE_S if month is months[-1] else MONTH_LIFE_S)
+            if counted is None and self._clock.monotonic() < deadline:
+                counted = await self._count(view, month)
+            if counted is None:
                 unknown.append(month.name)
                 continue
-            counts |= found
-            if sum(found.values()) >= MAX_COUNTED:
+            counts |= counted
+            if sum(counted.values()) >= MAX_COUNTED:
                 cut.append(month.name)
         return DailyCurve(counts=counts, unknown=unknown[::-1], cut=cut[::-1])
 

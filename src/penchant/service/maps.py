@@ -60,15 +60,15 @@ class CatalogueMaps:
 
     async def colored(self, view: View, category: str | None) -> ColoredMap | None:
         """Return the map of a source, by a category's keywords or by popularity; ``None`` while it is being made."""
-        found = await self._map(view)
-        if found is None:
+        likeness = await self._map(view)
+        if likeness is None:
             return None
-        if category is not None and category in found.groupings:
-            keywords, colors = found.groupings[category]
+        if category is not None and category in likeness.groupings:
+            keywords, colors = likeness.groupings[category]
             legend = [*keywords, *[""] * (GROUPS - len(keywords)), "none of these"]
         else:
-            colors, legend = await self._by_popularity(view, found)
-        return ColoredMap(map=found, colors=colors, legend=legend, unreached=self._unreached(view, found))
+            colors, legend = await self._by_popularity(view, likeness)
+        return ColoredMap(map=likeness, colors=colors, legend=legend, unreached=self._unreached(view, likeness))
 
     async def _map(self, view: View) -> LikenessMap | None:
         head = view.head
@@ -100,13 +100,13 @@ class CatalogueMaps:
             logger.exception("a catalogue's map could not be made")
             return None
 
-    async def _by_popularity(self, view: View, found: LikenessMap) -> tuple[NDArray[np.uint8], list[str]]:
+    async def _by_popularity(self, view: View, likeness: LikenessMap) -> tuple[NDArray[np.uint8], list[str]]:
         """Return the quarter of each piece among those that anybody likes, the most liked first."""
         audience = await self._views.audience(view, self._clock.today())
-        likes: FloatArray = np.zeros(len(found.ids))
+        likes: FloatArray = np.zeros(len(likeness.ids))
         if audience.counts is not None:
             for part, counts in zip(view.snapshot.parts, audience.counts.by_part(view.snapshot.parts), strict=True):
-                rows = part.segment.ids.find_all(found.ids)
+                rows = part.segment.ids.find_all(likeness.ids)
                 here = (rows >= 0) & (part.live[rows] > 0)
                 likes[here] = counts[rows[here]]
         liked = np.flatnonzero(likes > 0)
@@ -115,11 +115,11 @@ class CatalogueMaps:
         colors[order] = np.arange(len(order)) * GROUPS // max(1, len(order))
         return colors, ["the most liked quarter", "the second", "the third", "the least liked", "liked by nobody"]
 
-    def _unreached(self, view: View, found: LikenessMap) -> BoolArray | None:
+    def _unreached(self, view: View, likeness: LikenessMap) -> BoolArray | None:
         unreached = self._health.findings(view).unreached
         if unreached is None or not unreached.done:
             return None
-        mask = np.zeros(len(found.ids), dtype=np.bool_)
-        rows = rows_in(found.ids, unreached.sampled)
+        mask = np.zeros(len(likeness.ids), dtype=np.bool_)
+        rows = rows_in(likeness.ids, unreached.sampled)
         mask[rows[rows >= 0]] = True
         return mask

@@ -98,7 +98,7 @@ def _number(key_id: str) -> int:
     return int.from_bytes(hashlib.blake2b(key_id.encode(), digest_size=8).digest()) >> 1 or 1
 
 
-PATIENCE_S = 0.25
+REDIS_PATIENCE_S = 0.25
 """The longest that a request waits for Redis (D51 of docs/decisions.md)."""
 REDIS_PAUSE_S = 2.0
 """How long Redis is left alone after it failed."""
@@ -125,7 +125,7 @@ class NodeRates:
         if self._monotonic() < self._tried_again_at:
             return None
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(REDIS_PATIENCE_S):
                 return await self._increment(REDIS_PREFIX + key_id)
         except Exception as error:  # noqa: BLE001  # whatever its client raises, requests go on
             # All requests skip it for a while: else each would wait as long as this one.
@@ -152,7 +152,7 @@ def _connect(address: str) -> "Redis":
     try:
         from redis.asyncio import Redis  # noqa: PLC0415  # the extra "redis": few installations share rates
 
-        return Redis.from_url(address, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
+        return Redis.from_url(address, socket_timeout=REDIS_PATIENCE_S, socket_connect_timeout=REDIS_PATIENCE_S)
     except (ImportError, ValueError) as error:
         raise InvalidSettings(
             "The setting redis cannot be used: it takes an address such as redis://host:6379/0, and needs the"
