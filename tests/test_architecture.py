@@ -12,10 +12,10 @@ import penchant.errors
 ROOT = Path(penchant.__file__).parent
 MAX_FUNCTION_LINES = 60
 LEVELS = (
-    {"attributes", "errors"},
+    {"attributes", "bounded_cache", "errors"},
     {"model"},
-    {"owned_folders", "settings", "telemetry", "tracing"},
-    {"wire", "index", "profiles", "ranking", "experiments", "storage", "published_settings"},
+    {"clock", "owned_folders", "settings", "telemetry", "tracing"},
+    {"wire", "index", "profiles", "ranking", "experiments", "storage"},
     {"live", "importing", "cluster"},
     {"service"},
     {"web"},

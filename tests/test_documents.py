@@ -11,8 +11,7 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from documents.reading import matches
-from penchant.published_settings import RELOADED
-from penchant.settings import NodeSettings, PlanSettings, load_settings
+from penchant.settings import RELOADED, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.routes import OPERATIONS
 from penchant.web.site.library import Library

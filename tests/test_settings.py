@@ -6,14 +6,16 @@ import pytest
 
 from penchant.errors import InvalidSettings
 from penchant.model import BASIC_PLAN, FULL_PLAN, Feature
-from penchant.published_settings import (
+from penchant.settings import (
     PUBLISHED_FILE,
+    NodeSettings,
+    PlanSettings,
     PublishedSettings,
     changed_settings,
+    load_settings,
     merge_settings,
     publish_settings,
 )
-from penchant.settings import NodeSettings, PlanSettings, load_settings
 
 
 def test_command_line_comes_before_environment_before_file(tmp_path: Path) -> None:

@@ -343,6 +343,10 @@ class SourceSettings:
         unused = dict.fromkeys(categories, 0)
         return replace(self, category_weights={**self.category_weights, **unused}) if unused else self
 
+    def oldest_day(self, today: int) -> int:
+        """Return the oldest day that counts on another: retention goes by UTC dates."""
+        return today - self.retention_days
+
     @property
     def positive_types(self) -> frozenset[InteractionType]:
         """The types of interaction that speak for a piece."""

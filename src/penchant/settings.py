@@ -2,6 +2,11 @@
 
 The only place that reads or sets the environment. Every setting says what it does and whether it changes answers or
 only operation; ``docs/settings.md`` is checked against this file by a test.
+
+Some may change while a service runs (`RELOADED`). How its processes learn of them:
+
+    server, on SIGHUP     file -> load_settings -> publish_settings -> settings.json
+    other processes       settings.json -> PublishedSettings.newer -> CurrentSettings.change -> on_change
 """
 
 import contextlib
@@ -95,7 +100,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How long a request may wait for its turn in a worker while 32 others do, before it is answered 503; 0: any."""
     header_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
     """How long a connection may be open without a whole request head, before the first or between two."""
-    connections_per_address: Count = 1024
     """Connections that one address may have open to each worker; the newest beyond it are closed. 0: any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of proxies in front: their connections are not limited, and what they say of the scheme
@@ -171,8 +175,37 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return sorted({*BUILT_IN_PLANS, *self.plans})
 
 
+RELOADED = frozenset(
+    {
+        "audit_retention_days",
+        "body_limit_bytes",
+        "interactions_limit_bytes",
+        "list_limit_bytes",
+        "piece_bytes",
+        "piece_keywords",
+        "settings_limit_bytes",
+        "source_creations_per_minute",
+        "body_timeout_s",
+        "index_memory_bytes",
+        "log_format",
+        "log_level",
+        "log_requests",
+        "longest_delay_s",
+        "metrics_public",
+        "min_version_timeout_s",
+        "plans",
+        "send_rate_bytes",
+        "send_timeout_s",
+        "stale_reads_s",
+    }
+)
+"""The settings that may change while the service runs; all others want a restart."""
+PUBLISHED_FILE = "settings.json"
+"""Where these stand for the processes of a service, in the folder where they count together."""
+
+
 class CurrentSettings:
-    """The settings that a process goes by; those of `published_settings.RELOADED` may be other ones the next time."""
+    """The settings that a process goes by; those of `RELOADED` may be other ones the next time."""
 
     def __init__(self, settings: NodeSettings) -> None:
         self.now = settings
@@ -303,3 +336,66 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         is_list = get_origin(field.type) is tuple
         values[field.encode_name] = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
     return values
+
+
+def merge_settings(running: NodeSettings, read: NodeSettings) -> NodeSettings:
+    """Return what is in force once settings were read anew: those of `RELOADED` as read, the others as they run."""
+    return msgspec.structs.replace(running, **{name: getattr(read, name) for name in RELOADED})
+
+
+def changed_settings(one: NodeSettings, other: NodeSettings) -> list[str]:
+    """Return the names, as in the file, of the settings that differ."""
+    fields = msgspec.structs.fields(NodeSettings)
+    return [field.encode_name for field in fields if getattr(one, field.name) != getattr(other, field.name)]
+
+
+def publish_settings(folder: Path, settings: NodeSettings) -> None:
+    """Let all processes that count together in a folder go by the settings of `RELOADED`; no other is written.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    fields = msgspec.structs.fields(NodeSettings)
+    published = {field.encode_name: getattr(settings, field.name) for field in fields if field.name in RELOADED}
+    # In one step: whoever reads meanwhile gets the old file or the new one, never a part.
+    path = folder / PUBLISHED_FILE
+    written = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(published))
+    written.replace(path)
+
+
+class PublishedSettings:
+    """The settings of `RELOADED` as they were last published in a folder, over those of the start."""
+
+    def __init__(self, settings: NodeSettings, folder: Path | None) -> None:
+        self._settings = settings
+        self._path = None if folder is None else folder / PUBLISHED_FILE
+        self._seen: tuple[int, int] | None = None
+
+    def newer(self) -> NodeSettings | None:
+        """Return what was published since the last look, if anything was; in some microseconds.
+
+        Raises:
+            OSError, ValueError: it cannot be read, which is told once.
+        """
+        content = self._newer_content()
+        if content is None:
+            return None
+        published = msgspec.json.decode(content)
+        settings = msgspec.convert(msgspec.to_builtins(self._settings) | published, NodeSettings)
+        return merge_settings(self._settings, settings)
+
+    def _newer_content(self) -> bytes | None:
+        if self._path is None:
+            return None
+        try:
+            status = self._path.stat()
+            # Of two files one after the other the number may be the same, the time of the change is not.
+            seen = status.st_ino, status.st_mtime_ns
+            if seen == self._seen:
+                return None
+            self._seen = seen
+            return self._path.read_bytes()
+        except FileNotFoundError:
+            return None

@@ -91,6 +91,9 @@ class Metrics:
         self.failures = self._counter(
             "penchant_failures", "Unexpected exceptions; each is logged with its traceback.", "where"
         )
+        self.background_seconds = self._counter(
+            "penchant_background_seconds", "Time that tasks beside requests have taken, by task.", "task"
+        )
         self.pieces_submitted = self._counter("penchant_pieces_submitted", "Pieces accepted in submissions.")
         self.interactions_recorded = self._counter("penchant_interactions_recorded", "Interactions stored.")
         self.preferences_replaced = self._counter("penchant_preferences_replaced", "Preferences stored or removed.")
@@ -107,9 +110,6 @@ class Metrics:
             ["feed"],
             buckets=SECONDS_BUCKETS,
             registry=self.registry,
-        )
-        self.connections_refused = self._counter(
-            "penchant_connections_refused", "Connections closed because their address had too many."
         )
         self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
         self._add_storage_metrics()

@@ -8,7 +8,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from acceptance.servers import Server, command
-from penchant.live.likes_builder import LEAST_INTERACTIONS, SMALLEST_LIKES
+from penchant.live.counting import LEAST_INTERACTIONS, SMALLEST_LIKES
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ STRANGER = "127.0.0.2"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hostile")
     settings = folder / "penchant.toml"
-    settings.write_text("header-timeout-s = 2\nconnections-per-address = 50\nbody-timeout-s = 5\n")
+    settings.write_text("header-timeout-s = 2\nbody-timeout-s = 5\n")
     running = Server(folder / "data", "--settings", str(settings))
     yield running
     assert running.stop() == 0

@@ -11,7 +11,6 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server
 
 Connect = Callable[[], socket.socket]
-LIMIT = 50
 METRICS_LIFE_S = 1.1
 """After this, metrics are read anew."""
 
@@ -41,22 +40,6 @@ def test_an_idle_connection_is_closed_after_its_answer(connect: Connect) -> None
     connection.sendall(b"GET /-/health/live HTTP/1.1\r\nHost: x\r\n\r\n")
 
     assert received(connection).startswith(b"HTTP/1.1 200")
-
-
-def test_one_address_cannot_take_all_connections(server: Server, connect: Connect) -> None:
-    before = refused(server)
-    opened = [connect() for _ in range(6 * LIMIT)]
-
-    while refused(server) == before:
-        time.sleep(0.05)
-
-    assert len(opened) == 6 * LIMIT
-    assert server.client.get("/-/health/live").status_code == 200
-
-
-def refused(server: Server) -> float:
-    lines = server.client.get("/-/metrics").text.splitlines()
-    return next(float(line.split()[-1]) for line in lines if line.startswith("penchant_connections_refused_total"))
 
 
 @pytest.mark.parametrize(

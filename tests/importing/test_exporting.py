@@ -62,7 +62,7 @@ LEFT_OUT = {
     "accounts": "belongs to no source",
     "keys": "belongs to no source",
     "secrets": "belongs to no source",
-    "ended_sessions": "belongs to no source",
+    "sessions": "belongs to no source",
     "audit": "belongs to no source",
     "usage": "belongs to no source",
     "counters": "versions of this history; another source has its own",

@@ -4,23 +4,14 @@ import asyncio
 
 import pytest
 
+from clocks import SetClock
 from penchant.errors import Overloaded
 from penchant.live.admission import CROWD, TOGETHER, Admission
 
 WORK_S = 0.001
 
 
-class Clock:
-    """A clock that goes on with the work that is done only."""
-
-    def __init__(self) -> None:
-        self.now = 1.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-async def arrive(admission: Admission, clock: Clock, work_s: float, begun: list[int], number: int) -> bool:
+async def arrive(admission: Admission, clock: SetClock, work_s: float, begun: list[int], number: int) -> bool:
     """Come as a request does; return whether it was let in."""
     try:
         await admission.enter()
@@ -33,7 +24,7 @@ async def arrive(admission: Admission, clock: Clock, work_s: float, begun: list[
 
 def came(*crowds: int, delay_s: float = 0.025, work_s: float = WORK_S) -> tuple[list[int], list[int]]:
     """Let crowds of requests come one after the other; return how many of each were let in, and in which order."""
-    clock, begun = Clock(), list[int]()
+    clock, begun = SetClock(1.0), list[int]()
     admission = Admission(body_bytes=1, delay_s=delay_s, monotonic=clock)
 
     async def scene() -> list[int]:
@@ -76,7 +67,7 @@ def test_requests_begin_in_the_order_in_which_they_came() -> None:
 
 
 def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_queue() -> None:
-    clock, begun = Clock(), list[int]()
+    clock, begun = SetClock(1.0), list[int]()
     admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
     everyone = TOGETHER + CROWD
 
@@ -92,7 +83,7 @@ def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_queue() 
 
 
 def test_one_that_gave_up_takes_nobodys_turn() -> None:
-    clock, begun = Clock(), list[int]()
+    clock, begun = SetClock(1.0), list[int]()
     admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
 
     async def scene() -> None:

@@ -17,9 +17,10 @@ from clocks import DAY_CLOCK
 from live.conftest import Sources
 from penchant.errors import PreviewTooLarge
 from penchant.index import tally
-from penchant.live import likes_builder
+from penchant.live import counting
 from penchant.live.array_files import PublishedFile
-from penchant.live.audiences import (
+from penchant.live.builder import LikesBuilder, builder_lock
+from penchant.live.counting import (
     MAX_LAG_S,
     QUICK_CHANGES,
     REST_RATIO,
@@ -27,11 +28,9 @@ from penchant.live.audiences import (
     AudienceCount,
     AudienceRequest,
     Audiences,
+    StoredLikes,
 )
-from penchant.live.builder import builder_lock
-from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles
-from penchant.live.stored_likes import StoredLikes
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
 from penchant.storage import DeleteSource
 from penchant.storage.hashing import user_key
@@ -64,8 +63,8 @@ FLIPPED = SourceSettings(
 
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likes_builder, "SMALLEST_LIKES", 2)
-    monkeypatch.setattr(likes_builder, "LEAST_INTERACTIONS", 3)
+    monkeypatch.setattr(counting, "SMALLEST_LIKES", 2)
+    monkeypatch.setattr(counting, "LEAST_INTERACTIONS", 3)
     monkeypatch.setattr(tally, "LEAST_MORE", 4)
 
 
@@ -316,7 +315,7 @@ def test_a_weight_that_changes_sign_needs_no_new_file(sources: Sources, likes_fi
 def test_large_bases_are_put_in_order_by_the_builder(
     sources: Sources, likes_files: LikesFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penchant.live.stored_likes.BUILDERS_EVENTS", 1)
+    monkeypatch.setattr("penchant.live.counting.BUILDERS_EVENTS", 1)
     fill(sources)
     builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=DAY_CLOCK)
     builder.build_due()

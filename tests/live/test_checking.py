@@ -5,11 +5,10 @@ import pytest
 from answers import stored
 from live.conftest import Sources
 from penchant.live import builder as building
-from penchant.live import checking, likes_builder
+from penchant.live import checking, counting
 from penchant.live.array_files import PublishedFile, stamp_of
-from penchant.live.builder import Builder
+from penchant.live.builder import Builder, LikesBuilder
 from penchant.live.checking import index_problems
-from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles, likes_stamp_of
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import SourceSettings
@@ -20,8 +19,7 @@ from penchant.telemetry import Metrics
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (building, checking):
         monkeypatch.setattr(module, "SMALLEST_FILE", 3)
-    for module in (likes_builder, checking):
-        monkeypatch.setattr(module, "SMALLEST_LIKES", 3)
+    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
 from penchant.index import compaction, person
-from penchant.live import audiences, people_cache, recent_changes
-from penchant.live.audiences import AudienceRequest, Audiences
+from penchant.live import counting, people_cache, recent_changes
+from penchant.live.counting import AudienceRequest, Audiences, StoredLikes
+from penchant.live.heads import SourceWatch
 from penchant.live.people_cache import PeopleCache
 from penchant.live.recent_changes import RecentChanges
-from penchant.live.stored_likes import StoredLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
 from penchant.service import Services
@@ -184,7 +184,7 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
         patching.setattr(inputs, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)
         # What is counted step by step is compared with all that is stored, and so must not be half a second late.
-        patching.setattr(audiences, "REST_RATIO", 0)
+        patching.setattr(counting, "REST_RATIO", 0)
         opening = opened(NodeSettings(data=str(tmp_path_factory.mktemp("people")), source_creations_per_minute=0))
         yield runner.run(opening.__aenter__())
         runner.run(opening.__aexit__(None, None, None))
@@ -326,14 +326,14 @@ def test_what_several_people_did_is_remembered_for_a_later_count(
 def test_who_is_erased_through_another_process_is_forgotten_without_a_request(settings: NodeSettings) -> None:
     async def act(scene: Scene) -> None:
         async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
-            other = Scene(services, scene.clock)
+            other, watch = Scene(services, scene.clock), SourceWatch(scene.services.database, [scene.people])
             for name, value in (("erase", "kim"), ("restart", None)):
                 await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
                 await scene.people.figures(await scene.view(), "kim", int(scene.clock()) // 86_400)
-                await scene.people.forget_erased()
+                await watch.look()
                 assert scene.people.nbytes
                 await other.step(name, value)
-                await scene.people.forget_erased()
+                await watch.look()
                 assert not scene.people.nbytes
 
     play(settings, act)

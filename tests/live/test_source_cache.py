@@ -18,14 +18,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from live.conftest import Sources
 from penchant.errors import IndexNotReady, UnknownSource
 from penchant.live import builder as building
-from penchant.live import likes_builder, segments, source_cache, views
-from penchant.live.builder import Builder, FileBuilder, builder_lock
+from penchant.live import counting, segment_files, source_cache, views
+from penchant.live.builder import Builder, FileBuilder, LikesBuilder, builder_lock
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
-from penchant.live.likes_builder import LikesBuilder
+from penchant.live.heads import SourceWatch
 from penchant.live.likes_files import LikesFiles
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
-from penchant.live.stored_likes import StoredLikes
+from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import View, ViewLimits, Views
 from penchant.storage import DeleteSource
 from penchant.storage.databases.sqlite import SqliteDatabase
@@ -44,9 +43,9 @@ HEAD_HALTS = ("before", "after")
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SMALLEST_FILE", 3)
     monkeypatch.setattr(building, "LEAST_CHANGES", 2)
-    monkeypatch.setattr(segments, "ADOPTED_CHANGES", 2)
-    monkeypatch.setattr(likes_builder, "SMALLEST_LIKES", 3)
-    monkeypatch.setattr(likes_builder, "LEAST_INTERACTIONS", 2)
+    monkeypatch.setattr(segment_files, "ADOPTED_CHANGES", 2)
+    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
+    monkeypatch.setattr(counting, "LEAST_INTERACTIONS", 2)
     monkeypatch.setattr(views, "WAIT_STEP_S", 0)
     # As on PostgreSQL: heads are read in threads, too.
     monkeypatch.setattr(SqliteDatabase, "quick_reads", False)
@@ -95,6 +94,7 @@ class Worker:
             self.limits,
             stored_likes=StoredLikes(self.metrics, LikesFiles(sources.folder / "index"), builder),
         )
+        self.watch = SourceWatch(self.database, [self.views])
         self.loop = asyncio.new_event_loop()
 
     def start(self, request: Awaitable[Result]) -> "asyncio.Future[Result]":
@@ -174,7 +174,7 @@ def test_a_source_that_is_let_go_while_its_head_is_read_comes_back(sources: Sour
 
 
 def test_all_who_wait_for_a_file_wait_for_it_together(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "AWAITED_PIECES", 2)
+    monkeypatch.setattr(segment_files, "AWAITED_PIECES", 2)
     sources.submit(*range(5))
     moments = itertools.count()
     with contextlib.closing(builder_lock(sources.folder)) as election, contextlib.closing(Worker(sources)) as worker:
@@ -219,7 +219,7 @@ def test_sources_that_were_deleted_elsewhere_are_forgotten_unrequested(
     sources.do(DeleteSource(account_id=sources.account, source="c"))
     sources.submit(1, source="c")
 
-    worker.finish(worker.views.forget_deleted())
+    worker.finish(worker.watch.look())
 
     assert worker.metric("penchant_loaded_sources") == 1
     assert worker.views.cached_version(sources.account, "a") == sources.head("a").version
@@ -290,7 +290,7 @@ class RequestsBesideChanges(RuleBasedStateMachine):
 
     @rule()
     def forget_deleted(self) -> None:
-        self._start(self.worker.views.forget_deleted(), "")
+        self._start(self.worker.watch.look(), "")
 
     @rule(name=st.sampled_from(NAMES))
     def forget(self, name: str) -> None:

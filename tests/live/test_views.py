@@ -14,15 +14,13 @@ from live.conftest import Sources
 from penchant.errors import IndexNotReady, StorageUnavailable, UnknownSource
 from penchant.index import Filter
 from penchant.live import builder as building
-from penchant.live import likes_builder, segments, stored_likes
-from penchant.live.builder import Builder, builder_lock
+from penchant.live import counting, segment_files
+from penchant.live.builder import Builder, LikesBuilder, builder_lock
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
-from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
-from penchant.live.stored_likes import StoredLikes
+from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import View, ViewLimits, Views
 from penchant.model import Algorithm
 from penchant.storage import DeletePieces, DeleteSource
@@ -35,9 +33,9 @@ LATER = 1 << 50
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SMALLEST_FILE", 3)
     monkeypatch.setattr(building, "LEAST_CHANGES", 2)
-    monkeypatch.setattr(segments, "ADOPTED_CHANGES", 2)
-    monkeypatch.setattr(likes_builder, "SMALLEST_LIKES", 3)
-    monkeypatch.setattr(likes_builder, "LEAST_INTERACTIONS", 2)
+    monkeypatch.setattr(segment_files, "ADOPTED_CHANGES", 2)
+    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
+    monkeypatch.setattr(counting, "LEAST_INTERACTIONS", 2)
 
 
 @pytest.fixture
@@ -208,7 +206,7 @@ def test_adopting_survives_a_source_that_is_gone(builder: Builder, files: Segmen
 def test_a_large_source_waits_for_its_file(
     builder: Builder, files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "AWAITED_PIECES", 10)
+    monkeypatch.setattr(segment_files, "AWAITED_PIECES", 10)
     sources.submit(*range(20))
     following = Following(sources, files)
 
@@ -221,7 +219,7 @@ def test_a_large_source_waits_for_its_file(
 
 
 def test_without_a_builder_nobody_waits(files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "AWAITED_PIECES", 10)
+    monkeypatch.setattr(segment_files, "AWAITED_PIECES", 10)
     sources.submit(*range(20))
 
     assert answers(Following(sources, files).view()) == expected(sources)
@@ -231,7 +229,7 @@ def test_without_a_builder_nobody_waits(files: SegmentFiles, sources: Sources, m
 def test_a_follower_leaves_large_merges_to_the_builder(
     files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "MAX_MERGED", 10)
+    monkeypatch.setattr(segment_files, "MAX_MERGED", 10)
     following = Following(sources, files)
     for first in range(0, 40, 8):
         sources.submit(*range(first, first + 8))
@@ -258,7 +256,7 @@ def test_a_file_that_disappears_while_mapped_goes_on_answering(
 
 
 @pytest.fixture
-def counting(sources: Sources) -> LikesBuilder:
+def likes_builder(sources: Sources) -> LikesBuilder:
     """A source that people like, and the builder that counts them."""
     sources.submit(1, 2, 3)
     for person in range(5):
@@ -268,14 +266,14 @@ def counting(sources: Sources) -> LikesBuilder:
 
 @pytest.mark.usefixtures("elected")
 def test_a_count_goes_over_to_a_file_that_is_published_later(
-    counting: LikesBuilder, files: SegmentFiles, sources: Sources
+    likes_builder: LikesBuilder, files: SegmentFiles, sources: Sources
 ) -> None:
     following = Following(sources, files)
     before = following.popular()
     asyncio.run(following.views.adopt())
     assert following.metric("penchant_likes_mapped_total") == 0
 
-    counting.build_due()
+    likes_builder.build_due()
     asyncio.run(following.views.adopt())
     asyncio.run(following.views.adopt())
     assert following.metric("penchant_likes_mapped_total") == 1
@@ -283,17 +281,19 @@ def test_a_count_goes_over_to_a_file_that_is_published_later(
 
     for person in range(5):
         sources.record(f"v{person}", "p3")
-    counting.build(sources.head(), None)
+    likes_builder.build(sources.head(), None)
     asyncio.run(following.views.adopt())
     assert following.metric("penchant_likes_mapped_total") == 2
     assert following.popular() == Following(sources, None).popular() != before
 
 
 @pytest.mark.usefixtures("elected")
-def test_a_count_survives_a_source_that_is_gone(counting: LikesBuilder, files: SegmentFiles, sources: Sources) -> None:
+def test_a_count_survives_a_source_that_is_gone(
+    likes_builder: LikesBuilder, files: SegmentFiles, sources: Sources
+) -> None:
     following = Following(sources, files)
     following.popular()
-    counting.build_due()
+    likes_builder.build_due()
     sources.do(DeleteSource(account_id=sources.account, source="s"))
 
     asyncio.run(following.views.adopt())
@@ -304,22 +304,22 @@ def test_a_count_survives_a_source_that_is_gone(counting: LikesBuilder, files: S
 
 @pytest.mark.usefixtures("elected")
 def test_a_large_source_has_no_audience_before_its_file(
-    counting: LikesBuilder, files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
+    likes_builder: LikesBuilder, files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_likes, "AWAITED_INTERACTIONS", 4)
+    monkeypatch.setattr(counting, "AWAITED_INTERACTIONS", 4)
     following = Following(sources, files)
 
     assert set(following.popular()) == {0.0}
 
-    counting.build_due()
+    likes_builder.build_due()
     # The weights, whose figures count in popularity, are not there yet.
     assert max(following.popular()) == 1.0
 
 
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("likes_builder")
 def test_without_a_builder_nobody_waits_for_an_audience(
     files: SegmentFiles, sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_likes, "AWAITED_INTERACTIONS", 4)
+    monkeypatch.setattr(counting, "AWAITED_INTERACTIONS", 4)
 
     assert Following(sources, files).popular() == Following(sources, None).popular()

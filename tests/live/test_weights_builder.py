@@ -10,16 +10,13 @@ import pytest
 from live.conftest import Sources
 from penchant.index import engine
 from penchant.index.weights import STAND_INS, FoundStandIns, StandInQuery
-from penchant.live import likes_builder, source_weights, weights_builder
-from penchant.live.builder import builder_lock
+from penchant.live import counting, weighing
+from penchant.live.builder import LikesBuilder, WeightsBuilder, builder_lock, index_builders
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
-from penchant.live.index_builders import index_builders
-from penchant.live.likes_builder import LikesBuilder
 from penchant.live.likes_files import LikesFiles
-from penchant.live.segments import Segments
-from penchant.live.stored_likes import StoredLikes
+from penchant.live.segment_files import Segments
 from penchant.live.views import ViewLimits, Views
-from penchant.live.weights_builder import WeightsBuilder
 from penchant.live.weights_files import StoredWeights, WeightsFiles
 from penchant.model import DAY_MS
 from penchant.storage import DeleteSource
@@ -29,8 +26,7 @@ from penchant.telemetry import Metrics
 @pytest.fixture(autouse=True)
 def _searching(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small sources have files, and kernels are left as they were."""
-    for module in (likes_builder, source_weights, weights_builder):
-        monkeypatch.setattr(module, "SMALLEST_LIKES", 2)
+    monkeypatch.setattr(counting, "SMALLEST_LIKES", 2)
     monkeypatch.setattr(WeightsBuilder, "_prepare_kernels", lambda _: None)
     yield
     engine.use({})
@@ -122,7 +118,7 @@ def test_an_erasure_is_built_at_once_and_other_changes_after_a_rest(sources: Sou
 
 
 def test_a_worker_goes_over_to_the_builder_s_files(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_weights, "LOOK_S", 0.0)
+    monkeypatch.setattr(weighing, "LOOK_S", 0.0)
     folder = sources.folder / "index"
     filled(sources)
     elected = builder_lock(sources.folder)
@@ -152,9 +148,9 @@ def test_nothing_is_remembered_of_a_source_that_is_gone(sources: Sources, kind: 
     builder = index_builders(sources.storage, folder, Metrics())[kind]
     assert isinstance(builder, LikesBuilder | WeightsBuilder)
     assert (builder.build_due(), builder.build_due()) == (1, 0)
-    remembered = len(builder._days)
+    cached = len(builder._days)
 
     sources.do(DeleteSource(account_id=sources.account, source="s"))
     builder.build_due()
 
-    assert (remembered, len(builder._days), list(folder.glob("0*"))) == (1, 0, [])
+    assert (cached, len(builder._days), list(folder.glob("0*"))) == (1, 0, [])

@@ -9,6 +9,7 @@ import pytest
 
 from clocks import SetClock
 from penchant.cli.keys import make_key
+from penchant.clock import Clock
 from penchant.errors import StorageUnavailable, Unauthenticated
 from penchant.live.database import AsyncStorage
 from penchant.service.access import KEY_LIFE_S, AccessControl
@@ -46,7 +47,7 @@ def test_a_key_that_is_found_gone_is_not_believed_by_who_asked_before(tmp_path: 
     database = ScriptedStorage(storage, Metrics())
     database.reads = []
     settings = CurrentSettings(NodeSettings(data=str(tmp_path), stale_reads_s=60))
-    access = AccessControl(database, settings, rates, monotonic=clock)
+    access = AccessControl(database, settings, rates, clock=Clock(monotonic=clock))
 
     async def scene() -> None:
         first = asyncio.create_task(access.authenticate([key]))
@@ -79,7 +80,9 @@ def test_an_older_look_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     clock, rates = SetClock(100.0), NodeCounts.open(tmp_path)
     database = ScriptedStorage(storage, Metrics())
     database.reads = []
-    access = AccessControl(database, CurrentSettings(NodeSettings(data=str(tmp_path))), rates, monotonic=clock)
+    access = AccessControl(
+        database, CurrentSettings(NodeSettings(data=str(tmp_path))), rates, clock=Clock(monotonic=clock)
+    )
 
     async def scene() -> None:
         older = asyncio.create_task(access.authenticate([key]))

@@ -20,7 +20,7 @@ from penchant.cluster.plan import mapped_files
 from penchant.errors import PenchantError
 from penchant.index import engine
 from penchant.live.following import Follower, View
-from penchant.live.segments import Segments
+from penchant.live.segment_files import Segments
 from penchant.model import MAX_TAKE, PlacementKind
 from penchant.service.bulk_inputs import BulkRequest, write_inputs
 from penchant.service.bulk_placement_inputs import read_placement

@@ -14,6 +14,7 @@ import pytest
 from clocks import DAY_CLOCK, DAY_S, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
+from penchant.clock import Clock
 from penchant.errors import QuotaExceeded
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, Plan, SourceSettings
@@ -97,7 +98,7 @@ def test_who_is_refused_at_the_end_of_a_month_may_ask_again_at_once(settings: No
     async def scene() -> float | None:
         async with open_services(CurrentSettings(settings)) as services:
             moments = iter((YEAR_END - 0.1, YEAR_END + 0.1))
-            usage = Usage(services.database, Path(settings.data), clock=lambda: next(moments))
+            usage = Usage(services.database, Path(settings.data), clock=Clock(seconds=lambda: next(moments)))
             plan = Plan(name="small", features=frozenset(), recommendations_per_month=0)
             try:
                 with pytest.raises(QuotaExceeded) as refused:

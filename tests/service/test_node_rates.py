@@ -14,8 +14,8 @@ import pytest
 from acceptance.servers import Server, command, free_port
 from databases import prepared_database
 from penchant.errors import InvalidSettings
-from penchant.service import node_rates
-from penchant.service.node_rates import PAUSE_S, PREFIX, WINDOW_S, NodeRates
+from penchant.service import rates
+from penchant.service.rates import REDIS_PAUSE_S, REDIS_PREFIX, REDIS_WINDOW_S, NodeRates
 from penchant.telemetry import Metrics
 
 RATE = 10
@@ -69,7 +69,7 @@ def redis() -> Iterator[Redis]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for Redis longer than a request would: on a busy machine it is slow without being away."""
-    monkeypatch.setattr(node_rates, "PATIENCE_S", 30.0)
+    monkeypatch.setattr(rates, "REDIS_PATIENCE_S", 30.0)
 
 
 def within_a_window(scene: Callable[[], Found]) -> Found:
@@ -77,9 +77,9 @@ def within_a_window(scene: Callable[[], Found]) -> Found:
     for _ in range(MOST_TRIES):
         began = time.monotonic()
         found = scene()
-        if time.monotonic() - began < WINDOW_S:
+        if time.monotonic() - began < REDIS_WINDOW_S:
             break
-        time.sleep(WINDOW_S)
+        time.sleep(REDIS_WINDOW_S)
     return found
 
 
@@ -105,9 +105,9 @@ def test_a_count_ends_after_a_second_whatever_came_meanwhile(redis: Redis) -> No
     async def scene() -> list[int]:
         rates = NodeRates(redis.address, Metrics())
         await rates.count("key")
-        lives = [redis.life_ms(PREFIX + "key")]
+        lives = [redis.life_ms(REDIS_PREFIX + "key")]
         await rates.count("key")
-        lives.append(redis.life_ms(PREFIX + "key"))
+        lives.append(redis.life_ms(REDIS_PREFIX + "key"))
         await rates.close()
         return lives
 
@@ -127,7 +127,7 @@ def test_without_redis_nobody_is_counted_and_it_is_left_alone_for_a_while(redis:
         redis.stop()
         found += [await rates.count("key") for _ in range(3)]
         redis.start()
-        now[0] += PAUSE_S
+        now[0] += REDIS_PAUSE_S
         found.append(await rates.count("key"))
         await rates.close()
         return found

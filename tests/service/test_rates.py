@@ -1,5 +1,6 @@
-"""Counts of windows that processes share: never more than the limit, whoever dies."""
+"""Counts of windows that processes share: never more than the limit, whoever dies; and wrong keys by address."""
 
+import asyncio
 import fcntl
 import os
 import subprocess
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from clocks import SetClock
 from penchant.errors import StorageUnavailable
 from penchant.service.counting import BUCKET_SLOTS, BUCKETS, CountingTable
-from penchant.service.rates import SharedRates
+from penchant.service.rates import FAILURES_WINDOW_S, FREE_FAILURES, MAX_ADDRESSES, FailedKeys, SharedRates
 
 NOW = 1_000.2
 HITTER = """
@@ -31,41 +33,31 @@ with CountingTable(pathlib.Path(sys.argv[1]), members=3):
 """
 
 
-class Clock:
-    """A monotonic clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "rates.map"
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> SetClock:
+    return SetClock(NOW)
 
 
 @pytest.fixture
-def rates(path: Path, clock: Clock) -> Iterator[SharedRates]:
+def rates(path: Path, clock: SetClock) -> Iterator[SharedRates]:
     opened = SharedRates(path, monotonic=clock)
     yield opened
     opened.close()
 
 
-def test_a_key_is_counted_through_any_opening_of_the_file(rates: SharedRates, path: Path, clock: Clock) -> None:
+def test_a_key_is_counted_through_any_opening_of_the_file(rates: SharedRates, path: Path, clock: SetClock) -> None:
     other = SharedRates(path, monotonic=clock)
 
     assert [rates.count("a"), other.count("a"), rates.count("a"), other.count("b")] == [1, 2, 3, 1]
     other.close()
 
 
-def test_a_window_ends_with_its_second(rates: SharedRates, clock: Clock) -> None:
+def test_a_window_ends_with_its_second(rates: SharedRates, clock: SetClock) -> None:
     rates.count("a")
     clock.now = 1_000.999
     assert rates.count("a") == 2
@@ -74,7 +66,7 @@ def test_a_window_ends_with_its_second(rates: SharedRates, clock: Clock) -> None
     assert rates.count("a") == 1
 
 
-def test_counts_of_before_the_machine_s_start_are_forgotten(rates: SharedRates, clock: Clock) -> None:
+def test_counts_of_before_the_machine_s_start_are_forgotten(rates: SharedRates, clock: SetClock) -> None:
     rates.count("a")
     clock.now = 5.0
 
@@ -135,3 +127,32 @@ def test_the_lock_is_held_only_inside(path: Path) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(descriptor)
     table.close()
+
+
+def test_an_address_waits_after_its_free_failures_until_the_window_ends() -> None:
+    clock = SetClock()
+    failed = FailedKeys(monotonic=clock)
+
+    assert [failed.count("a") for _ in range(FREE_FAILURES + 2)] == [False] * FREE_FAILURES + [True, True]
+    assert not failed.count("b")
+    clock.now = FAILURES_WINDOW_S + 1
+    assert not failed.count("a")
+
+
+def test_the_number_of_addresses_is_bounded() -> None:
+    failed = FailedKeys(monotonic=SetClock())
+    for number in range(3 * MAX_ADDRESSES):
+        failed.count(str(number))
+
+    assert len(failed._failures) <= MAX_ADDRESSES
+
+
+def test_a_refusal_that_waits_comes_in_the_end() -> None:
+    failed = FailedKeys(monotonic=SetClock(), delay_s=0.001)
+
+    async def scene() -> None:
+        for _ in range(FREE_FAILURES + 5):
+            await failed.slow_down("a")
+
+    asyncio.run(scene())
+    assert failed._waiting == 0

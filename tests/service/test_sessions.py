@@ -1,36 +1,27 @@
-"""What the token of a session is, and is not."""
+"""Sessions at the dashboard: who has one, and until when."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import hashlib
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from clocks import SetClock
 from penchant.cli.keys import make_key
+from penchant.clock import Clock
 from penchant.errors import Unauthenticated
 from penchant.live.database import AsyncStorage
 from penchant.service.access import AccessControl
 from penchant.service.rates import NodeCounts
-from penchant.service.sessions import IDLE_S, RENEWED_AFTER_S, SESSION_S, Session, Sessions
+from penchant.service.sessions import IDLE_S, SEEN_AFTER_S, SESSION_S, Sessions
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import Storage, open_storage
+from penchant.storage.sessions import MOST_OF_KEY
 from penchant.telemetry import Metrics
 
-
-class Clock:
-    """A clock that stands where it is set."""
-
-    now = 1_000_000.5
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@contextmanager
-def sessions(storage: Storage, folder: Path, clock: Clock) -> Iterator[Sessions]:
-    with closing(AsyncStorage(storage, Metrics())) as database, closing(NodeCounts.open(folder)) as rates:
-        yield Sessions(AccessControl(database, CurrentSettings(NodeSettings()), rates), clock=clock)
+Scene = Callable[[Sessions, SetClock], Coroutine[None, None, None]]
 
 
 @pytest.fixture
@@ -39,87 +30,111 @@ def storage(tmp_path: Path) -> Iterator[Storage]:
         yield opened
 
 
-def begun(storage: Storage, folder: Path, key: str, clock: Clock) -> Session:
-    with sessions(storage, folder, clock) as made:
-        return asyncio.run(made.begin(key))
+@pytest.fixture
+def key(storage: Storage) -> str:
+    return make_key(storage, account="a", plan="full", admin=False)[1]
 
 
-def test_a_token_is_understood_by_every_process(storage: Storage, tmp_path: Path) -> None:
-    record, key = make_key(storage, account="a", plan="full", admin=False)
-    clock = Clock()
-    session = begun(storage, tmp_path, key, clock)
-
-    with sessions(storage, tmp_path, clock) as another:
-        read = asyncio.run(another.read(session.token))
-
-    assert read == session
-    assert read.access.key_id == record.key_id
+def hash_of(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
 
 
-def test_two_sessions_of_a_key_have_nothing_in_common(storage: Storage, tmp_path: Path) -> None:
-    _, key = make_key(storage, account="a", plan="full", admin=False)
-
-    one, other = (begun(storage, tmp_path, key, Clock()) for _ in range(2))
-
-    assert one.proof != other.proof
-    assert one.token.split(".")[4] != other.token.split(".")[4]
+def contents(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_a_session_is_over_after_a_working_day_however_busy(storage: Storage, tmp_path: Path) -> None:
-    _, key = make_key(storage, account="a", plan="full", admin=False)
-    clock = Clock()
-    token = begun(storage, tmp_path, key, clock).token
-
-    async def scene() -> None:
-        nonlocal token
-        with sessions(storage, tmp_path, clock) as made:
-            for _ in range(SESSION_S // IDLE_S * 2 - 1):
-                clock.now += IDLE_S / 2
-                token = (await made.read(token)).renewed or token
-            clock.now += IDLE_S / 2
-            with pytest.raises(Unauthenticated, match="over"):
-                await made.read(token)
-
-    asyncio.run(scene())
+def play(storage: Storage, folder: Path, scene: Scene) -> None:
+    clock = SetClock(1_000_000.5)
+    with closing(AsyncStorage(storage, Metrics())) as database, closing(NodeCounts.open(folder)) as rates:
+        access = AccessControl(database, CurrentSettings(NodeSettings()), rates, clock=Clock(seconds=clock))
+        asyncio.run(scene(Sessions(database, access, clock=Clock(seconds=clock)), clock))
 
 
-def test_a_session_is_over_after_an_idle_hour(storage: Storage, tmp_path: Path) -> None:
-    _, key = make_key(storage, account="a", plan="full", admin=False)
-    clock = Clock()
-    session = begun(storage, tmp_path, key, clock)
+def test_a_session_is_found_by_its_id_alone(storage: Storage, tmp_path: Path, key: str) -> None:
+    async def scene(sessions: Sessions, _: SetClock) -> None:
+        one, other = [await sessions.begin(key) for _ in range(2)]
 
-    with sessions(storage, tmp_path, clock) as made:
-        clock.now += IDLE_S - 1
-        assert asyncio.run(made.read(session.token)).access == session.access
-        clock.now += 1
-        with pytest.raises(Unauthenticated, match="over"):
-            asyncio.run(made.read(session.token))
-
-
-def test_a_renewed_token_keeps_forms_good_and_ends_with_its_session(storage: Storage, tmp_path: Path) -> None:
-    _, key = make_key(storage, account="a", plan="full", admin=False)
-    clock = Clock()
-    first = begun(storage, tmp_path, key, clock)
-    clock.now += RENEWED_AFTER_S
-
-    with sessions(storage, tmp_path, clock) as made:
-        renewed = asyncio.run(made.read(first.token)).renewed
-        assert renewed is not None
-        second = asyncio.run(made.read(renewed))
-        assert (second.proof, second.renewed) == (first.proof, None)
-        asyncio.run(made.end(second))
-
-    for token in (first.token, second.token):
-        with sessions(storage, tmp_path, clock) as another, pytest.raises(Unauthenticated, match="ended"):
-            asyncio.run(another.read(token))
-
-
-def test_who_reads_the_database_can_make_no_token(storage: Storage, tmp_path: Path) -> None:
-    record, key = make_key(storage, account="a", plan="full", admin=False)
-    clock = Clock()
-    salt, until, seen = begun(storage, tmp_path, key, clock).token.split(".")[1:4]
-
-    with sessions(storage, tmp_path, clock) as made:
-        for hidden in (record.secret_hash.hex(), bytes(32).hex()):
+        assert await sessions.read(one.token) == one
+        assert one.access.key_id == key.split("_")[1]
+        assert (one.token, one.proof) != (other.token, other.proof)
+        assert one.token not in one.proof
+        for token in ("", "x", one.proof, one.token[:-1], one.token.upper(), "\N{LATIN SMALL LETTER E WITH ACUTE}"):
             with pytest.raises(Unauthenticated):
-                asyncio.run(made.read(f"{record.key_id}.{salt}.{until}.{seen}.{hidden}"))
+                await sessions.read(token)
+
+    play(storage, tmp_path, scene)
+
+
+def test_who_reads_the_database_has_no_session(storage: Storage, tmp_path: Path, key: str) -> None:
+    async def scene(sessions: Sessions, _: SetClock) -> None:
+        token = (await sessions.begin(key)).token
+        stored = contents(tmp_path)
+
+        assert hash_of(token) in stored
+        assert token.encode() not in stored
+        assert bytes.fromhex(token) not in stored
+        with pytest.raises(Unauthenticated):
+            await sessions.read(hash_of(token).hex())
+
+    play(storage, tmp_path, scene)
+
+
+def test_a_session_is_over_after_a_working_day_however_busy(storage: Storage, tmp_path: Path, key: str) -> None:
+    async def scene(sessions: Sessions, clock: SetClock) -> None:
+        token = (await sessions.begin(key)).token
+        for _ in range(SESSION_S // IDLE_S * 2 - 1):
+            clock.now += IDLE_S / 2
+            await sessions.read(token)
+        clock.now += IDLE_S / 2
+        with pytest.raises(Unauthenticated, match="over"):
+            await sessions.read(token)
+
+    play(storage, tmp_path, scene)
+
+
+@pytest.mark.parametrize(("seen_s", "lasts_s"), ((SEEN_AFTER_S - 1, IDLE_S), (SEEN_AFTER_S, SEEN_AFTER_S + IDLE_S)))
+def test_a_session_is_over_after_an_idle_hour(
+    storage: Storage, tmp_path: Path, key: str, seen_s: int, lasts_s: int
+) -> None:
+    """A request soon after the last one that was noted is not noted itself."""
+
+    async def scene(sessions: Sessions, clock: SetClock) -> None:
+        token, begun_at = (await sessions.begin(key)).token, clock.now
+        clock.now = begun_at + seen_s
+        await sessions.read(token)
+        record = storage.sessions.find(hash_of(token))
+
+        assert record is not None
+        assert record.seen_at + IDLE_S * 1000 == int((begun_at + lasts_s) * 1000)
+        clock.now = begun_at + lasts_s
+        with pytest.raises(Unauthenticated, match="over"):
+            await sessions.read(token)
+
+    play(storage, tmp_path, scene)
+
+
+def test_a_session_that_was_ended_is_over_and_its_forms_are_its_own(storage: Storage, tmp_path: Path, key: str) -> None:
+    async def scene(sessions: Sessions, clock: SetClock) -> None:
+        one, other = [await sessions.begin(key) for _ in range(2)]
+        clock.now += SEEN_AFTER_S
+        assert (await sessions.read(one.token)).proof == one.proof
+        await sessions.end(one)
+        await sessions.end(one)
+
+        with pytest.raises(Unauthenticated, match="over"):
+            await sessions.read(one.token)
+        assert await sessions.read(other.token) == other
+
+    play(storage, tmp_path, scene)
+
+
+def test_of_too_many_sessions_of_a_key_the_oldest_end(storage: Storage, tmp_path: Path, key: str) -> None:
+    async def scene(sessions: Sessions, clock: SetClock) -> None:
+        begun = []
+        for _ in range(MOST_OF_KEY + 2):
+            clock.now += 1
+            begun.append(await sessions.begin(key))
+
+        assert [storage.sessions.find(hash_of(each.token)) is None for each in begun[:4]] == [True, True, False, False]
+
+    play(storage, tmp_path, scene)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from acceptance.processes import wait_until
+from penchant.bootstrap.background import Background, BackgroundTask
+from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
 from penchant.live import database as database_module
 from penchant.live.database import AsyncStorage
@@ -80,7 +82,7 @@ async def two_workers(folder: Path) -> AsyncIterator[tuple[Usage, Usage, Slow]]:
     """Two countings over one folder and one database."""
     storage = open_storage(folder=folder)
     database = Slow(AsyncStorage(storage, Metrics()))
-    first, second = (Usage(database, folder, clock=lambda: NOVEMBER) for _ in range(2))
+    first, second = (Usage(database, folder, clock=Clock(seconds=lambda: NOVEMBER)) for _ in range(2))
     yield first, second, database
     first.close()
     second.close()
@@ -161,7 +163,7 @@ def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
         async with two_workers(tmp_path) as (first, second, database):
             for account in (7, 8, 8):
                 await first.reserve(access(account, quota=None))
-            december = Usage(database, tmp_path, clock=lambda: NOVEMBER + 31 * 86_400)
+            december = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER + 31 * 86_400))
             await december.reserve(access(quota=1))
             december.close()
             await second.flush()
@@ -256,7 +258,7 @@ def test_what_is_counted_late_is_counted_once(tmp_path: Path, monkeypatch: pytes
 def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path) -> None:
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, second, database):
-            gone = Usage(database, tmp_path, clock=lambda: NOVEMBER)
+            gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
             assert await given(gone, 4) == 4
             gone.close()
             assert await given(first, QUOTA) == QUOTA - 4
@@ -282,26 +284,30 @@ def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> No
     asyncio.run(scene())
 
 
-def test_it_flushes_once_more_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "USAGE_INTERVAL_S", 0.05)
+def background(usage: Usage) -> Background:
+    task = BackgroundTask(name="usage", interval_s=0.05, work=usage.count_given)
+    running = Background([task], Metrics())
+    running.start()
+    return running
 
+
+def test_it_flushes_once_more_at_the_end(tmp_path: Path) -> None:
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, second, database):
-            tasks = [asyncio.create_task(usage.run()) for usage in (first, second)]
+            running = [(usage, background(usage)) for usage in (first, second)]
             await given(first, 2)
             # In a thread: the loop goes on, and flushes.
             await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 2)
             await given(second, 3)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for usage, tasks in running:
+                await tasks.close()
+                await usage.finish()
             assert database.storage.accounts.count_answers(7, MONTH) == 5
 
     asyncio.run(scene())
 
 
-def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "USAGE_INTERVAL_S", 0.05)
+def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path) -> None:
     tries: list[int] = []
 
     async def fail_once() -> None:
@@ -311,14 +317,13 @@ def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path, monkeypatch:
 
     async def scene() -> None:
         async with two_workers(tmp_path) as (first, _, database):
-            gone = Usage(database, tmp_path, clock=lambda: NOVEMBER)
+            gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
             assert await given(gone, 4) == 4
             gone.close()
             database.before = fail_once
-            task = asyncio.create_task(first.run())
+            running = background(first)
             await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 4)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await running.close()
 
     asyncio.run(scene())
 

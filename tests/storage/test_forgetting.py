@@ -12,6 +12,7 @@ from penchant.storage import (
     Erasure,
     InteractionChange,
     InteractionQuery,
+    SessionRecord,
     Storage,
 )
 from penchant.storage.hashing import user_key
@@ -270,13 +271,13 @@ def test_keys_that_have_ended_stay_listed_as_long_as_the_audit_log(storage: Stor
     assert listed(31, audit_days=10) == {"active"}
 
 
-def test_ended_sessions_go_when_they_would_have_ended_anyway(storage: Storage) -> None:
-    storage.keys.end_session("first", 1_000)
-    storage.keys.end_session("second", 2_000)
+def test_sessions_go_when_they_are_over(storage: Storage) -> None:
+    for name, ends_at in ((b"first", 1_000), (b"second", 2_000)):
+        storage.sessions.begin(SessionRecord(name, "key", seen_at=0, ends_at=ends_at))
 
     purge_all(storage, 1_500)
 
-    assert [storage.keys.is_session_ended(each) for each in ("first", "second")] == [False, True]
+    assert [storage.sessions.find(each) is None for each in (b"first", b"second")] == [True, False]
 
 
 def test_housekeeping_removes_what_is_past_its_life(storage: Storage, account: int) -> None:

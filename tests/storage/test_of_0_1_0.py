@@ -23,7 +23,7 @@ from penchant.bootstrap import storage_of, web_application
 from penchant.cli import commands
 from penchant.model import DAY_MS
 from penchant.settings import NodeSettings
-from penchant.storage import restore
+from penchant.storage import SessionRecord, restore
 from penchant.storage.schema import metadata
 
 KEPT = Path(__file__).parent / "of_0_1_0"
@@ -206,14 +206,16 @@ def test_its_keys_have_all_scopes_and_new_ones_can_be_limited(client: TestClient
     assert signing.status_code == 201
 
 
-def test_sessions_can_be_ended_and_new_event_ids_are_exported(client: TestClient, old: NodeSettings) -> None:
+def test_sessions_begin_and_end_and_new_event_ids_are_exported(client: TestClient, old: NodeSettings) -> None:
     act = {"userId": "ann", "type": "Watch", "contentId": "heat", "eventId": "new", "timestamp": "2026-11-10T10:00:00Z"}
     assert client.post("/films/interactions", json=[act]).json()["accepted"] == 1
     with closing(storage_of(old)) as storage:
-        storage.keys.end_session("mine", int(time.time() * 1000) + DAY_MS)
+        record = SessionRecord(b"mine", "key", seen_at=1, ends_at=int(time.time() * 1000) + DAY_MS)
+        storage.sessions.begin(record)
 
-        assert storage.keys.is_session_ended("mine")
-        assert not storage.keys.is_session_ended("other")
+        assert storage.sessions.find(b"mine") == record
+        storage.sessions.end(b"mine")
+        assert storage.sessions.find(b"mine") is None
     exported = client.get("/films/users/ann/export").json()["interactions"]
     assert [each.get("eventId") for each in exported].count("new") == 1
     assert len(exported) == 5

@@ -5,8 +5,10 @@ It lies between 0.1.0 and the release after it, and was made by that revision (`
 
 import gzip
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from starlette.testclient import TestClient
 from penchant.bootstrap import web_application
 from penchant.cli import commands
 from penchant.settings import NodeSettings
+from penchant.storage import open_storage, restore
 from penchant.wire import sign_user
 
 KEPT = Path(__file__).parent / "of_placements"
@@ -34,6 +37,20 @@ def data(tmp_path: Path) -> Path:
 def client(data: Path) -> Iterator[TestClient]:
     with TestClient(web_application(NodeSettings(data=str(data))), headers={"x-api-key": FACTS["key"]}) as opened:
         yield opened
+
+
+def tables(folder: Path) -> set[str]:
+    with closing(sqlite3.connect(folder / "penchant.db")) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def test_its_file_is_restored_and_the_table_of_ended_sessions_goes(data: Path, tmp_path: Path) -> None:
+    assert "ended_sessions" in tables(data)
+    restore(data / "penchant.db", tmp_path / "restored", replace=False)
+
+    open_storage(folder=tmp_path / "restored").close()
+
+    assert tables(tmp_path / "restored") & {"sessions", "ended_sessions"} == {"sessions"}
 
 
 def test_event_ids_are_known_to_their_people_alone(client: TestClient) -> None:

@@ -1,6 +1,7 @@
 """The dashboard's pages, without a browser: signing in, what they show, and what they refuse."""
 
 import re
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -57,26 +58,11 @@ def test_the_cookie_is_for_tls_only_where_the_browser_speaks_it(filled: Service)
     assert answer.headers["set-cookie"].endswith("; Secure")
 
 
-def test_a_token_that_is_changed_is_none(visitor: Visitor) -> None:
-    token = visitor.cookies["penchant-session"]
-    key_id, salt, until, seen, hidden = token.split(".")
-    changed = (
-        f"{key_id}.{salt}.{int(until) + 1}.{seen}.{hidden}",
-        f"{key_id}.{salt}.{until}.{int(seen) + 1}.{hidden}",
-        f"{key_id}.{salt[:-1]}x.{until}.{seen}.{hidden}",
-        f"{key_id}.{salt}.{until}.{seen}.{'0' * len(hidden)}",
-        f"{key_id}.{salt}.{until}.{seen}.zz",
-        f"{key_id}.{salt}.{until}.{seen}.",
-        f"{key_id}.{salt}.{until}.{seen}.{'00' * 65}",
-        f"nobody.{salt}.{until}.{seen}.{hidden}",
-        f"{key_id}.{salt}.1.{seen}.{hidden}",
-        f"{key_id}.{salt}.{until}.1.{hidden}",
-        "....",
-        "x",
-    )
-    for each in changed:
-        answer = visitor.ask("GET", HOME, cookies={"penchant-session": each})
-        assert answer.status_code == 303, each
+@pytest.mark.parametrize("change", (lambda _: "x", lambda token: token[:-1], lambda token: token + "0", str.upper))
+def test_a_token_that_is_changed_is_none(visitor: Visitor, change: Callable[[str], str]) -> None:
+    token = change(visitor.cookies["penchant-session"])
+
+    assert visitor.ask("GET", HOME, cookies={"penchant-session": token}).status_code == 303
 
 
 def test_a_revoked_key_ends_the_session(visitor: Visitor, filled: Service) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from factories import piece
 from penchant.model import Scope
-from penchant.service import failed_keys
+from penchant.service import rates
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
 from penchant.wire import encode, sign_user
@@ -79,7 +79,7 @@ QUICK = {"full", "none"}
 @pytest.fixture(autouse=True)
 def prompt_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let wrong keys be refused at once, however many come from one address."""
-    monkeypatch.setattr(failed_keys, "FREE_FAILURES", 1_000_000)
+    monkeypatch.setattr(rates, "FREE_FAILURES", 1_000_000)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from penchant.bench.report import BenchReport, alternated, median
 from penchant.bench.server import BenchTarget
 from penchant.index import Snapshot, engine
 from penchant.live.following import apply_feed
-from penchant.live.segments import MAX_MERGED
+from penchant.live.segment_files import MAX_MERGED
 from penchant.storage import SourceHead, Storage, open_storage
 
 ROUNDS = 3

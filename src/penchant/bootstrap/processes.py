@@ -29,14 +29,11 @@ from penchant.cluster.ray_driver import ray_crew
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.index.weights import StandInSearch
 from penchant.live.array_files import PublishedFile
-from penchant.live.builder import FileBuilder, build_for_ever, builder_lock
+from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
 from penchant.live.compiling import are_compiled, compile_kernels
-from penchant.live.index_builders import BuildKind, index_builders
-from penchant.live.weights_builder import WeightsBuilder
-from penchant.published_settings import PublishedSettings
 from penchant.service import Services
 from penchant.service.stand_in_ranges import searching_by
-from penchant.settings import CurrentSettings, NodeSettings, counting_alone, metrics_folder
+from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger, start_logging
 from penchant.tracing import send_spans

@@ -2,38 +2,39 @@
 
 import asyncio
 import contextlib
+import functools
 import gc
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, TypedDict
+from collections.abc import AsyncIterator, Callable
+from typing import TypedDict
 
+from penchant.bootstrap.background import Background, BackgroundTask
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
-from penchant.live.connections import limit_connections
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
+from penchant.live.heads import SourceWatch
 from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
-from penchant.live.stored_likes import StoredLikes
+from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
 from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
-from penchant.service.health import CatalogueHealth
+from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.lists.inputs import LiveInputs
@@ -41,13 +42,12 @@ from penchant.service.lists.placement_lists import PlacementLists
 from penchant.service.lists.serving import Lists
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
-from penchant.service.node_rates import NodeRates
 from penchant.service.people import People
 from penchant.service.placement_previews import PlacementPreviews
 from penchant.service.placements import Placements
 from penchant.service.previews import Previews
 from penchant.service.prospects import Prospects
-from penchant.service.rates import NodeCounts
+from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.results import Results
 from penchant.service.searching import SourceSearch
 from penchant.service.shares import AccountShares, page_shares
@@ -59,17 +59,13 @@ from penchant.settings import (
     NodeSettings,
     metrics_folder,
 )
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
 
-HOUSEKEEPING_INTERVAL_S = 600.0
-"""How often rows past their life are removed: well within the day that the interface allows."""
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
 HOUSEKEEPING_LOCK = "housekeeping.lock"
-ELECTION_INTERVAL_S = 10.0
-"""How often the other processes look whether housekeeping needs a new one."""
 
 
 @contextlib.asynccontextmanager
@@ -104,16 +100,16 @@ async def open_services(
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     services = wire(current, database, rates, views, metrics, clock)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    tasks = [asyncio.create_task(each) for each in _endless(services, election)]
+    background = Background(background_tasks(services, election), metrics)
+    background.start()
     if has_builder:
         _set_aside()
     try:
         yield services
     finally:
-        # First what works by itself: `Usage.run` counts its last answers when it is cancelled, into open storage.
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await background.close()
+        # The last answers are counted into storage, which is still open.
+        await services.usage.finish()
         if compiling is not None:
             compiling.close()
         _end_helpers(services)
@@ -126,15 +122,23 @@ async def open_services(
         tracing.close()
 
 
-def _endless(services: Services, election: Election) -> Iterator[Coroutine[Any, Any, None]]:
-    """Yield what works in the background until it is cancelled."""
-    yield services.usage.run()
-    yield services.views.run()
-    yield services.measuring.run()
-    yield services.people_cache.run()
-    yield services.prospects.run()
-    yield _keep_house(services, election)
-    yield limit_connections(services.settings, services.metrics)
+def background_tasks(services: Services, election: Election) -> list[BackgroundTask]:
+    """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
+    views, prospects = services.views, services.prospects
+    watch = SourceWatch(services.database, (views, services.people_cache, prospects))
+    return [
+        # So long after an answer it is counted in the database, together with those that came meanwhile.
+        BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
+        BackgroundTask(name="gauges", interval_s=1.0, work=services.measuring.measure),
+        BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
+        BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
+        BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
+        BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
+        # Well within the day after which the interface promises that rows past their life are gone.
+        BackgroundTask(
+            name="housekeeping", interval_s=600.0, work=functools.partial(_keep_house, services), elected=election
+        ),
+    ]
 
 
 def _set_aside() -> None:
@@ -156,7 +160,7 @@ def wire(
     clock: Callable[[], float],
 ) -> Services:
     """Return the services over an open database."""
-    settings = current.now
+    settings, present = current.now, Clock(seconds=clock)
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
 
@@ -169,7 +173,7 @@ def wire(
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
-    access = AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+    access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
     list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
     measuring = GaugeUpdater(
         database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
@@ -182,7 +186,7 @@ def wire(
         decoder=BodyDecoder(database),
         views=views,
         access=access,
-        usage=Usage(database, data_folder(settings), clock=clock),
+        usage=Usage(database, data_folder(settings), clock=present),
         content=content,
         changes=Changes(database, views, content, metrics),
         people=People(database, views, metrics, cache=people_cache, clock=clock),
@@ -194,10 +198,10 @@ def wire(
         **_lists(database, inputs, VariantGuard(database, clock=clock), metrics),
         administration=Administration(database, current),
         measuring=measuring,
-        **_pages(database, views, metrics, clock),
+        **_pages(database, views, metrics, present),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
-        results=Results(database, clock=clock),
+        results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),
     )
 
@@ -213,7 +217,7 @@ class _PageServices(TypedDict):
     audience_health: AudienceHealth
 
 
-def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Callable[[], float]) -> _PageServices:
+def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Clock) -> _PageServices:
     health = CatalogueHealth(metrics, clock=clock)
     return _PageServices(
         browsing=SourceBrowser(database, views, metrics, clock=clock),
@@ -275,20 +279,10 @@ def _end_helpers(services: Services) -> None:
     services.maps.close()
 
 
-async def _keep_house(services: Services, election: Election) -> None:
-    """Remove what no answer needs any more, a chunk at a time, for ever, in one process of a data folder."""
+async def _keep_house(services: Services) -> None:
+    """Remove what no answer needs any more, a chunk at a time."""
     purge = services.database.storage.upkeep.purge
-    while True:
-        try:
-            # The winner keeps the lock until its process ends; the others try again now and then.
-            if not election.try_win():
-                await asyncio.sleep(ELECTION_INTERVAL_S)
-                continue
-            audit_days = services.current.now.audit_retention_days
-            while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
-                services.metrics.rows_purged.inc(removed)
-                await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
-        except Exception:  # noqa: BLE001  # housekeeping must survive whatever the database does
-            services.metrics.failures.labels("housekeeping").inc()
-            logger.exception("housekeeping failed")
-        await asyncio.sleep(HOUSEKEEPING_INTERVAL_S)
+    audit_days = services.current.now.audit_retention_days
+    while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
+        services.metrics.rows_purged.inc(removed)
+        await asyncio.sleep(HOUSEKEEPING_PAUSE_S)

@@ -188,7 +188,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _rows_of_source(storage: Storage, account_id: int, source: str, settings: SourceSettings) -> Iterator[Row]:
-    oldest = (_now() // DAY_MS - settings.retention_days) * DAY_MS
+    oldest = settings.oldest_day(_now() // DAY_MS) * DAY_MS
     with storage.sources.follow_interactions(account_id, source, None) as feed:
         for batch in feed.batches:
             for row in batch:

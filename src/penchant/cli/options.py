@@ -13,8 +13,7 @@ import click
 from penchant.bootstrap import storage_of
 from penchant.errors import UnknownSource
 from penchant.live.following import Follower, View
-from penchant.live.segment_files import SegmentFiles
-from penchant.live.segments import Segments
+from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
 from penchant.storage import Storage
 from penchant.telemetry import Metrics

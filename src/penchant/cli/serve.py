@@ -22,8 +22,7 @@ from granian.http import HTTP1Settings
 from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import DataLocation, data_options, listening_options
 from penchant.errors import InvalidSettings
-from penchant.published_settings import changed_settings, merge_settings, publish_settings
-from penchant.settings import NodeSettings
+from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
 

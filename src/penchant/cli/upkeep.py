@@ -24,8 +24,8 @@ from penchant.errors import Refused, StorageUnavailable, UnknownSource
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
+from penchant.live.counting import SMALLEST_LIKES
 from penchant.live.election import Election
-from penchant.live.likes_builder import SMALLEST_LIKES
 from penchant.settings import NodeSettings
 from penchant.storage import BackupContents, MoveSide, Storage, TableComparison, back_up, compare_sides
 from penchant.storage import move as move_data

@@ -147,5 +147,5 @@ def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
         # A key as storage gives it, of 16 bytes; the order of recording is the version.
         tally.record(person.to_bytes(16, "big"), ids[piece], TYPES[number], time, version)
     counts = tally.popularity(kept, today)
-    made = weigh(tally.compacted(), snapshot, kept, 1, today - kept.retention_days)
+    made = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
     return Audience(counts, AudienceWeights.none() if made is None else made.weights, len(events))

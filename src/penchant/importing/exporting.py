@@ -48,7 +48,7 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
         stated = (encode_stated_preferences(*each) for batch in export.preferences for each in batch)
         yield from (b'{"preferences":' + each + b"}\n" for each in stated)
     if parts.interactions:
-        oldest = (now // DAY_MS - settings.retention_days) * DAY_MS
+        oldest = settings.oldest_day(now // DAY_MS) * DAY_MS
         yield from _interaction_lines(export, oldest)
 
 

@@ -59,7 +59,7 @@ class _RunningCount:
 
     @property
     def oldest_day(self) -> int:
-        return self.today - self.settings.retention_days
+        return self.settings.oldest_day(self.today)
 
     def put(self, before: LatestEvents, now: LatestEvents, size: int) -> None:
         """Count some pairs by their events of now instead of those before; there are so many pieces."""
@@ -161,7 +161,7 @@ class Tally:
         """
         self._settle()
         if room is not None and self.is_full(room=room):
-            self.compacted(today - settings.retention_days)
+            self.compacted(settings.oldest_day(today))
         count = self._running_count(settings, today, half_life_days)
         if count.people.max(initial=0) < FAINT_PEOPLE:
             # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.

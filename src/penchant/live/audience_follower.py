@@ -14,13 +14,12 @@ from collections.abc import Callable
 
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.index import Audience, AudienceWeights, Likes, PieceCounts
-from penchant.live.audiences import AudienceCount, AudienceRequest, Audiences
+from penchant.live.counting import AudienceCount, AudienceRequest, Audiences, StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
 from penchant.live.recent_changes import RecentChanges
 from penchant.live.source_cache import CachedSource, SourceCache
-from penchant.live.source_weights import SourceWeights, WeightsFollower
-from penchant.live.stored_likes import StoredLikes
+from penchant.live.weighing import SourceWeights, WeightsFollower
 from penchant.live.weights_files import StoredWeights, weigh
 from penchant.model import SourceSettings
 from penchant.telemetry import Metrics

@@ -9,25 +9,35 @@ stay right: a worker that finds no file, or an old one, follows the feed itself.
     failed        nothing for RETRY_S, for this source alone
 """
 
+import functools
+import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Keep, Segment, Snapshot, Strings
-from penchant.index.kernel_samples import FINDING, READING
+from penchant.index import Keep, Likes, Segment, Snapshot, Strings, Tally, build_weights, engine
+from penchant.index.kernel_samples import FINDING, READING, RIDGE
+from penchant.index.weights import StandInSearch
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
-from penchant.live.compiling import use_compiled
+from penchant.live.compiling import load_kernels, use_compiled
+from penchant.live.counting import busy_sources, is_likes_file_due
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, settings_in
-from penchant.live.segment_files import ATTRIBUTES, SegmentFiles
-from penchant.storage import ContentFeed, FeedCursor, SourceHead, Storage
+from penchant.live.likes_files import LIKES, LikesFiles, count_all, count_feed, likes_stamp_of
+from penchant.live.segment_files import ATTRIBUTES, SEGMENT, SegmentFiles
+from penchant.live.weighing import FILE_REST_RATIO, is_weights_file_due
+from penchant.live.weights_files import WEIGHTS, StoredWeights, WeightsFiles, WeightsOrigin
+from penchant.model import DAY_MS, SourceSettings
+from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
+from penchant.wire import decode_settings
 
 LOCK = "builder.lock"
 SMALLEST_FILE = 5_000
@@ -47,10 +57,42 @@ LONGEST_INTERVAL_S = 2.0
 RECHECK_S = 10.0
 """How often sources are looked at though the database shows no change: days pass, builds are to be tried again."""
 SEGMENT_KERNELS = (FINDING, READING)
+WEIGHTS_KERNELS = (FINDING, READING, RIDGE)
+MOST_READERS = 2
+"""Connections over which a first count reads: two keep two cores busy."""
 
 
 Build = Callable[[SourceHead, "PublishedFile | None"], None]
+BuildKind = Callable[[str, SourceHead, "PublishedFile | None"], None]
+"""A function that builds a source's file of a kind, in a process of its own for example."""
 T = TypeVar("T", bound=ArrayRecord)
+
+
+class OldestDays:
+    """The oldest day that counts in each source, by its settings, which are read again when it has changed."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._settings: dict[int, tuple[tuple[int, int, int], SourceSettings]] = {}
+
+    def of(self, head: SourceHead) -> int:
+        """Return the oldest UTC day whose interactions count now."""
+        # Settings are part of the content: a change of theirs raises its version.
+        moment = head.incarnation, head.epoch, head.version
+        cached = self._settings.get(head.source_id)
+        if cached is None or cached[0] != moment:
+            stored = self._storage.sources.read_curation(head.account_id, head.name)[1].settings
+            cached = self._settings[head.source_id] = moment, decode_settings(stored) if stored else SourceSettings()
+        return cached[1].oldest_day(max(int(self._clock() * 1000), head.changed_at) // DAY_MS)
+
+    def __len__(self) -> int:
+        """Return of how many sources the settings are kept."""
+        return len(self._settings)
+
+    def keep_only(self, source_ids: Collection[int]) -> None:
+        """Forget the settings of all other sources."""
+        self._settings = {source_id: read for source_id, read in self._settings.items() if source_id in source_ids}
 
 
 class FileBuilder(ABC, Generic[T]):
@@ -71,6 +113,7 @@ class FileBuilder(ABC, Generic[T]):
         metrics: Metrics,
         build: Build | None = None,
         *,
+        clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._storage = storage
@@ -79,6 +122,7 @@ class FileBuilder(ABC, Generic[T]):
         self._build = build or self.build
         self._monotonic = monotonic
         self._paces: dict[int, _Pace] = {}
+        self._days = OldestDays(storage, clock)
 
     @property
     def kind(self) -> str:
@@ -158,6 +202,7 @@ class FileBuilder(ABC, Generic[T]):
             if source_id not in source_ids:
                 self._files.forget(source_id)
         self._paces = {source_id: pace for source_id, pace in self._paces.items() if source_id in source_ids}
+        self._days.keep_only(source_ids)
 
 
 class Builder(FileBuilder[Segment]):
@@ -198,9 +243,9 @@ class Builder(FileBuilder[Segment]):
             _, curation = self._storage.sources.read_curation(head.account_id, head.name)
         except UnknownSource:
             return False
-        found = self._files.read_part(published, frozenset(ATTRIBUTES))
-        wanted = numbered(settings_in(curation).attributes.values())
-        if found is None or list(Strings(*(found[name] for name in ATTRIBUTES))) != list(map(str, wanted)):
+        marked_by = self._files.read_part(published, frozenset(ATTRIBUTES))
+        attributes = numbered(settings_in(curation).attributes.values())
+        if marked_by is None or list(Strings(*(marked_by[name] for name in ATTRIBUTES))) != list(map(str, attributes)):
             return True
         self._marked[head.source_id] = versions
         return False
@@ -297,3 +342,192 @@ def is_due(head: SourceHead, published: PublishedFile | None, *, rested: bool) -
 def builder_lock(folder: Path) -> Election:
     """Return a candidate for being the builder of a data folder."""
     return Election(folder / LOCK)
+
+
+class LikesBuilder(FileBuilder[Likes]):
+    """Builds the likes files, for the present day."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        files: LikesFiles,
+        metrics: Metrics,
+        build: Build | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(storage, files, metrics, build, clock=clock)
+        self._likes_files = files
+
+    def sources(self) -> list[SourceHead]:
+        """Return the sources with many interactions."""
+        return busy_sources(self._storage)
+
+    def stamp(self, head: SourceHead) -> Stamp:
+        """Return the stamp of the interactions."""
+        return likes_stamp_of(head)
+
+    def oldest_day(self, head: SourceHead) -> int:
+        """Return the oldest day that counts in a source now."""
+        return self._days.of(head)
+
+    def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
+        """Return whether a file is to be made anew, as `is_likes_file_due`."""
+        days = None if published is None else self._likes_files.kept_days(published)
+        if published is None or days is None:
+            return True
+        return is_likes_file_due(head, published.stamp.version, days, self.oldest_day(head), rested=rested)
+
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:
+        """Build a likes file, as `FileBuilder.build`."""
+        started = time.perf_counter()
+        oldest_day = self.oldest_day(head)
+        # The first is waited for; later ones leave the machine to requests.
+        readers = 1 if published else min(MOST_READERS, self._storage.parallel_reads)
+        likes, of = counted_now(self._storage, self._likes_files, (head, published), oldest_day, readers=readers)
+        self._files.publish(likes_stamp_of(of), likes)
+        fields = {"events": len(likes.pieces), "seconds": round(time.perf_counter() - started, 3)}
+        logger.info("built a likes file", extra={"fields": fields})
+
+
+def counted_now(
+    storage: Storage,
+    files: LikesFiles,
+    last: tuple[SourceHead, PublishedFile | None],
+    oldest_day: int,
+    *,
+    readers: int = 1,
+) -> tuple[Likes, SourceHead]:
+    """Return what people have done by now, from the last file of a source on, and the head that it is of.
+
+    Where all is to be counted anew it is read over so many connections at once.
+
+    Raises:
+        UnknownSource: the source was deleted meanwhile.
+    """
+    head, published = last
+    base = None if published is None else files.read(published)
+    if base is not None and oldest_day < int(base.kept_from[0]):
+        base = None
+    with ExitStack() as opened:
+
+        def follow(cursor: FeedCursor | None) -> InteractionsFeed:
+            return opened.enter_context(storage.sources.follow_interactions(head.account_id, head.name, cursor))
+
+        feed = follow(cursor_of(published, base))
+        if not feed.complete or readers == 1:
+            return counted(base, feed, oldest_day), feed.head
+        others = [follow(None) for _ in range(readers - 1)]
+        if any((each.head.incarnation, each.head.epoch) != (feed.head.incarnation, feed.head.epoch) for each in others):
+            raise UnknownSource("The source was made again meanwhile.")
+        return count_all([feed, *others], oldest_day), feed.head
+
+
+def counted(base: Likes | None, feed: InteractionsFeed, oldest_day: int) -> Likes:
+    """Return the likes that are in a base and a feed."""
+    return count_feed(None if base is None else Tally(base), feed, oldest_day).compacted(oldest_day)
+
+
+class WeightsBuilder(FileBuilder[StoredWeights]):
+    """Builds the weights files, from the other files of a folder and what came since.
+
+    After a change it is a fifth of a core's work at most; after an erasure it begins at once.
+    """
+
+    # Never quiet enough to be built before its rest is over.
+    quiet_s = math.inf
+    rest_ratio = FILE_REST_RATIO
+
+    def __init__(
+        self,
+        storage: Storage,
+        folder: Path,
+        metrics: Metrics,
+        build: Build | None = None,
+        *,
+        kernels: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(storage, WeightsFiles(folder), metrics, build, clock=clock)
+        self._weights_files = WeightsFiles(folder)
+        self._likes_files = LikesFiles(folder)
+        self._segment_files = SegmentFiles(folder)
+        self._kernels = kernels
+        self.elsewhere: StandInSearch = lambda _query: None
+        """What has the stand-ins of a build found elsewhere, as `build_weights` takes it."""
+
+    def sources(self) -> list[SourceHead]:
+        """Return the sources with many interactions."""
+        return busy_sources(self._storage)
+
+    def stamp(self, head: SourceHead) -> Stamp:
+        """Return the stamp of the interactions."""
+        return likes_stamp_of(head)
+
+    def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
+        """Return whether a file is to be made anew, as `is_weights_file_due`."""
+        if published is None:
+            return True
+        origin = functools.partial(self._weights_files.origin, published)
+        return is_weights_file_due(head, published.stamp.version, origin, self._days.of(head), rested=rested)
+
+    def build(self, head: SourceHead, published: PublishedFile | None) -> None:
+        """Build a weights file, as `FileBuilder.build`; the last one is of no use for it."""
+        started = time.perf_counter()
+        # The first is waited for; later ones leave the machine to requests.
+        made, of = self.made(head, threads=1 if published else os.cpu_count() or 1)
+        self._files.publish(likes_stamp_of(of), made)
+        figures = made.weights.source_figures
+        fields = {"likes": figures.likes, "pieces": figures.pieces, "seconds": round(time.perf_counter() - started, 3)}
+        logger.info("built a weights file", extra={"fields": fields})
+
+    def made(self, head: SourceHead, *, threads: int = 1) -> tuple[StoredWeights, SourceHead]:
+        """Return the weights as of now, and the head that they are of."""
+        self._prepare_kernels()
+        # Two feeds, read one after the other: the file names the version of each that its weights are of.
+        segments = self._segment_files.newest(head)
+        base = None if segments is None else self._segment_files.snapshot(segments)
+        with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(segments, base)) as content:
+            snapshot, version = continued(base, content), content.head.version
+            stored = content.curation.settings
+        settings = decode_settings(stored) if stored else SourceSettings()
+        oldest_day = self._days.of(head)
+        newest = self._likes_files.newest(head)
+        likes, of = counted_now(self._storage, self._likes_files, (head, newest), oldest_day)
+        if (of.incarnation, of.epoch) != (content.head.incarnation, content.head.epoch):
+            raise UnknownSource("The source was made again meanwhile.")
+        catalogue = snapshot.merged()
+        matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
+        weights = build_weights(matrix, catalogue, settings.category_weights, threads=threads, elsewhere=self.elsewhere)
+        origin = WeightsOrigin(version, oldest_day, int(likes.first_day[0]))
+        return StoredWeights(weights=weights, origin=origin), of
+
+    def _prepare_kernels(self) -> None:
+        """Compile or load the kernels, in this process: numpy would take too long for sources of this size."""
+        if engine.is_ready(*WEIGHTS_KERNELS):
+            return
+        engine.use({kind: load_kernels(self._kernels, kind) for kind in WEIGHTS_KERNELS})
+
+
+def index_builders(
+    storage: Storage,
+    folder: Path,
+    metrics: Metrics,
+    build: BuildKind | None = None,
+    *,
+    kernels: Path | None = None,
+) -> dict[str, FileBuilder[Any]]:
+    """Return the builders of the files in a folder by their kind; without ``build`` they build by themselves.
+
+    ``kernels`` is the folder of compiled kernels. Weights come last, since they are made from the other files.
+    """
+
+    def elsewhere(kind: str) -> Callable[[SourceHead, PublishedFile | None], None] | None:
+        return None if build is None else functools.partial(build, kind)
+
+    builders: list[FileBuilder[Any]] = [
+        Builder(storage, SegmentFiles(folder), metrics, elsewhere(SEGMENT.name), kernels=kernels),
+        LikesBuilder(storage, LikesFiles(folder), metrics, elsewhere(LIKES.name)),
+        WeightsBuilder(storage, folder, metrics, elsewhere(WEIGHTS.name), kernels=kernels),
+    ]
+    return {builder.kind: builder for builder in builders}

@@ -10,11 +10,10 @@ import numpy as np
 from penchant.errors import UnknownSource
 from penchant.index import Likes, Segment, Snapshot
 from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, DamagedFile, PublishedFile, read_file
-from penchant.live.builder import SMALLEST_FILE, continued, cursor_of
-from penchant.live.likes_builder import SMALLEST_LIKES, LikesBuilder, counted
+from penchant.live.builder import SMALLEST_FILE, LikesBuilder, WeightsBuilder, continued, counted, cursor_of
+from penchant.live.counting import busy_sources
 from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles
-from penchant.live.weights_builder import WeightsBuilder
 from penchant.live.weights_files import StoredWeights, WeightsFiles
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics
@@ -67,12 +66,12 @@ def index_problems(storage: Storage, folder: Path) -> Iterator[str]:
 
     found = [
         *_problems(SegmentFiles(folder), storage.sources.list_large(SMALLEST_FILE), segments_differ),
-        *_problems(LikesFiles(folder), storage.sources.list_busy(SMALLEST_LIKES), likes_differ),
+        *_problems(LikesFiles(folder), busy_sources(storage), likes_differ),
     ]
     yield from found
     if not found:
         # Made from those files: a damaged one would be removed, where it is only to be named.
-        yield from _problems(WeightsFiles(folder), storage.sources.list_busy(SMALLEST_LIKES), weights_differ)
+        yield from _problems(WeightsFiles(folder), busy_sources(storage), weights_differ)
 
 
 def _problems(

@@ -10,7 +10,7 @@ from penchant.attributes import Attribute, numbered
 from penchant.errors import UnknownPiece
 from penchant.index import Filter, Keep, Mask, Merge, Segment, Snapshot, Strings, has_attributes, mark, merge_segments
 from penchant.live.decoding import PieceReader
-from penchant.live.segments import Segments
+from penchant.live.segment_files import Segments
 from penchant.model import SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics

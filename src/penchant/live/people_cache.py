@@ -12,20 +12,19 @@ up to date, whoever of them asks (D85 of docs/decisions.md). One person over tim
 """
 
 import asyncio
-import contextlib
 import functools
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import ReferenceType, ref
 
-from penchant.errors import StorageUnavailable
+from penchant.bounded_cache import BoundedCache
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
+from penchant.live.heads import SourceName
 from penchant.live.recent_changes import RecentChanges
 from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences
-from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, source_id, user_key
+from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, SourceHead, source_id, user_key
 from penchant.wire import decode_preferences
 
 ENTRY_BYTES = 3_000
@@ -36,10 +35,6 @@ MAX_FOLLOWED = 1_000
 """Interactions that are read at a time to bring people up to date: some milliseconds. After more all are forgotten."""
 MAX_SOURCES = 10_000
 """Sources whose versions are kept, as many as there may be views."""
-ERASURES_S = 5.0
-"""Pause between looks for people whom other processes have erased."""
-LOOKED_UP_TOGETHER = 500
-"""Sources that are looked up at once: some milliseconds of a thread."""
 QUICK_INTERACTIONS = 1_000
 """So many, and things said, are turned into figures within the event loop, in about a millisecond; more in a thread."""
 
@@ -63,7 +58,12 @@ class _RememberedPerson:
     preferences_bytes: int
     figures: PersonFigures | None = None
     snapshot: ReferenceType[Snapshot] | None = None
-    nbytes: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        figures_bytes = 0 if self.figures is None else self.figures.nbytes
+        return ENTRY_BYTES + self.preferences_bytes + self.interactions.nbytes + figures_bytes
 
     def grow(self, changes: Sequence[InteractionChange]) -> None:
         """Add interactions of the feed, unless they were read already."""
@@ -118,13 +118,16 @@ class PeopleCache:
     ) -> None:
         self._database = database
         self._recent_changes = recent_changes or RecentChanges(database)
-        self._limit_bytes = limit_bytes
-        self._people: OrderedDict[_Key, _RememberedPerson] = OrderedDict()
+        self._people: BoundedCache[_Key, _RememberedPerson] = BoundedCache(limit_bytes)
         self._sources: dict[int, _SourceFollowing] = {}
         self._readings: set[_PersonReading] = set()
-        self.nbytes = 0
         self.hits = 0
         self.misses = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the remembered people take."""
+        return self._people.weight
 
     async def figures(self, view: View, user_id: str, today: int) -> PersonFigures:
         """Return what lists take of a person on a UTC day, with all that was committed before the view's head was read.
@@ -139,7 +142,6 @@ class PeopleCache:
             self.misses += 1
             return await self._read(view, key, user_id, today)
         self.hits += 1
-        self._people.move_to_end(key)
         figures = person.figures_for(view.snapshot)
         if figures is not None:
             return figures
@@ -148,36 +150,24 @@ class PeopleCache:
         make = functools.partial(figures_of_person, taken, view.snapshot, settings, today, said)
         is_quick = len(taken) + len(said) <= QUICK_INTERACTIONS
         figures = make() if is_quick else await self._database.in_thread(make)
-        if person.interactions is taken and self._people.get(key) is person:
+        if person.interactions is taken and self._people.peek(key) is person:
             person.put(figures, view.snapshot)
-            self._charge(person)
+            self._people.reweigh(key, person.nbytes)
         return figures
 
-    async def run(self) -> None:
-        """Forget those who are erased by other processes, for ever: no request to their source may ever tell of it."""
-        while True:
-            await asyncio.sleep(ERASURES_S)
-            # What is not reached now is looked at again the next time.
-            with contextlib.suppress(StorageUnavailable):
-                await self.forget_erased()
+    def watched(self) -> set[SourceName]:
+        """Return the sources of the people who are remembered."""
+        numbers = {number for number, _ in self._people}
+        return {following.name for number in numbers if (following := self._sources.get(number)) is not None}
 
-    async def forget_erased(self) -> None:
-        """Forget the people of sources in which somebody was erased, and of those that are gone.
-
-        Raises:
-            StorageUnavailable: the database is away.
-        """
-        numbers = list({number for number, _ in self._people})
-        for begin in range(0, len(numbers), LOOKED_UP_TOGETHER):
-            together = numbers[begin : begin + LOOKED_UP_TOGETHER]
-            followed = [each for number in together if (each := self._sources.get(number)) is not None]
-            read_heads = self._database.storage.sources.read_heads
-            heads = await self._database.promptly(read_heads, [each.name for each in followed])
-            for following, head in zip(followed, heads, strict=True):
-                # To forget what a request has brought up to date meanwhile does no harm.
-                history = None if head is None else (head.incarnation, head.epoch)
-                if head is None or history != following.history or head.erased_at > following.version:
-                    self._forget_source(source_id(*following.name))
+    def observe(self, name: SourceName, head: SourceHead | None) -> None:
+        """Forget the people of a source that is gone, or in which another process has erased somebody."""
+        following = self._sources.get(source_id(*name))
+        if following is None:
+            return
+        history = None if head is None else (head.incarnation, head.epoch)
+        if head is None or history != following.history or head.erased_at > following.version:
+            self._forget_source(source_id(*name))
 
     def forget_person(self, account_id: int, source: str, user_id: str) -> None:
         """Forget what was remembered of a person who is erased; the next request to the source forgets all of it."""
@@ -231,14 +221,14 @@ class PeopleCache:
             for reading in self._readings:
                 if reading.key == key:
                     reading.recorded.append(change)
-            person = self._people.get(key)
+            person = self._people.peek(key)
             if person is not None:
                 person.grow([change])
-                self._charge(person)
+                self._people.reweigh(key, person.nbytes)
 
     async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
         """Return the figures of a person from storage, and remember what was read."""
-        since = (today - view.source_settings.retention_days) * DAY_MS
+        since = view.source_settings.oldest_day(today) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
 
         def read() -> tuple[InteractionArrays, Preferences, int, PersonFigures]:
@@ -270,34 +260,18 @@ class PeopleCache:
             person.put(figures, view.snapshot)
             # What came meanwhile is not in the figures; the next request makes them anew.
             person.grow(reading.recorded)
-            self._forget([key])
-            self._people[key] = person
-            self._charge(person)
+            self._people.put(key, person, weight=person.nbytes)
         return figures
-
-    def _charge(self, person: _RememberedPerson) -> None:
-        """Count what a person takes now, and let go who asked least recently."""
-        figures_bytes = 0 if person.figures is None else person.figures.nbytes
-        nbytes = ENTRY_BYTES + person.preferences_bytes + person.interactions.nbytes + figures_bytes
-        self.nbytes += nbytes - person.nbytes
-        person.nbytes = nbytes
-        while self.nbytes > self._limit_bytes:
-            _, oldest = self._people.popitem(last=False)
-            self.nbytes -= oldest.nbytes
 
     def _forget_source(self, number: int) -> None:
         self._recent_changes.forget(number)
         for reading in self._readings:
             reading.is_void |= reading.key[0] == number
-        self._forget([key for key in self._people if key[0] == number])
+        for key in self._people:
+            if key[0] == number:
+                self._people.pop(key)
 
     def _forget_one(self, key: _Key) -> None:
         for reading in self._readings:
             reading.is_void |= reading.key == key
-        self._forget([key])
-
-    def _forget(self, keys: Sequence[_Key]) -> None:
-        for key in keys:
-            person = self._people.pop(key, None)
-            if person is not None:
-                self.nbytes -= person.nbytes
+        self._people.pop(key)

@@ -4,10 +4,10 @@ A person's own interaction is read for the person (`people_cache`), and then cou
 what is remembered here. For the event loop only; what it remembers changes no answer.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penchant.bounded_cache import BoundedCache
 from penchant.live.database import AsyncStorage
 from penchant.storage import InteractionChange, RecordedChanges, SourceHead
 
@@ -32,7 +32,7 @@ class RecentChanges:
 
     def __init__(self, database: AsyncStorage) -> None:
         self._database = database
-        self._read: OrderedDict[int, _ReadChanges] = OrderedDict()
+        self._read: BoundedCache[int, _ReadChanges] = BoundedCache(MAX_SOURCES)
 
     async def read(self, head: SourceHead, after: int) -> RecordedChanges:
         """Return what became of people after a version of the interactions, up to that of a head.
@@ -43,7 +43,7 @@ class RecentChanges:
         until = head.interactions_version
         listed = self._database.storage.people.list_recorded
         changes = await self._database.read(listed, head.source_id, after=after, until=until)
-        last = self._read.pop(head.source_id, None)
+        last = self._read.pop(head.source_id)
         if changes.is_whole and len(changes.interactions) <= MAX_REMEMBERED:
             history, interactions, since = (head.incarnation, head.epoch), changes.interactions, after
             # A count may rest while several people read what is their own.
@@ -52,11 +52,8 @@ class RecentChanges:
                 if len(interactions) > MAX_REMEMBERED:
                     since = interactions[-MAX_REMEMBERED - 1].version
                     interactions = interactions[-MAX_REMEMBERED:]
-            self._read[head.source_id] = _ReadChanges(
-                history=history, after=since, until=until, interactions=interactions
-            )
-            if len(self._read) > MAX_SOURCES:
-                self._read.popitem(last=False)
+            read = _ReadChanges(history=history, after=since, until=until, interactions=interactions)
+            self._read.put(head.source_id, read)
         return changes
 
     def remembered(self, head: SourceHead, after: int) -> Sequence[InteractionChange] | None:
@@ -64,7 +61,7 @@ class RecentChanges:
 
         ``None`` where somebody was erased since, or they were not read.
         """
-        last = self._read.get(head.source_id)
+        last = self._read.peek(head.source_id)
         if last is None or last.history != (head.incarnation, head.epoch) or head.erased_at > after:
             return None
         if after < last.after or head.interactions_version != last.until:
@@ -73,4 +70,4 @@ class RecentChanges:
 
     def forget(self, source_id: int) -> None:
         """Forget what was read of a source."""
-        self._read.pop(source_id, None)
+        self._read.pop(source_id)

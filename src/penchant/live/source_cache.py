@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penchant.index import Audience
-from penchant.live.audiences import AudienceCount
+from penchant.live.counting import AudienceCount
 from penchant.live.following import View
 from penchant.live.heads import SourceName
-from penchant.live.source_weights import SourceWeights
+from penchant.live.weighing import SourceWeights
 from penchant.live.weights_files import StoredWeights
 from penchant.telemetry import Metrics
 

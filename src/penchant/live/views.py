@@ -20,16 +20,16 @@ from dataclasses import dataclass, replace
 from penchant.errors import IndexNotReady, NotYetVisible, PenchantError, StorageUnavailable, UnknownSource
 from penchant.index import Audience, Likes, PieceCounts
 from penchant.live.audience_follower import AudienceFollower
+from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.following import Follower, View
 from penchant.live.heads import Heads, SourceName
 from penchant.live.recent_changes import RecentChanges
-from penchant.live.segments import Segments
+from penchant.live.segment_files import Segments
 from penchant.live.source_cache import CachedSource, SourceCache
-from penchant.live.stored_likes import StoredLikes
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import SourceHead
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 
 __all__ = ["View", "ViewLimits", "Views"]
@@ -37,14 +37,12 @@ __all__ = ["View", "ViewLimits", "Views"]
 WAIT_STEP_S = 0.02
 """Pause between looks for a version that another process or node may still commit."""
 
-ADOPTING_S = 5.0
-"""Pause between looks for newer files, and for sources that were deleted elsewhere."""
 ADOPTED_TOGETHER = 50
 """Sources that are looked at in one turn of the event loop: a millisecond where each has files."""
 CHECKED_AFTER_S = 60.0
 """How long a source stays in the cache, unrequested, before it is looked up whether it still exists."""
 CHECKED_TOGETHER = 500
-"""Sources that are looked up at once: some milliseconds of a thread, and all of a full cache in two minutes."""
+"""Sources that are looked up in a turn: all of a full cache in two minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,20 +88,6 @@ class Views:
             self.recent_changes,
             monotonic=monotonic,
         )
-
-    async def run(self) -> None:
-        """Keep the cache in order, for ever: adopt newer files, forget sources that were deleted elsewhere."""
-        while True:
-            await asyncio.sleep(ADOPTING_S)
-            try:
-                await self.adopt()
-                await self.forget_deleted()
-                await self.refresh()
-            except StorageUnavailable:
-                continue
-            except Exception:  # noqa: BLE001  # what is cached goes on answering
-                self._metrics.failures.labels("adopting").inc()
-                logger.exception("a newer segment file could not be adopted")
 
     async def adopt(self) -> None:
         """Go over to newer files where there are any: requests do so only for sources that change.
@@ -169,27 +153,24 @@ class Views:
         """Return the UTC day, by the source's own clock where this node's is behind."""
         return max(int(time.time() * 1000), view.head.changed_at) // DAY_MS
 
-    async def forget_deleted(self) -> None:
-        """Forget sources that are gone, deleted by other workers or nodes, which no request may ever find out.
-
-        Raises:
-            StorageUnavailable: the database is away.
-        """
+    def watched(self) -> list[SourceName]:
+        """Return sources that no request has asked for lately: whether they still exist is to be looked up."""
         now = self._monotonic()
         unchecked = [
-            source
+            source.name
             for source in self._cache.sources()
             if now - max(source.confirmed_at, source.checked_at) >= CHECKED_AFTER_S
-        ][:CHECKED_TOGETHER]
-        if not unchecked:
+        ]
+        return unchecked[:CHECKED_TOGETHER]
+
+    def observe(self, name: SourceName, head: SourceHead | None) -> None:
+        """Forget a source that is gone, deleted by another process, or made again."""
+        source = self._cache.find(name)
+        if source is None:
             return
-        names = [source.name for source in unchecked]
-        heads = await self._database.promptly(self._database.storage.sources.read_heads, names)
-        for source, head in zip(unchecked, heads, strict=True):
-            # To forget one that has come back meanwhile does no harm: the next request reads it again.
-            source.checked_at = now
-            if head is None or (source.view is not None and not source.view.is_of(head)):
-                self._cache.forget(source.name)
+        source.checked_at = self._monotonic()
+        if head is None or (source.view is not None and not source.view.is_of(head)):
+            self._cache.forget(name)
 
     def forget(self, account_id: int, source: str) -> None:
         """Forget a source that was deleted; again is no error."""
@@ -296,7 +277,7 @@ class Views:
 
     async def likes(self, view: View, today: int) -> Likes | None:
         """Return what people like on a UTC day, as `AudienceFollower.likes`."""
-        return await self._audiences.likes(view, today - view.settings.retention_days)
+        return await self._audiences.likes(view, view.settings.oldest_day(today))
 
     def audience_age_s(self, view: View, today: int) -> float | None:
         """Return how old the audience of a source is, as `AudienceFollower.age_s`."""

@@ -8,14 +8,13 @@ from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.audience_health import AudienceHealth
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.curves import CurveCounter
 from penchant.service.decoding import BodyDecoder
-from penchant.service.health import CatalogueHealth
+from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.impressions import Impressions
 from penchant.service.list_ids import ListIds
 from penchant.service.lists.placement_lists import PlacementLists

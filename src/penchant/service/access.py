@@ -5,11 +5,12 @@ import hashlib
 import hmac
 import secrets
 import string
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
 
+from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import (
     FeatureNotInPlan,
     NotAnAdmin,
@@ -22,9 +23,7 @@ from penchant.errors import (
 )
 from penchant.live.database import AsyncStorage
 from penchant.model import Feature, Plan, Scope
-from penchant.service.failed_keys import FailedKeys
-from penchant.service.node_rates import NodeRates
-from penchant.service.rates import NodeCounts, SharedRates
+from penchant.service.rates import FailedKeys, NodeCounts, NodeRates, SharedRates
 from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord, key_counter
 from penchant.wire import MAX_SIGNED_S, signed_user
@@ -148,16 +147,13 @@ class AccessControl:
         rates: NodeCounts,
         *,
         node_rates: NodeRates | None = None,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Begin with no key remembered; ``monotonic`` is the clock by which memories age, ``clock`` that of expiry."""
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._monotonic = monotonic
-        self._accepted: dict[bytes, tuple[float, Access]] = {}
-        self._looked_up: dict[str, tuple[float, KeyRecord]] = {}
+        self._accepted: BoundedCache[bytes, tuple[float, Access]] = BoundedCache(MAX_ACCEPTED)
+        self._looked_up: BoundedCache[str, tuple[float, KeyRecord]] = BoundedCache(MAX_ACCEPTED)
         self.hits = 0
         self.misses = 0
         self.failed_keys = FailedKeys()
@@ -178,34 +174,40 @@ class AccessControl:
         if len(keys) == 1:
             # By a hash, so that how long the look-up takes tells nothing of a key.
             known = self._accepted.get(hash_secret(keys[0]))
-            if known is not None and self._monotonic() - known[0] <= KEY_LIFE_S:
+            if known is not None and self._clock.monotonic() - known[0] <= KEY_LIFE_S:
                 self.hits += 1
                 return known[1]
         else:
-            found = "is missing" if not keys else "is given more than once"
-            raise Unauthenticated(f"The header x-api-key {found}; send it once, with a key.")
+            fault = "is missing" if not keys else "is given more than once"
+            raise Unauthenticated(f"The header x-api-key {fault}; send it once, with a key.")
         # Checked before storage is: what does not look like a key costs no read.
         parts = keys[0].split("_") if keys[0].isascii() and len(keys[0]) <= MAX_KEY_LENGTH else []
         if len(parts) != 3 or parts[0] != "pk" or not parts[1].isalnum():
             raise Unauthenticated("The API key does not look like one (pk_<id>_<secret>).")
         self.misses += 1
-        record = await self.find(parts[1])
+        looked_up = await self._look_up(parts[1])
+        record = None if looked_up is None else looked_up[1]
         # Compared even where there is no such key, so that the time does not tell which ids exist.
         expected = record.secret_hash if record is not None else b"\0" * 32
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
-        if record is None or not matches:
+        if looked_up is None or record is None or not matches:
             raise Unauthenticated("The API key is not known.")
-        if record.revoked_at is not None:
-            raise Unauthenticated("The API key has been revoked.")
-        if record.expires_at is not None and record.expires_at <= self._clock() * 1000:
-            raise Unauthenticated("The API key has expired.")
-        access = self._access(record)
-        if len(self._accepted) >= MAX_ACCEPTED:
-            self._accepted.clear()
-        # From the moment at which `find` read the record, not from now: otherwise a revoked key could be believed for
-        # the life of both memories, one after the other.
-        self._accepted[hash_secret(keys[0])] = (self._looked_up[record.key_id][0], access)
+        access = self._granted(record)
+        # From the moment at which the record was read, not from now: otherwise a revoked key could be believed for the
+        # life of both memories, one after the other.
+        self._accepted.put(hash_secret(keys[0]), (looked_up[0], access))
         return access
+
+    async def of_key(self, key_id: str) -> Access:
+        """Return what a key grants to who has shown it before.
+
+        Raises:
+            Unauthenticated: it is revoked or expired, or there is none.
+        """
+        record = await self.find(key_id)
+        if record is None:
+            raise Unauthenticated("The API key is not known.")
+        return self._granted(record)
 
     async def count_request(self, access: Access) -> RateState | None:
         """Count a request of a key against its plan's rate; ``None`` where there is no limit."""
@@ -243,10 +245,10 @@ class AccessControl:
     def require_origin(access: Access, origin: str | None) -> None:
         """Raise `OriginNotAllowed` where a browser key is sent by a page of another origin, or by no page."""
         if access.is_browser and origin not in access.origins:
-            found = "no Origin" if origin is None else f"the Origin {origin[:MAX_SHOWN_ORIGIN]}"
+            given = "no Origin" if origin is None else f"the Origin {origin[:MAX_SHOWN_ORIGIN]}"
             raise OriginNotAllowed(
                 f"The browser key {access.key_id} is for pages of the origins that it was made for; the request names "
-                f"{found}, which is none of them."
+                f"{given}, which is none of them."
             )
 
     def require_person(
@@ -267,11 +269,11 @@ class AccessControl:
         if not access.is_browser:
             return
         if len(signed) != 1:
-            found = "is missing" if not signed else "is given more than once"
-            raise NotSigned(f"The header x-penchant-user {found}; with a browser key it says for whom.")
+            fault = "is missing" if not signed else "is given more than once"
+            raise NotSigned(f"The header x-penchant-user {fault}; with a browser key it says for whom.")
         secret = access.signing_secret
         # An account that never made a secret has signed no person.
-        person = None if secret is None else signed_user(signed[0], secret, self._clock())
+        person = None if secret is None else signed_user(signed[0], secret, self._clock.seconds())
         if person is None:
             raise NotSigned(
                 "The header x-penchant-user is not signed with the account's secret, is over, or holds for more than "
@@ -294,38 +296,40 @@ class AccessControl:
 
     async def find(self, key_id: str) -> KeyRecord | None:
         """Return a key by its id as it was stored at most `KEY_LIFE_S` ago, revoked or not."""
+        looked_up = await self._look_up(key_id)
+        return None if looked_up is None else looked_up[1]
+
+    async def _look_up(self, key_id: str) -> tuple[float, KeyRecord] | None:
+        """Return a key as `find` does, with the moment at which it was read."""
         # Taken before the read: what is read may be as old as that.
-        now = self._monotonic()
+        now = self._clock.monotonic()
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and now - looked_up[0] <= KEY_LIFE_S:
-            return looked_up[1]
+            return looked_up
         try:
             record = await self._database.read(self._database.storage.keys.find, key_id)
         except StorageUnavailable:
             # As it is by now: another request may have found out meanwhile that the key is gone.
             looked_up = self._looked_up.get(key_id)
             if looked_up is not None and now - looked_up[0] <= self._settings.now.stale_reads_s:
-                return looked_up[1]
+                return looked_up
             raise
         looked_up = self._looked_up.get(key_id)
         if looked_up is not None and looked_up[0] > now:
-            return looked_up[1]  # by a request that came later, and was answered sooner
+            return looked_up  # by a request that came later, and was answered sooner
         if record is None:
             # Unknown ids are not remembered: strangers could fill the memory with them.
-            self._looked_up.pop(key_id, None)
-        else:
-            self._looked_up[key_id] = (now, record)
-        return record
+            self._looked_up.pop(key_id)
+            return None
+        self._looked_up.put(key_id, (now, record))
+        return now, record
 
-    async def end_session(self, session_id: str, ends_at: int) -> None:
-        """End a session at the dashboard, which would end by itself at a moment in milliseconds."""
-        await self._database.in_thread(self._database.storage.keys.end_session, session_id, ends_at)
-
-    async def is_session_ended(self, session_id: str) -> bool:
-        """Return whether a session at the dashboard was ended before its time, through whichever process."""
-        return await self._database.read(self._database.storage.keys.is_session_ended, session_id)
-
-    def _access(self, record: KeyRecord) -> Access:
+    def _granted(self, record: KeyRecord) -> Access:
+        """Return what a key grants, unless it is revoked or expired."""
+        if record.revoked_at is not None:
+            raise Unauthenticated("The API key has been revoked.")
+        if record.expires_at is not None and record.expires_at <= self._clock.seconds() * 1000:
+            raise Unauthenticated("The API key has expired.")
         secret = record.signing_secret
         return Access(
             key_id=record.key_id,

@@ -5,10 +5,11 @@ index. Labels are in neither; they are read one after the other, so many at a ti
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import CategoryCount, TermCount, categories, pieces_having, terms_beginning
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
@@ -95,16 +96,13 @@ class SourceBrowser:
         views: Views,
         metrics: Metrics,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Begin with nothing counted; ``monotonic`` is the clock by which counts age, ``clock`` that of days."""
         self._database = database
         self._views = views
         self._metrics = metrics
         self._clock = clock
-        self._monotonic = monotonic
-        self._totals: dict[int, _DailyTotals] = {}
+        self._totals: BoundedCache[int, _DailyTotals] = BoundedCache(MAX_COUNTS)
         self._counting: dict[int, asyncio.Task[DailyCounts]] = {}
 
     async def sources(self, access: Access, *, skip: int, limit: int) -> tuple[int, list[SourceOverview]]:
@@ -174,7 +172,7 @@ class SourceBrowser:
     def _scan(self, view: View, text: str, after: str | None) -> PiecePage:
         """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""
         needle = text.casefold()
-        found: list[LabelledPiece] = []
+        matching: list[LabelledPiece] = []
         looked_at = 0
         name = (view.head.account_id, view.head.name)
         with self._database.storage.pieces.open_from(*name, after=after, limit=MAX_SCANNED) as batches:
@@ -184,12 +182,12 @@ class SourceBrowser:
                     label = decode_stored_label(row.body)
                     if label is None or needle not in label.casefold():
                         continue
-                    found.append(LabelledPiece(id=row.id, label=label))
-                    if len(found) == PAGE:
-                        return PiecePage(pieces=found, after=row.id, looked_at=looked_at)
+                    matching.append(LabelledPiece(id=row.id, label=label))
+                    if len(matching) == PAGE:
+                        return PiecePage(pieces=matching, after=row.id, looked_at=looked_at)
                 # Where too few labels fit, the next page goes on behind the last one that was looked at.
                 last = rows[-1].id
-        return PiecePage(pieces=found, after=last if looked_at == MAX_SCANNED else None, looked_at=looked_at)
+        return PiecePage(pieces=matching, after=last if looked_at == MAX_SCANNED else None, looked_at=looked_at)
 
     def _lag(self, access: Access, head: SourceHead) -> int | None:
         version = self._views.cached_version(access.account_id, head.name)
@@ -197,11 +195,11 @@ class SourceBrowser:
 
     def _daily(self, head: SourceHead) -> "DailyCounts | asyncio.Task[DailyCounts]":
         """Return a source's interactions by day, or the task that counts them."""
-        today = int(self._clock() * 1000) // DAY_MS
+        today = self._clock.today()
         # Counts of yesterday begin a day too early, however fresh they are.
         cached = self._totals.get(head.source_id)
         if cached is not None and cached.day == today:
-            fresh = self._monotonic() - cached.at <= COUNTS_LIFE_S
+            fresh = self._clock.monotonic() - cached.at <= COUNTS_LIFE_S
             if fresh or cached.version == head.interactions_version:
                 return cached.daily
         task = self._counting.get(head.source_id)
@@ -222,12 +220,10 @@ class SourceBrowser:
         finally:
             # After a failure, too: the next page tries again.
             del self._counting[head.source_id]
-        found = dict(rows)
-        counts = [found.get(first + day, 0) for day in range(DAYS)]
-        daily = DailyCounts(first_day=first, counts=counts, complete=sum(found.values()) < MAX_COUNTED)
-        if len(self._totals) >= MAX_COUNTS:
-            self._totals.clear()
-        self._totals[head.source_id] = _DailyTotals(head.interactions_version, today, self._monotonic(), daily)
+        by_day = dict(rows)
+        counts = [by_day.get(first + day, 0) for day in range(DAYS)]
+        daily = DailyCounts(first_day=first, counts=counts, complete=sum(by_day.values()) < MAX_COUNTED)
+        self._totals.put(head.source_id, _DailyTotals(head.interactions_version, today, self._clock.monotonic(), daily))
         return daily
 
 

@@ -146,9 +146,9 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     ids = columns.ids() if users is None else list(users)
     events = events_of(columns, segment.ids, ids)
     table = people_table(Strings.of(ids), events, segment, view.settings, today)
-    tally = _tally(columns, today - view.settings.retention_days)
+    tally = _tally(columns, view.settings.oldest_day(today))
     counts = tally.popularity(view.settings, today)
-    oldest_day = today - view.settings.retention_days
+    oldest_day = view.settings.oldest_day(today)
     threads = os.cpu_count() or 1
     weights = weigh(tally.compacted(), snapshot, view.settings, head.version, oldest_day, threads=threads)
     if weights is None:

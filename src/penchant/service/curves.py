@@ -4,12 +4,12 @@ Interactions are counted in the table, a month at a time, the newest months firs
 is added up from their counts. A page waits for no more than a second of counting; what is missing comes with the next.
 """
 
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import DAY_MS
@@ -74,17 +74,15 @@ class CurveCounter:
         self,
         database: AsyncStorage,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._monotonic = monotonic
-        self._counted: OrderedDict[tuple[int, int, str], _CountedMonth] = OrderedDict()
+        self._counted: BoundedCache[tuple[int, int, str], _CountedMonth] = BoundedCache(MAX_MONTHS)
 
     async def curves(self, view: View) -> SourceCurves:
         """Return the curves of a source, up to today."""
-        months = months_until(datetime.fromtimestamp(self._clock(), UTC).date())
+        months = months_until(datetime.fromtimestamp(self._clock.seconds(), UTC).date())
         interactions = await self._interactions(view, months)
         kinds = await self._database.in_thread(self._placements, view, months)
         return SourceCurves(
@@ -98,18 +96,18 @@ class CurveCounter:
 
     async def _interactions(self, view: View, months: Sequence[MonthSpan]) -> DailyCurve:
         """Count month by month, the newest first, as far as time allows."""
-        deadline = self._monotonic() + COUNTING_S
+        deadline = self._clock.monotonic() + COUNTING_S
         counts: dict[int, int] = {}
         unknown, cut = [], []
         for month in reversed(months):
-            found = self._known(view, month, PRESENT_LIFE_S if month is months[-1] else MONTH_LIFE_S)
-            if found is None and self._monotonic() < deadline:
-                found = await self._database.in_thread(self._count, view, month)
-            if found is None:
+            counted = self._known(view, month, PRESENT_LIFE_S if month is months[-1] else MONTH_LIFE_S)
+            if counted is None and self._clock.monotonic() < deadline:
+                counted = await self._count(view, month)
+            if counted is None:
                 unknown.append(month.name)
                 continue
-            counts |= found
-            if sum(found.values()) >= MAX_COUNTED:
+            counts |= counted
+            if sum(counted.values()) >= MAX_COUNTED:
                 cut.append(month.name)
         return DailyCurve(counts=counts, unknown=unknown[::-1], cut=cut[::-1])
 
@@ -117,20 +115,17 @@ class CurveCounter:
         counted = self._counted.get((view.head.source_id, view.head.incarnation, month.name))
         if counted is None:
             return None
-        is_fresh = self._monotonic() - counted.at <= life_s
+        is_fresh = self._clock.monotonic() - counted.at <= life_s
         return counted.counts if is_fresh or counted.version == view.head.interactions_version else None
 
-    def _count(self, view: View, month: MonthSpan) -> Mapping[int, int]:
-        head = view.head
+    async def _count(self, view: View, month: MonthSpan) -> Mapping[int, int]:
+        head, count_by_day = view.head, self._database.storage.people.count_by_day
+        since, until = month.first * DAY_MS, month.behind * DAY_MS
         counts = dict(
-            self._database.storage.people.count_by_day(
-                head.source_id, since=month.first * DAY_MS, until=month.behind * DAY_MS, limit=MAX_COUNTED
-            )
+            await self._database.in_thread(count_by_day, head.source_id, since=since, until=until, limit=MAX_COUNTED)
         )
         key = (head.source_id, head.incarnation, month.name)
-        self._counted[key] = _CountedMonth(head.interactions_version, self._monotonic(), counts)
-        while len(self._counted) > MAX_MONTHS:
-            self._counted.popitem(last=False)
+        self._counted.put(key, _CountedMonth(head.interactions_version, self._clock.monotonic(), counts))
         return counts
 
     def _placements(self, view: View, months: Sequence[MonthSpan]) -> Mapping[int, Mapping[int, int]]:

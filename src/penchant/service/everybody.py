@@ -164,7 +164,7 @@ class Everybody:
 
     def _read_figures(self, storage: Storage, user_id: str) -> PersonFigures | None:
         settings = self.view.settings
-        since = (self.today - settings.retention_days) * DAY_MS
+        since = settings.oldest_day(self.today) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
         person = storage.people.read(self.view.head.source_id, query)
         if not person.interactions and not person.preferences:

@@ -9,15 +9,17 @@ thread share what a source is in, by its version:
     _forget(): kept no longer   ----->  stops at the next chunk; keeps nothing of it
 
 A source is forgotten when it has a newer version, or when its account or all together have too many.
+
+How an audience stands is found at once: how old what is known of people's likes is, and what it says of keywords.
 """
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import (
     EXAMPLES,
     Filter,
@@ -30,7 +32,7 @@ from penchant.index import (
     telling_by_category,
     vocabulary,
 )
-from penchant.live.views import View
+from penchant.live.views import View, Views
 from penchant.telemetry import Metrics, logger
 
 MAX_KEPT = 64
@@ -116,20 +118,20 @@ class Findings:
         return self.failed or (self.unreached is not None and self.unreached.done)
 
 
-_Place = tuple[int, int, int, int, int]
+_SourceVersion = tuple[int, int, int, int, int]
 """An account, and a source of it with incarnation, epoch and version."""
 
 
 class CatalogueHealth:
     """Finds out how catalogues are, one after the other, the accounts in turn."""
 
-    def __init__(self, metrics: Metrics, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, metrics: Metrics, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._metrics = metrics
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-health")
         self._stopping = threading.Event()
-        self._kept: OrderedDict[_Place, Findings] = OrderedDict()
-        self._waiting: OrderedDict[int, OrderedDict[_Place, tuple[View, KnownLikes | None]]] = OrderedDict()
+        self._kept: dict[_SourceVersion, Findings] = {}
+        self._waiting: dict[int, dict[_SourceVersion, tuple[View, KnownLikes | None]]] = {}
         self._turn = 0
         self._lock = threading.Lock()
 
@@ -144,32 +146,32 @@ class CatalogueHealth:
         Likes that are far more or fewer than those known begin it, too, for what follows from likes.
         """
         head = view.head
-        place = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
-        known = self._kept.get(place)
+        version = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
+        known = self._kept.get(version)
         if known is None:
             # Another version of the same source, whose place this one takes.
-            for other in [each for each in self._kept if each[:2] == place[:2]]:
+            for other in [each for each in self._kept if each[:2] == version[:2]]:
                 self._forget(other)
-            known = self._kept[place] = Findings(version=head.version)
+            known = self._kept[version] = Findings(version=head.version)
             own = [each for each in self._kept if each[0] == head.account_id]
             # Oldest first. An account with too many loses its own before others lose theirs.
             for other in own[:-KEPT_OF_ACCOUNT] or list(self._kept)[:-MAX_KEPT]:
                 self._forget(other)
-            self._wait(place, view, likes)
+            self._wait(version, view, likes)
         elif known.done and not known.failed and _lacks_likes(known, view, likes):
-            self._wait(place, view, likes)
+            self._wait(version, view, likes)
         return known
 
-    def _wait(self, place: _Place, view: View, likes: KnownLikes | None) -> None:
+    def _wait(self, version: _SourceVersion, view: View, likes: KnownLikes | None) -> None:
         with self._lock:
-            self._waiting.setdefault(place[0], OrderedDict())[place] = (view, likes)
+            self._waiting.setdefault(version[0], {})[version] = (view, likes)
         # One call for each view; after some were forgotten, the last calls find none.
         self._thread.submit(self._find_out_next)
 
-    def _forget(self, place: _Place) -> None:
-        del self._kept[place]
+    def _forget(self, version: _SourceVersion) -> None:
+        del self._kept[version]
         with self._lock:
-            self._waiting.get(place[0], OrderedDict()).pop(place, None)
+            self._waiting.get(version[0], {}).pop(version, None)
 
     def _find_out_next(self) -> None:
         """Find out about the source that waits longest of the account whose turn it is."""
@@ -179,61 +181,63 @@ class CatalogueHealth:
                 return
             # Another account than the last time, if one waits; the accounts themselves go round.
             self._turn = next((account for account in accounts if account != self._turn), accounts[0])
-            place, (view, likes) = self._waiting[self._turn].popitem(last=False)
-            self._waiting.move_to_end(self._turn)
-            if not self._waiting[self._turn]:
-                del self._waiting[self._turn]
-        self._find_out(view, likes, place)
+            own = self._waiting.pop(self._turn)
+            version = next(iter(own))
+            view, likes = own.pop(version)
+            # Behind the others, where it has more.
+            if own:
+                self._waiting[self._turn] = own
+        self._find_out(view, likes, version)
 
     def _others_wait(self, account: int) -> bool:
         with self._lock:
             return any(views and other != account for other, views in self._waiting.items())
 
-    def _find_out(self, view: View, likes: KnownLikes | None, place: _Place) -> None:
+    def _find_out(self, view: View, likes: KnownLikes | None, version: _SourceVersion) -> None:
         try:
-            known = self._kept.get(place)
+            known = self._kept.get(version)
             if known is not None and known.vocabulary is None:
-                self._keep(place, replace(known, vocabulary=vocabulary(view.snapshot)))
-            known = self._kept.get(place)
+                self._keep(version, replace(known, vocabulary=vocabulary(view.snapshot)))
+            known = self._kept.get(version)
             if known is not None and likes is not None and _lacks_likes(known, view, likes):
-                self._keep(place, replace(known, categories=_judged(view, likes)))
-            known = self._kept.get(place)
+                self._keep(version, replace(known, categories=_judged(view, likes)))
+            known = self._kept.get(version)
             if known is not None and not known.done:
-                self._look(view, place)
+                self._look(view, version)
         except Exception:  # noqa: BLE001  # nobody waits for it who could be told
             self._metrics.failures.labels("health").inc()
             logger.exception("a catalogue's health could not be found out")
-            self._keep(place, Findings(version=view.head.version, failed=True))
+            self._keep(version, Findings(version=view.head.version, failed=True))
 
-    def _look(self, view: View, place: _Place) -> None:
+    def _look(self, view: View, version: _SourceVersion) -> None:
         """Look at a view's lists for pieces that none leads to, within bounds of time, pausing after each chunk."""
-        shown = Filter(moment=int(self._clock() * 1000), blacklisted=view.blacklisted)
+        shown = Filter(moment=self._clock.now_ms(), blacklisted=view.blacklisted)
         reach = Reach(
             snapshot=view.snapshot, shown=shown, category_weights=view.settings.category_weights, most=MAX_LISTS
         )
         begun = time.monotonic()
         more = True
-        while more and place in self._kept:
-            if time.monotonic() - begun > (LEAST_S if self._others_wait(place[0]) else MAX_S):
+        while more and version in self._kept:
+            if time.monotonic() - begun > (LEAST_S if self._others_wait(version[0]) else MAX_S):
                 break
             started = time.monotonic()
             more = reach.look(CHUNK)
-            self._keep_unreached(place, _unreached(reach, done=False))
+            self._keep_unreached(version, _unreached(reach, done=False))
             # Wait out the pause, unless the process stops meanwhile.
             if self._stopping.wait((time.monotonic() - started) * PAUSE_SHARE):
                 return
-        self._keep_unreached(place, _unreached(reach, done=True))
+        self._keep_unreached(version, _unreached(reach, done=True))
 
-    def _keep_unreached(self, place: _Place, unreached: UnreachedPieces) -> None:
-        known = self._kept.get(place)
+    def _keep_unreached(self, version: _SourceVersion, unreached: UnreachedPieces) -> None:
+        known = self._kept.get(version)
         if known is not None:
-            self._keep(place, replace(known, unreached=unreached))
+            self._keep(version, replace(known, unreached=unreached))
 
-    def _keep(self, place: _Place, findings: Findings) -> bool:
+    def _keep(self, version: _SourceVersion, findings: Findings) -> bool:
         """Keep findings, unless they were pushed out meanwhile."""
-        if place not in self._kept:
+        if version not in self._kept:
             return False
-        self._kept[place] = findings
+        self._kept[version] = findings
         return True
 
 
@@ -263,3 +267,59 @@ def _unreached(reach: Reach, *, done: bool) -> UnreachedPieces:
         of=reach.snapshot.piece_count,
         done=done,
     )
+
+
+MILLION = 1_000_000
+"""Telling is counted in millionths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudienceStanding:
+    """How old the audience weights of a source are, and what they say.
+
+    ``pending`` counts interactions and erasures that the weights do not know; ``age_s`` is how many seconds ago they
+    were current, ``None`` before the first ones. ``telling`` is lambda of the interface, section 6.
+    """
+
+    version: int
+    pending: int
+    age_s: float | None
+    likes: int
+    telling: float
+
+
+class AudienceHealth:
+    """Tells how the audience of a source stands."""
+
+    def __init__(self, views: Views, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._views = views
+        self._clock = clock
+
+    async def standing(self, view: View) -> tuple[AudienceStanding, KnownLikes | None]:
+        """Return how the audience stands now, and the likes by which categories can be judged.
+
+        Raises:
+            UnknownSource: the source was deleted meanwhile.
+            StorageUnavailable: the database is away, and nothing was counted before.
+        """
+        today = self._clock.today()
+        audience = await self._views.audience(view, today)
+        head, figures = view.head, audience.figures
+        standing = AudienceStanding(
+            version=audience.version,
+            pending=max(0, head.interactions_version - audience.version),
+            age_s=self._views.audience_age_s(view, today),
+            likes=figures.likes,
+            telling=figures.telling / MILLION,
+        )
+        likes = await self._views.likes(view, today) if figures.likes else None
+        if likes is None:
+            return standing, None
+        known = KnownLikes(
+            likes=likes,
+            count=figures.likes,
+            version=head.interactions_version,
+            erased_at=head.erased_at,
+            oldest_day=view.settings.oldest_day(today),
+        )
+        return standing, known

@@ -4,18 +4,17 @@ An account has one map at a time made, so that those of others wait for no more 
 """
 
 import asyncio
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import GROUPS, BoolArray, FloatArray, LikenessMap, likeness_map, rows_in
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS
 from penchant.service.health import CatalogueHealth
 from penchant.telemetry import Metrics, logger
 
@@ -38,22 +37,22 @@ class ColoredMap:
     unreached: BoolArray | None
 
 
-_Place = tuple[int, int, int, int, int]
+_SourceVersion = tuple[int, int, int, int, int]
 """An account, and a source of it with incarnation, epoch and version."""
 
 
 class CatalogueMaps:
     """Makes maps of catalogues, one after the other."""
 
-    def __init__(
-        self, views: Views, health: CatalogueHealth, metrics: Metrics, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, views: Views, health: CatalogueHealth, metrics: Metrics, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._views = views
         self._health = health
         self._metrics = metrics
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-map")
-        self._kept: OrderedDict[_Place, Future[LikenessMap | None]] = OrderedDict()
+        self._maps: BoundedCache[_SourceVersion, Future[LikenessMap | None]] = BoundedCache(
+            MAX_KEPT, on_eviction=Future.cancel
+        )
 
     def close(self) -> None:
         """Wait for the map under way, a second at most; make no other."""
@@ -61,35 +60,36 @@ class CatalogueMaps:
 
     async def colored(self, view: View, category: str | None) -> ColoredMap | None:
         """Return the map of a source, by a category's keywords or by popularity; ``None`` while it is being made."""
-        found = await self._map(view)
-        if found is None:
+        likeness = await self._map(view)
+        if likeness is None:
             return None
-        if category is not None and category in found.groupings:
-            keywords, colors = found.groupings[category]
+        if category is not None and category in likeness.groupings:
+            keywords, colors = likeness.groupings[category]
             legend = [*keywords, *[""] * (GROUPS - len(keywords)), "none of these"]
         else:
-            colors, legend = await self._by_popularity(view, found)
-        return ColoredMap(map=found, colors=colors, legend=legend, unreached=self._unreached(view, found))
+            colors, legend = await self._by_popularity(view, likeness)
+        return ColoredMap(map=likeness, colors=colors, legend=legend, unreached=self._unreached(view, likeness))
 
     async def _map(self, view: View) -> LikenessMap | None:
         head = view.head
-        place = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
-        task = self._kept.get(place)
+        version = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
+        task = self._maps.get(version)
         if task is None:
-            for other in [each for each in self._kept if each[:2] == place[:2]]:
-                self._kept.pop(other).cancel()
-            if any(each[0] == place[0] and not made.done() for each, made in self._kept.items()):
+            for other, outdated in self._maps.items():
+                if other[:2] == version[:2]:
+                    self._maps.pop(other)
+                    outdated.cancel()
+            if any(other[0] == head.account_id and not making.done() for other, making in self._maps.items()):
                 return None
-            task = self._kept[place] = self._thread.submit(self._make, view)
-            while len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)[1].cancel()
+            task = self._thread.submit(self._make, view)
+            self._maps.put(version, task)
         # Not to be cancelled with this request: another may wait for the same.
         await asyncio.wait([asyncio.wrap_future(task)], timeout=WAIT_S)
         if not task.done() or task.cancelled():
             return None
         if task.result() is None:
             # It has failed, and is tried anew by whoever asks next.
-            self._kept.pop(place, None)
+            self._maps.pop(version)
         return task.result()
 
     def _make(self, view: View) -> LikenessMap | None:
@@ -100,13 +100,13 @@ class CatalogueMaps:
             logger.exception("a catalogue's map could not be made")
             return None
 
-    async def _by_popularity(self, view: View, found: LikenessMap) -> tuple[NDArray[np.uint8], list[str]]:
+    async def _by_popularity(self, view: View, likeness: LikenessMap) -> tuple[NDArray[np.uint8], list[str]]:
         """Return the quarter of each piece among those that anybody likes, the most liked first."""
-        audience = await self._views.audience(view, int(self._clock() * 1000) // DAY_MS)
-        likes: FloatArray = np.zeros(len(found.ids))
+        audience = await self._views.audience(view, self._clock.today())
+        likes: FloatArray = np.zeros(len(likeness.ids))
         if audience.counts is not None:
             for part, counts in zip(view.snapshot.parts, audience.counts.by_part(view.snapshot.parts), strict=True):
-                rows = part.segment.ids.find_all(found.ids)
+                rows = part.segment.ids.find_all(likeness.ids)
                 here = (rows >= 0) & (part.live[rows] > 0)
                 likes[here] = counts[rows[here]]
         liked = np.flatnonzero(likes > 0)
@@ -115,11 +115,11 @@ class CatalogueMaps:
         colors[order] = np.arange(len(order)) * GROUPS // max(1, len(order))
         return colors, ["the most liked quarter", "the second", "the third", "the least liked", "liked by nobody"]
 
-    def _unreached(self, view: View, found: LikenessMap) -> BoolArray | None:
+    def _unreached(self, view: View, likeness: LikenessMap) -> BoolArray | None:
         unreached = self._health.findings(view).unreached
         if unreached is None or not unreached.done:
             return None
-        mask = np.zeros(len(found.ids), dtype=np.bool_)
-        rows = rows_in(found.ids, unreached.sampled)
+        mask = np.zeros(len(likeness.ids), dtype=np.bool_)
+        rows = rows_in(likeness.ids, unreached.sampled)
         mask[rows[rows >= 0]] = True
         return mask

@@ -16,7 +16,6 @@ from penchant.service.similar_answers import SimilarAnswers
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
-INTERVAL_S = 1.0
 TEXT_LIFE_S = 1.0
 """How old the metrics in text may be: to make them costs as much as a hundred lists, and they need no key."""
 
@@ -47,12 +46,6 @@ class GaugeUpdater:
         self._measured: object = None
         self._text: asyncio.Future[bytes] | None = None
         self._text_began = 0.0
-
-    async def run(self) -> None:
-        """Measure for ever, until cancelled."""
-        while True:
-            self.measure()
-            await asyncio.sleep(INTERVAL_S)
 
     async def text(self) -> bytes:
         """Return the metrics in the Prometheus text form, as they were at most `TEXT_LIFE_S` ago."""

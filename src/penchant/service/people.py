@@ -38,7 +38,7 @@ class InteractionSelection:
 
 def oldest_kept(view: View, now: int) -> int:
     """Return the first millisecond whose interactions count: retention goes by UTC dates."""
-    return (now // DAY_MS - view.settings.retention_days) * DAY_MS
+    return view.settings.oldest_day(now // DAY_MS) * DAY_MS
 
 
 class People:

@@ -1,12 +1,12 @@
 """Placements of sources: stored, kept by versions, and read for every list. A version never changes once stored."""
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import msgspec
 
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import PlacementChanged, UnknownPlacement, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
@@ -81,9 +81,7 @@ class Placements:
     def __init__(self, database: AsyncStorage, *, limit_bytes: int = MEMORY_BYTES) -> None:
         self._database = database
         self._stored = database.storage.placements
-        self._limit_bytes = limit_bytes
-        self._versions: OrderedDict[_VersionKey, tuple[PlacementInForce, int]] = OrderedDict()
-        self._nbytes = 0
+        self._versions: BoundedCache[_VersionKey, PlacementInForce] = BoundedCache(limit_bytes)
 
     async def in_force(self, view: View, name: str) -> PlacementInForce:
         """Return a placement as a view has it.
@@ -99,24 +97,13 @@ class Placements:
         key = _VersionKey(head.source_id, head.incarnation, head.epoch, name, version)
         remembered = self._versions.get(key)
         if remembered is not None:
-            self._versions.move_to_end(key)
-            return remembered[0]
+            return remembered
         row = await self._database.read(self._stored.read, head.source_id, name, version)
         if row is None:
             # Only where a hundred newer versions were stored since the view was made, or the source is gone.
             raise _unknown(name)
-        return self._remember(key, row)
-
-    def _remember(self, key: _VersionKey, row: PlacementRow) -> PlacementInForce:
         placement = read_row(row)
-        nbytes = len(row.body) + len(row.assignment)
-        # Another request may have read it meanwhile.
-        if key not in self._versions:
-            self._versions[key] = (placement, nbytes)
-            self._nbytes += nbytes
-        while self._nbytes > self._limit_bytes:
-            _, (_, gone) = self._versions.popitem(last=False)
-            self._nbytes -= gone
+        self._versions.put(key, placement, weight=len(row.body) + len(row.assignment))
         return placement
 
     async def put(self, access: Access, source: str, name: str, spec: PlacementSpec) -> Outcome:

@@ -1,13 +1,13 @@
 """Prospects: which people a piece would suit best, for a newsletter or a push."""
 
 import asyncio
-import contextlib
-from collections import OrderedDict
 from dataclasses import dataclass
 
-from penchant.errors import StorageUnavailable, UnknownPiece
+from penchant.bounded_cache import BoundedCache
+from penchant.errors import UnknownPiece
 from penchant.index import Audience, BlendFactors, Filter, PieceAppeal
 from penchant.live.database import AsyncStorage
+from penchant.live.heads import SourceName
 from penchant.live.views import View
 from penchant.model import DAY_MS
 from penchant.ranking import score_of
@@ -16,6 +16,7 @@ from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.personal import blending_of, popular_at
 from penchant.service.lists.requests import moment_of
 from penchant.service.shares import heavy_shares
+from penchant.storage import SourceHead, source_id
 from penchant.telemetry import Metrics
 from penchant.wire import ProspectList, ProspectScore
 
@@ -23,8 +24,6 @@ MEMORY_BYTES = 64 << 20
 """Memory for people of sources, of which there are 100,000 in 20 MB where each did ten things."""
 IDLE_S = 60.0
 """How long they are remembered after the last request for them."""
-LOOK_S = 5.0
-"""Pause between looks for people whom other processes have erased."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +43,10 @@ class ProspectsRequest:
 
 @dataclass(slots=True, eq=False)
 class _RememberedPeople:
-    """The people of a source, and when they were asked for last, a moment of the event loop."""
+    """The people of a source, and when they were requested last, a moment of the event loop."""
 
     people: Everybody
-    asked_at: float
-    nbytes: int = 0
+    requested_at: float
 
 
 class Prospects:
@@ -59,7 +57,7 @@ class Prospects:
         self._inputs = inputs
         self._metrics = metrics
         self._shares = heavy_shares("lists of people are being made")
-        self._remembered: OrderedDict[int, _RememberedPeople] = OrderedDict()
+        self._remembered: BoundedCache[int, _RememberedPeople] = BoundedCache(MEMORY_BYTES)
 
     async def of_piece(self, view: View, query: ProspectsRequest) -> tuple[ProspectList, int]:
         """Return the people whom a piece would suit best, by s, the greatest first, ties by id; and what it knows.
@@ -81,31 +79,29 @@ class Prospects:
         async with self._shares.turn(view.head.account_id):
             everybody = await self._everybody(view, now, None if moment == now else moment)
             listed = await self._database.in_thread(self._listed, view, query, everybody, audience, moment)
-            self._charge(view, everybody)
+            self._charge(view.head.source_id, everybody)
         return listed, audience.version
 
-    async def run(self) -> None:
-        """Forget people whom nobody asks for, and those of sources in which somebody was erased, for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            with contextlib.suppress(StorageUnavailable):
-                await self.forget()
-
-    async def forget(self) -> None:
-        """Forget people whom nobody has asked for lately, and those of sources in which somebody was erased.
-
-        Raises:
-            StorageUnavailable: the database is away.
-        """
+    def forget_idle(self) -> None:
+        """Forget people whom nobody has asked for lately."""
         oldest = asyncio.get_running_loop().time() - IDLE_S
-        for number, each in list(self._remembered.items()):
-            held = each.people.view.head
-            (head,) = await self._database.promptly(
-                self._database.storage.sources.read_heads, [(held.account_id, held.name)]
-            )
-            is_erased = head is None or not each.people.view.is_of(head) or head.erased_at > each.people.version
-            if (is_erased or each.asked_at < oldest) and self._remembered.get(number) is each:
-                del self._remembered[number]
+        for number, remembered in self._remembered.items():
+            if remembered.requested_at < oldest:
+                self._remembered.pop(number)
+
+    def watched(self) -> set[SourceName]:
+        """Return the sources of the people who are remembered."""
+        heads = [remembered.people.view.head for _, remembered in self._remembered.items()]
+        return {(head.account_id, head.name) for head in heads}
+
+    def observe(self, name: SourceName, head: SourceHead | None) -> None:
+        """Forget the people of a source that is gone, or in which somebody was erased."""
+        remembered = self._remembered.peek(source_id(*name))
+        if remembered is None:
+            return
+        people = remembered.people
+        if head is None or not people.view.is_of(head) or head.erased_at > people.version:
+            self._remembered.pop(source_id(*name))
 
     async def _everybody(self, view: View, now: int, until: int | None) -> Everybody:
         """Return the people of a source as they are now, or were at the end of a day; who calls has the turn."""
@@ -118,27 +114,24 @@ class Prospects:
 
         if until is not None:
             return await self._database.in_thread(read)
-        held = self._remembered.get(number)
+        remembered = self._remembered.get(number)
         if (
-            held is not None
-            and held.people.is_for(view, now // DAY_MS)
-            and await self._database.in_thread(held.people.follow, storage, view)
+            remembered is not None
+            and remembered.people.is_for(view, now // DAY_MS)
+            and await self._database.in_thread(remembered.people.follow, storage, view)
         ):
-            held.asked_at = loop.time()
-            self._remembered.move_to_end(number)
-            return held.people
-        self._remembered.pop(number, None)
+            remembered.requested_at = loop.time()
+            return remembered.people
+        self._remembered.pop(number)
         people = await self._database.in_thread(read)
-        self._remembered[number] = _RememberedPeople(people, loop.time())
+        self._remembered.put(number, _RememberedPeople(people, loop.time()), weight=people.nbytes)
         return people
 
-    def _charge(self, view: View, everybody: Everybody) -> None:
-        """Count what the people of a source take now, and let go those of sources asked for least recently."""
-        held = self._remembered.get(view.head.source_id)
-        if held is not None and held.people is everybody:
-            held.nbytes = everybody.nbytes
-        while sum(each.nbytes for each in self._remembered.values()) > MEMORY_BYTES:
-            self._remembered.popitem(last=False)
+    def _charge(self, number: int, everybody: Everybody) -> None:
+        """Count what the people of a source take now."""
+        remembered = self._remembered.peek(number)
+        if remembered is not None and remembered.people is everybody:
+            self._remembered.reweigh(number, everybody.nbytes)
 
     def _listed(
         self, view: View, query: ProspectsRequest, everybody: Everybody, audience: Audience, moment: int

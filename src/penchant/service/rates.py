@@ -1,17 +1,28 @@
-"""Request rates of a node: how many requests a key has made in this second, in a file that all workers share.
+"""Rates: how many requests a key has made in this second, on a node or on all nodes, and wrong keys by address.
 
-No key ever gets more than its limit. Where too many keys ask in one second, some are counted as one key
-(D7 of docs/decisions.md).
+A node counts in a file that all its workers share. No key ever gets more than its limit; where too many keys ask in one
+second, some are counted as one key (D7 of docs/decisions.md). Nodes count in a Redis that they share. While it is away
+each node counts for itself: requests are worth more than an exact limit.
+
+An address that sends wrong keys again and again waits longer for each answer. Keys cannot be guessed (190 bits); this
+keeps those who try from taking time and filling logs. Each process counts for itself, and nothing is stored.
 """
 
+import asyncio
 import functools
 import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from penchant.bounded_cache import BoundedCache
+from penchant.errors import InvalidSettings
 from penchant.service.counting import KEY, CountingTable
+from penchant.telemetry import Metrics, logger
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
 
 _COUNT = 1
 _ENDS_AT = 2
@@ -85,3 +96,106 @@ def _number(key_id: str) -> int:
     """Return 63 bits for a key, never 0, the same in every process."""
     # Shifted, since cells are signed; and 0 would look like a slot that was never taken.
     return int.from_bytes(hashlib.blake2b(key_id.encode(), digest_size=8).digest()) >> 1 or 1
+
+
+REDIS_PATIENCE_S = 0.25
+"""The longest that a request waits for Redis (D51 of docs/decisions.md)."""
+REDIS_PAUSE_S = 2.0
+"""How long Redis is left alone after it failed."""
+REDIS_PREFIX = "penchant:rate:"
+REDIS_WINDOW_S = 1
+"""A key's window begins with its first request and is ended by the clock of Redis, so that no two clocks differ."""
+
+
+class NodeRates:
+    """Counts of requests by key in windows of a second, shared by nodes.
+
+    Raises:
+        InvalidSettings: the address is malformed, or the Redis client is not installed.
+    """
+
+    def __init__(self, address: str, metrics: Metrics, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._redis = _connect(address)
+        self._metrics = metrics
+        self._monotonic = monotonic
+        self._tried_again_at = 0.0
+
+    async def count(self, key_id: str) -> int | None:
+        """Count a request of a key; return its number in this second, or ``None`` while Redis is away."""
+        if self._monotonic() < self._tried_again_at:
+            return None
+        try:
+            async with asyncio.timeout(REDIS_PATIENCE_S):
+                return await self._increment(REDIS_PREFIX + key_id)
+        except Exception as error:  # noqa: BLE001  # whatever its client raises, requests go on
+            # All requests skip it for a while: else each would wait as long as this one.
+            self._tried_again_at = self._monotonic() + REDIS_PAUSE_S
+            self._metrics.failures.labels("redis").inc()
+            logger.warning("Redis cannot be reached (%s); rates are counted by this node alone", type(error).__name__)
+            return None
+
+    async def _increment(self, name: str) -> int:
+        # In one transaction, and with the expiry first: no count can stay without an end.
+        async with self._redis.pipeline(transaction=True) as pipeline:
+            pipeline.set(name, 0, ex=REDIS_WINDOW_S, nx=True)
+            pipeline.incr(name)
+            _, count = await pipeline.execute()
+        return int(count)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._redis.aclose()
+
+
+def _connect(address: str) -> "Redis":
+    """Return a client of the Redis at an address; it connects with its first command."""
+    try:
+        from redis.asyncio import Redis  # noqa: PLC0415  # the extra "redis": few installations share rates
+
+        return Redis.from_url(address, socket_timeout=REDIS_PATIENCE_S, socket_connect_timeout=REDIS_PATIENCE_S)
+    except (ImportError, ValueError) as error:
+        raise InvalidSettings(
+            "The setting redis cannot be used: it takes an address such as redis://host:6379/0, and needs the"
+            " package's extra: penchant[redis]."
+        ) from error
+
+
+FAILURES_WINDOW_S = 60.0
+"""How long failures of an address count, from the first of them."""
+FREE_FAILURES = 100
+"""Failures in that time that cost nothing: a page of a client with an old key may send some dozens."""
+REFUSAL_DELAY_S = 1.0
+"""How long each further refusal waits before it is sent."""
+MAX_ADDRESSES = 10_000
+"""Addresses that are counted together; of more, those that have not failed for longest begin anew."""
+MAX_WAITING = 1_000
+"""Refusals that wait together; beyond them there is no wait, since waiting costs memory."""
+
+
+class FailedKeys:
+    """Counts wrong keys by address, and makes refusals of an address with too many of them wait."""
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic, delay_s: float = REFUSAL_DELAY_S) -> None:
+        self._monotonic = monotonic
+        self._delay_s = delay_s
+        self._failures: BoundedCache[str, tuple[float, int]] = BoundedCache(MAX_ADDRESSES)
+        self._waiting = 0
+
+    def count(self, address: str) -> bool:
+        """Count a failure; return whether its refusal has to wait."""
+        now = self._monotonic()
+        began, failures = self._failures.get(address) or (now, 0)
+        if now - began > FAILURES_WINDOW_S:
+            began, failures = now, 0
+        self._failures.put(address, (began, failures + 1))
+        return failures >= FREE_FAILURES
+
+    async def slow_down(self, address: str) -> None:
+        """Count a failure, and wait where the address has too many."""
+        if not self.count(address) or self._waiting >= MAX_WAITING:
+            return
+        self._waiting += 1
+        try:
+            await asyncio.sleep(self._delay_s)
+        finally:
+            self._waiting -= 1

@@ -1,7 +1,6 @@
 """Results of placements: what variants showed and what came of it, with intervals that hold however often one looks."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
 from penchant import experiments
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import UnknownPlacement, invalid_parameter
 from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
@@ -64,7 +64,7 @@ class ResultsOverTime:
 class Results:
     """The results of the placements of sources."""
 
-    def __init__(self, database: AsyncStorage, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
 
@@ -92,7 +92,7 @@ class Results:
         if row is None:
             raise UnknownPlacement(f"The source has no placement {request.placement!r}.")
         placement, began = read_row(row), row.recorded_at // DAY_MS
-        today = int(self._clock() * 1000) // DAY_MS
+        today = self._clock.today()
         last = today if request.last is None else request.last
         first = min(began, last) if request.first is None else request.first
         if not 0 <= last - first < MAX_DAYS:

@@ -7,11 +7,11 @@ far it looked, and the next one goes on from there.
 
 import enum
 import itertools
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penchant.attributes import AttributeType, MarkSpan, mark_of, numbered
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import TermCount, pieces_having, pieces_marked, terms_beginning
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
@@ -82,23 +82,21 @@ class SourceSearch:
         self,
         database: AsyncStorage,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._monotonic = monotonic
 
     async def pieces(self, view: View, text: str, *, after: str | None = None) -> SearchResult:
         """Return the pieces that have a text, or all words of it, anywhere; ``after``: only what is read past an id."""
-        deadline = self._monotonic() + LOOK_S
+        deadline = self._clock.monotonic() + LOOK_S
         wanted = _Words.of(text)
         terms, hits = ([], []) if after is not None else await self._database.in_thread(self._ordered, view, text)
         found: dict[str, PieceHit] = {}
         _keep_best(found, hits)
         looked_at, more = 0, True
         # Turn by turn, so that other reads get the thread in between.
-        while more and looked_at < MAX_LOOKED_AT and self._monotonic() < deadline:
+        while more and looked_at < MAX_LOOKED_AT and self._clock.monotonic() < deadline:
             rows, hits = await self._database.in_thread(self._look, view, wanted, after)
             _keep_best(found, hits)
             looked_at, more = looked_at + len(rows), len(rows) == LOOK_ROWS
@@ -117,7 +115,7 @@ class SourceSearch:
 
     def _people(self, view: View, beginning: str) -> list[str]:
         people, source = self._database.storage.people, view.head.source_id
-        since = oldest_kept(view, int(self._clock() * 1000))
+        since = oldest_kept(view, self._clock.now_ms())
         found = people.list_beginning(source, beginning, since=since, newest=NEWEST_PEOPLE, limit=MAX_HITS)
         own = people.read(source, InteractionQuery(user_id=beginning, since=since, limit=1))
         is_known = bool(own.interactions or own.preferences)

@@ -1,55 +1,47 @@
-"""Sessions of signed-in browsers: tokens that hold a key's secret, masked, instead of the key itself.
+"""Sessions of signed-in browsers: each a row of the database, found by the hash of an id that the browser alone has.
 
-The mask is derived from the hash that the database keeps of the secret. So a stolen token gives no key, a stolen
-database gives no token, and every process and node can read tokens without sharing more. A token is valid if the
-unmasked secret has that hash; changing its end, salt or key id changes the mask (D63 of docs/decisions.md).
-
-    token    key id . salt . ends at . seen at . secret XOR mask
-    mask     BLAKE2b, keyed with the secret's hash, of "salt.ends at.seen at"
+A stolen database gives no session, since ids can't be found from their hashes, and a stolen id gives no key. A session
+ends with its key, an hour after its last request, twelve hours after its beginning, or when its row is removed.
 """
 
+import contextlib
 import hashlib
 import hmac
 import secrets
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from penchant.errors import Unauthenticated
+from penchant.clock import SYSTEM_CLOCK, Clock
+from penchant.errors import StorageUnavailable, Unauthenticated
+from penchant.live.database import AsyncStorage
 from penchant.model import Scope
 from penchant.service.access import Access, AccessControl
+from penchant.storage import SessionRecord
 
 SESSION_S = 12 * 3600
 """How long a browser stays signed in at most: a working day."""
 IDLE_S = 3600
 """How long it stays signed in without a request."""
-RENEWED_AFTER_S = 300
-"""The age from which a token is replaced by the next request: not with each, so that pages in parallel agree."""
-_SALT_BYTES = 16
-_MASK = b"penchant mask"
-_PROOF = b"penchant proof"
-"""Personalisation of BLAKE2b, so that the mask and the proof are never the same bytes."""
-_MAX_SECRET = hashlib.blake2b.MAX_DIGEST_SIZE
+SEEN_AFTER_S = 300
+"""How much later than noted a request is noted again: not each one, since that is a write."""
+_ID_BYTES = 32
+_PROOF = b"penchant form "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A browser that is signed in: who it is, its token, and the proof that its forms carry."""
+    """A browser that is signed in: who it is, the id that it has, and the proof that its forms carry."""
 
     access: Access
     token: str
     proof: str
-    session_id: str
-    ends_at: int
-    """The moment, in seconds since 1970, at which the session ends whatever is done."""
-    renewed: str | None = None
-    """The token to go on with, where this one is old."""
 
 
 class Sessions:
-    """Makes and reads the tokens of signed-in browsers; keeps nothing."""
+    """Begins, finds and ends the sessions of browsers."""
 
-    def __init__(self, access: AccessControl, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: AsyncStorage, access: AccessControl, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._database = database
+        self._stored = database.storage.sessions
         self._access = access
         self._clock = clock
 
@@ -57,84 +49,50 @@ class Sessions:
         """Return a new session for the holder of a key.
 
         Raises:
-            Unauthenticated: the key is unknown, revoked or expired.
+            Unauthenticated: the key is unknown, revoked, expired, or limited to some scopes.
         """
-        access = await self._access.authenticate([key])
-        secret = key.split("_")[2].encode()
-        # A mask is one digest, and has no more bytes.
-        if len(secret) > _MAX_SECRET:
-            raise Unauthenticated("The API key is not known.")
-        now = int(self._clock())
-        stamp = f"{secrets.token_hex(_SALT_BYTES)}.{now + SESSION_S}.{now}"
-        return await self.read(_token(access.key_id, stamp, secret, await self._hash(access.key_id)))
+        session = _session(await self._access.authenticate([key]), secrets.token_hex(_ID_BYTES))
+        now = self._clock.now_ms()
+        record = SessionRecord(_hash_of(session.token), session.access.key_id, now, now + SESSION_S * 1000)
+        await self._database.in_thread(self._stored.begin, record)
+        return session
 
     async def end(self, session: Session) -> None:
-        """End a session: its tokens, copied ones as well, are worth nothing from now on."""
-        await self._access.end_session(session.session_id, session.ends_at * 1000)
+        """End a session: its id, wherever it was copied to, is worth nothing from now on."""
+        await self._database.in_thread(self._stored.end, _hash_of(session.token))
 
     async def read(self, token: str) -> Session:
-        """Return the session of a token.
+        """Return the session of an id.
 
         Raises:
-            Unauthenticated: it is none, or over, or its key is revoked or expired.
+            Unauthenticated: there is none, or it is over, or its key is revoked or expired.
         """
-        parts = token.split(".")
-        if len(parts) != 5 or not token.isascii() or not all(_is_moment(part) for part in parts[2:4]):
+        if not token:
             raise Unauthenticated("This browser is not signed in.")
-        key_id, salt, ends_at, seen_at, hidden = parts
-        now = self._clock()
-        # Moments that were tampered with pass here, but change the mask: the secret then comes out wrong.
-        if min(int(ends_at), int(seen_at) + IDLE_S) <= now:
+        record = await self._database.read(self._stored.find, _hash_of(token))
+        now = self._clock.now_ms()
+        if record is None or min(record.ends_at, record.seen_at + IDLE_S * 1000) <= now:
             raise Unauthenticated("The session is over; sign in again.")
-        try:
-            masked = bytes.fromhex(hidden)
-        except ValueError:
-            raise Unauthenticated("This browser is not signed in.") from None
-        if not 0 < len(masked) <= _MAX_SECRET:
-            raise Unauthenticated("This browser is not signed in.")
-        known = await self._hash(key_id)
-        secret = _mixed(masked, _keyed(known, _MASK, f"{salt}.{ends_at}.{seen_at}", len(masked)))
-        # As a key in a header: so a revoked or expired key ends its sessions, too.
-        access = await self._access.authenticate([f"pk_{key_id}_{secret.decode('latin-1')}"])
-        if access.scopes != frozenset(Scope):
-            raise Unauthenticated("This key is limited to some scopes; sign in with one that is not.")
-        # By the salt, which all tokens of a session share, renewed ones too.
-        if await self._access.is_session_ended(salt):
-            raise Unauthenticated("The session was ended; sign in again.")
-        is_old = now - int(seen_at) >= RENEWED_AFTER_S
-        return Session(
-            access=access,
-            token=token,
-            proof=_keyed(known, _PROOF, f"{salt}.{ends_at}", 16).hex(),
-            session_id=salt,
-            ends_at=int(ends_at),
-            renewed=_token(key_id, f"{salt}.{ends_at}.{int(now)}", secret, known) if is_old else None,
-        )
-
-    async def _hash(self, key_id: str) -> bytes:
-        record = await self._access.find(key_id)
-        if record is None:
-            raise Unauthenticated("This browser is not signed in.")
-        return record.secret_hash
+        session = _session(await self._access.of_key(record.key_id), token)
+        if now - record.seen_at >= SEEN_AFTER_S * 1000:
+            # A page that can be read is shown, though nothing can be written at the moment.
+            with contextlib.suppress(StorageUnavailable):
+                await self._database.in_thread(self._stored.see, record.session_hash, now)
+        return session
 
 
-def _is_moment(text: str) -> bool:
-    return text.isdecimal() and len(text) <= 12
+def _session(access: Access, token: str) -> Session:
+    if access.scopes != frozenset(Scope):
+        raise Unauthenticated("This key is limited to some scopes; sign in with one that is not.")
+    # Not the id itself, which no page may show; the hash that is stored does not lead to it.
+    return Session(access=access, token=token, proof=hashlib.sha256(_PROOF + token.encode()).hexdigest()[:32])
 
 
-def _token(key_id: str, stamp: str, secret: bytes, known: bytes) -> str:
-    """Return the token of a session whose id, end and last request a stamp has."""
-    return f"{key_id}.{stamp}.{_mixed(secret, _keyed(known, _MASK, stamp, len(secret))).hex()}"
+def _hash_of(token: str) -> bytes:
+    """Return the hash under which a session is stored: a fast one is enough for 256 random bits."""
+    return hashlib.sha256(token.encode()).digest()
 
 
 def is_same(given: str, expected: str) -> bool:
     """Return whether two proofs are equal, in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _keyed(key: bytes, use: bytes, text: str, size: int) -> bytes:
-    return hashlib.blake2b(text.encode(), key=key, person=use, digest_size=size).digest()
-
-
-def _mixed(one: bytes, other: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(one, other, strict=True))

@@ -5,10 +5,10 @@ until the next change of the source, which raises the version, or until a window
 docs/decisions.md).
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from penchant.bounded_cache import BoundedCache
 from penchant.live.views import View
 from penchant.service.lists.requests import SimilarRequest, moment_of
 from penchant.service.lists.similar import SimilarRanking
@@ -30,15 +30,11 @@ class _AnswerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _CachedAnswer:
-    """A body, and the moments (ms since 1970 UTC), from and until, for which the same pieces are available.
-
-    ``nbytes`` is the memory that its entry takes.
-    """
+    """A body, and the moments (ms since 1970 UTC), from and until, for which the same pieces are available."""
 
     body: bytes
     since: int
     until: int
-    nbytes: int
 
 
 class SimilarAnswers:
@@ -49,11 +45,14 @@ class SimilarAnswers:
     """
 
     def __init__(self, *, limit_bytes: int) -> None:
-        self._limit_bytes = limit_bytes
-        self._answers: OrderedDict[_AnswerKey, _CachedAnswer] = OrderedDict()
-        self.nbytes = 0
+        self._answers: BoundedCache[_AnswerKey, _CachedAnswer] = BoundedCache(limit_bytes)
         self.hits = 0
         self.misses = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the answers take."""
+        return self._answers.weight
 
     def encoded(self, ranking: SimilarRanking) -> bytes:
         """Return a list that goes by content alone as JSON; raises as its `require`."""
@@ -73,7 +72,6 @@ class SimilarAnswers:
         """Return a remembered answer that holds for a moment."""
         cached = self._answers.get(key)
         if cached is not None and cached.since <= moment < cached.until:
-            self._answers.move_to_end(key)
             self.hits += 1
             return cached.body
         self.misses += 1
@@ -85,16 +83,7 @@ class SimilarAnswers:
         filters = [boost.matching for boost in request.boosts]
         filters += [] if request.matching is None else [request.matching]
         size += FILTER_RATIO * sum(len(each.text) for each in filters)
-        answer = _CachedAnswer(body, *window, nbytes=size)
-        outdated = self._answers.pop(key, None)
-        if outdated is not None:
-            self.nbytes -= outdated.nbytes
-        self._answers[key] = answer
-        self.nbytes += answer.nbytes
-        # An answer that is larger than the whole limit is forgotten at once here, and every one under a limit of 0.
-        while self.nbytes > self._limit_bytes:
-            _, oldest = self._answers.popitem(last=False)
-            self.nbytes -= oldest.nbytes
+        self._answers.put(key, _CachedAnswer(body, *window), weight=size)
 
 
 def _key_of(view: View, request: SimilarRequest) -> _AnswerKey:

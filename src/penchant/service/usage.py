@@ -21,6 +21,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import Overloaded, QuotaExceeded
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
@@ -30,12 +31,10 @@ from penchant.storage import AddUsage
 from penchant.telemetry import logger
 
 DAY_S = 86_400
-USAGE_INTERVAL_S = 1.0
-"""How long after an answer it is counted into the database, together with those that came meanwhile."""
 PAUSE_S = 0.005
 """Pause between looks at what another process is counting."""
 UNDECIDED_TIMEOUT_S = 3.0
-"""How long the last answers of a quota wait for counting under way: past the interval after a worker has died."""
+"""How long the last answers of a quota wait for counting under way: past a second after a worker has died."""
 CLOSING_TRIES = 400
 """How often a process that ends tries to count its own last answers while another one counts: for 2 s."""
 
@@ -60,16 +59,16 @@ class Usage:
     the database: those, a second's at most, are forgotten rather than counted twice.
     """
 
-    def __init__(self, database: AsyncStorage, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: AsyncStorage, folder: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
         # By slot, what was given in this turn of the event loop and is not in the table yet.
         self._given: dict[Slot, int] = {}
-        # Set where something may be left to move; at first, since processes that have ended may have left it.
-        self._pending = asyncio.Event()
-        self._pending.set()
+        # Whether something may be left to move; at first, since processes that have ended may have left it.
+        self._is_pending = True
+        self._flushing: asyncio.Task[bool] | None = None
 
     async def reserve(self, access: Access, answers: int = 1) -> Callable[[], None]:
         """Count one answer, or several that are given together; return the function that takes the count back.
@@ -79,8 +78,8 @@ class Usage:
             Overloaded: too many accounts ask at once, or counting takes too long to tell.
         """
         # Also before a wait for answers under way: where their process has ended, nobody else may settle them.
-        self._pending.set()
-        slot = (access.counter, _month(int(self._clock() // DAY_S)))
+        self._is_pending = True
+        slot = (access.counter, _month(int(self._clock.seconds() // DAY_S)))
         if access.quota is None:
             self._give(slot, answers)
         else:
@@ -143,7 +142,7 @@ class Usage:
                 self._add(slot, answers)
 
     def _add(self, slot: Slot, answers: int) -> None:
-        self._pending.set()
+        self._is_pending = True
         with self._table:
             self._table.cells[self._offset(slot) + _PENDING] += answers
 
@@ -181,27 +180,25 @@ class Usage:
             self._counting.close()
         return True
 
-    async def run(self) -> None:
-        """Flush while there are answers to count, until cancelled; flushes once more then."""
-        flushing: asyncio.Task[bool] | None = None
-        try:
-            while True:
-                # Where nobody asks this process sleeps: what others count, they move.
-                await self._pending.wait()
-                await asyncio.sleep(USAGE_INTERVAL_S)
-                # Cleared first: what is counted while answers move is moved the next time.
-                self._pending.clear()
-                flushing = asyncio.create_task(self.flush())
-                # A move that is cancelled half-way would be taken for one of a process that died, and forgotten.
-                if not await asyncio.shield(flushing) or self._table.find_filled(_PENDING):
-                    self._pending.set()
-        finally:
-            if flushing is not None:
-                await asyncio.wait([flushing])
-            for _ in range(CLOSING_TRIES):
-                if await self.flush():
-                    break
-                await asyncio.sleep(PAUSE_S)
+    async def count_given(self) -> None:
+        """Flush where there may be answers to count: what only others have counted, they move."""
+        if not self._is_pending:
+            return
+        # Cleared first: what is counted while answers move is moved the next time.
+        self._is_pending = False
+        self._flushing = asyncio.create_task(self.flush())
+        # A move that is cancelled half-way would be taken for one of a process that died, and forgotten.
+        if not await asyncio.shield(self._flushing) or self._table.find_filled(_PENDING):
+            self._is_pending = True
+
+    async def finish(self) -> None:
+        """Flush for the last time, once a flush under way is over."""
+        if self._flushing is not None:
+            await asyncio.wait([self._flushing])
+        for _ in range(CLOSING_TRIES):
+            if await self.flush():
+                break
+            await asyncio.sleep(PAUSE_S)
 
     def close(self) -> None:
         """Close the file that the workers share."""
@@ -253,7 +250,7 @@ class Usage:
         """Return for how many seconds a month goes on: 0 where it ended while a request waited."""
         year, number = divmod(month, 100)
         following = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
-        return max(0.0, following.timestamp() - self._clock())
+        return max(0.0, following.timestamp() - self._clock.seconds())
 
 
 @functools.lru_cache(maxsize=2)

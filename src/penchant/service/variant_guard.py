@@ -6,9 +6,9 @@ most once a minute for a placement that is asked for, so that no list waits for 
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import PenchantError
 from penchant.live.database import AsyncStorage
 from penchant.model import DAY_MS
@@ -37,7 +37,7 @@ class VariantGuard:
         self._database = database
         self._clock = clock
         self._monotonic = monotonic
-        self._stopped: OrderedDict[_Key, tuple[float, frozenset[str]]] = OrderedDict()
+        self._stopped: BoundedCache[_Key, tuple[float, frozenset[str]]] = BoundedCache(MAX_REMEMBERED)
         self._reading: set[asyncio.Task[None]] = set()
 
     def variant_for(self, head: SourceHead, placement: PlacementInForce, user_id: str | None) -> str | None:
@@ -50,21 +50,15 @@ class VariantGuard:
         if not placement.runs:
             return frozenset()
         key = (head.source_id, head.incarnation, placement.name, placement.version)
-        looked_at, found = self._stopped.get(key, (-CHECK_INTERVAL_S, frozenset()))
+        looked_at, found = self._stopped.get(key) or (-CHECK_INTERVAL_S, frozenset())
         now = self._monotonic()
         if now - looked_at >= CHECK_INTERVAL_S:
             # Noted at once, so that those who come meanwhile begin no other look.
-            self._remember(key, found)
+            self._stopped.put(key, (now, found))
             task = asyncio.create_task(self._look(head, placement, key))
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
         return found
-
-    def _remember(self, key: _Key, found: frozenset[str]) -> None:
-        self._stopped[key] = (self._monotonic(), found)
-        self._stopped.move_to_end(key)
-        while len(self._stopped) > MAX_REMEMBERED:
-            self._stopped.popitem(last=False)
 
     async def _look(self, head: SourceHead, placement: PlacementInForce, key: _Key) -> None:
         today = int(self._clock() * 1000) // DAY_MS
@@ -73,4 +67,4 @@ class VariantGuard:
         except PenchantError:
             # The database is away: what was known holds, and the next look is a minute away.
             return
-        self._remember(key, found)
+        self._stopped.put(key, (self._monotonic(), found))

@@ -42,6 +42,7 @@ from penchant.storage.records import (
     StoredPerson,
     SubmitPieces,
 )
+from penchant.storage.sessions import SessionRecord
 from penchant.storage.storage import Storage, open_storage
 from penchant.storage.upkeep.backup import BackupContents, SourceContents, back_up, restore
 from penchant.storage.upkeep.moving import MoveSide, TableComparison, compare_sides, move
@@ -79,6 +80,7 @@ __all__ = [
     "ReplacePreferences",
     "ReplaceSettings",
     "ServerOptions",
+    "SessionRecord",
     "SourceCommand",
     "SourceContents",
     "SourceCuration",

@@ -7,12 +7,12 @@ row names its codec, and a compressed one the dictionary that it needs.
 import contextlib
 import functools
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import zstandard
 from sqlalchemy import Connection, delete, func, insert, select
 
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import StorageIncompatible
 from penchant.storage.schema import CODEC_JSON, CODEC_ZSTD, dictionaries, pieces
 
@@ -35,7 +35,7 @@ class Dictionaries:
     """The dictionaries in use, ready to compress and decompress; safe for threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, int], zstandard.ZstdCompressionDict] = OrderedDict()
+        self._cached: BoundedCache[tuple[int, int], zstandard.ZstdCompressionDict] = BoundedCache(KEPT)
         self._guard = threading.Lock()
 
     def get(self, connection: Connection, source: int, number: int) -> zstandard.ZstdCompressionDict:
@@ -46,10 +46,9 @@ class Dictionaries:
         """
         name = (source, number)
         with self._guard:
-            cached = self._kept.get(name)
-            if cached is not None:
-                self._kept.move_to_end(name)
-                return cached
+            cached = self._cached.get(name)
+        if cached is not None:
+            return cached
         # Without the lock: of two threads that read the same one at once the later wins, and both are right.
         stored = connection.execute(
             select(dictionaries.c.bytes).where(
@@ -62,9 +61,7 @@ class Dictionaries:
         # Once, here: otherwise every compressor would prepare the dictionary anew.
         dictionary.precompute_compress(level=LEVEL)
         with self._guard:
-            self._kept[name] = dictionary
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+            self._cached.put(name, dictionary)
         return dictionary
 
 

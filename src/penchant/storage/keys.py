@@ -4,11 +4,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Update, insert, select, update
 
-from penchant.storage import statements
 from penchant.storage.accounts import ensure_account, note
 from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.records import KeyRecord
-from penchant.storage.schema import accounts, ended_sessions, keys
+from penchant.storage.schema import accounts, keys
 
 _KEY = select(
     keys.c.key_id,
@@ -61,18 +60,6 @@ class KeyStore:
         """Return every key, oldest first; revoked ones stay listed until housekeeping removes them."""
         with self._transactions.read() as connection:
             return [_record(row) for row in connection.execute(_KEY.order_by(keys.c.created_at, keys.c.key_id))]
-
-    def end_session(self, session_id: str, ends_at: int) -> None:
-        """End a session at the dashboard, which ends by itself at a moment in milliseconds; again is no error."""
-        with self._transactions.write() as connection:
-            row = {"session_id": session_id, "ends_at": ends_at}
-            connection.execute(statements.insert_missing(self._transactions.insert, ended_sessions), row)
-
-    def is_session_ended(self, session_id: str) -> bool:
-        """Return whether a session at the dashboard was ended before its time."""
-        with self._transactions.read() as connection:
-            statement = select(ended_sessions.c.session_id).where(ended_sessions.c.session_id == session_id)
-            return connection.execute(statement).first() is not None
 
     def _change(self, key_id: str, statement: Update, actor: str, action: str) -> bool:
         """Change a key where there is something to change, with an entry in the audit log."""

@@ -75,13 +75,16 @@ keys = Table(
 """``scopes`` are those to which a key is limited, separated by commas, "" for all; ``origins`` those of a browser key,
 separated by spaces, "" for another. The rest limits browser keys, NULL for what is usual: requests from one address,
 and answers that count."""
-ended_sessions = Table(
-    "ended_sessions",
+sessions = Table(
+    "sessions",
     metadata,
-    Column("session_id", BY_CODE_POINT, primary_key=True),
+    Column("session_hash", LargeBinary, primary_key=True),
+    Column("key_id", BY_CODE_POINT, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
     Column("ends_at", BigInteger, nullable=False),
+    Index("sessions_by_key", "key_id", "ends_at"),
 )
-"""Sessions at the dashboard that were ended before their time, until ``ends_at``, when they would have ended anyway."""
+"""Sessions at the dashboard, each by the SHA-256 of the id that its browser has; they are over at ``ends_at``."""
 audit = Table(
     "audit",
     metadata,
@@ -308,8 +311,17 @@ dictionaries = Table(
     Column("bytes", LargeBinary, nullable=False),
 )
 
-SHARED_TABLES = frozenset({"accounts", "keys", "ended_sessions", "audit", "usage", "secrets"})
+SHARED_TABLES = frozenset({"accounts", "keys", "sessions", "audit", "usage", "secrets"})
 """The tables that belong to no source."""
+
+removed = MetaData()
+"""Tables of earlier schemas, which a file of then may still have."""
+ended_sessions = Table(
+    "ended_sessions",
+    removed,
+    Column("session_id", BY_CODE_POINT, primary_key=True),
+    Column("ends_at", BigInteger, nullable=False),
+)
 
 marks = MetaData()
 """The tables that are the database's own: they are never moved."""

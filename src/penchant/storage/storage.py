@@ -16,6 +16,7 @@ from penchant.storage.people import PeopleStore
 from penchant.storage.placements import PlacementStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
+from penchant.storage.sessions import SessionStore
 from penchant.storage.sources import PieceStore, SourceStore
 from penchant.storage.upkeep.housekeeping import Upkeep
 from penchant.telemetry import Metrics
@@ -32,6 +33,7 @@ class Storage:
         self._interactions = Lane("interactions", grouping.carry_out, metrics)
         self.accounts = AccountStore(transactions)
         self.keys = KeyStore(transactions)
+        self.sessions = SessionStore(transactions)
         self.sources = SourceStore(transactions)
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)

@@ -29,6 +29,7 @@ from penchant.storage.schema import (
     keys,
     lineage,
     metadata,
+    removed,
     sources,
     unfinished_move,
 )
@@ -43,7 +44,8 @@ LOGS = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a file; of another file of this name it must not be left there."""
 DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 PRIMARY_CODE = 0xFF
-OWN_TABLES = {table.name: table for table in (*metadata.tables.values(), lineage, unfinished_move)}
+_OWN = (*metadata.tables.values(), *removed.tables.values(), lineage, unfinished_move)
+OWN_TABLES = {table.name: table for table in _OWN}
 OWN_INDEXES = frozenset(str(index.name) for table in OWN_TABLES.values() for index in table.indexes)
 VERSION_TABLE = "alembic_version"
 OF_SQLITE = ("sqlite_autoindex_", "sqlite_stat")

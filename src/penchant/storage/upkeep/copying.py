@@ -19,7 +19,6 @@ from penchant.storage.schema import (
     audit,
     counters,
     dictionaries,
-    ended_sessions,
     event_ids,
     impressions,
     interactions,
@@ -33,6 +32,7 @@ from penchant.storage.schema import (
     placements,
     preferences,
     secrets,
+    sessions,
     sources,
     unfinished_move,
     usage,
@@ -41,7 +41,7 @@ from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 
 CHUNK_ROWS = 500
 """Rows held at a time, and keys in one statement: bodies may be large."""
-SHARED = (accounts, keys, ended_sessions, usage, audit, secrets)
+SHARED = (accounts, keys, sessions, usage, audit, secrets)
 """The tables that belong to no source, copied whole each time: they are small."""
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids, preferences)

@@ -34,7 +34,6 @@ from penchant.storage.schema import (
     audit,
     counters,
     dictionaries,
-    ended_sessions,
     event_ids,
     impressions,
     interactions,
@@ -49,6 +48,7 @@ from penchant.storage.schema import (
     preferences,
     sources,
 )
+from penchant.storage.sessions import purge_sessions
 from penchant.storage.statements import cleared_at
 
 PURGE_CHUNK = 1_000
@@ -148,11 +148,10 @@ def _purge_source(connection: Connection, source: int, now: int, chunk: int, ret
 def _purge_administration(connection: Connection, now: int, chunk: int, audit_days: int) -> int:
     """Remove up to ``chunk`` rows of each kind that belong to no source; return how many went.
 
-    Sessions that would be over by now; and what lies further back than ``audit_days`` (0: nothing): entries of the
+    Sessions that are over; and what lies further back than ``audit_days`` (0: nothing): entries of the
     audit log, and keys that were revoked or have expired, which so are listed as long as the log may name them.
     """
-    over = select(ended_sessions.c.session_id).where(ended_sessions.c.ends_at < now).limit(chunk)
-    removed = connection.execute(delete(ended_sessions).where(ended_sessions.c.session_id.in_(over))).rowcount
+    removed = purge_sessions(connection, now=now, chunk=chunk)
     if not audit_days:
         return removed
     oldest = now - audit_days * DAY_MS

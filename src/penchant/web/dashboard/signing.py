@@ -4,7 +4,7 @@ import re
 import secrets
 
 from penchant.errors import PenchantError, RateExceeded, Unauthenticated
-from penchant.service.sessions import SESSION_S, Sessions
+from penchant.service.sessions import SESSION_S
 from penchant.web.dashboard.forms import cookie, read_form, require_own, set_cookie
 from penchant.web.dashboard.site import (
     SESSION_COOKIE,
@@ -12,6 +12,7 @@ from penchant.web.dashboard.site import (
     PageAnswer,
     RedirectAnswer,
     Visit,
+    sessions_of,
     turned,
 )
 from penchant.web.operations import Answer, Call
@@ -32,7 +33,7 @@ class SignInPages:
     async def form(self, call: Call) -> Answer:
         """Show the form to sign in; in a session, lead on to the first page."""
         try:
-            await Sessions(call.services.access).read(cookie(call, SESSION_COOKIE))
+            await sessions_of(call).read(cookie(call, SESSION_COOKIE))
         except Unauthenticated:
             return self._shown(call, after=_last(call.query.values("next")))
         except PenchantError as error:
@@ -46,7 +47,7 @@ class SignInPages:
             form = await read_form(call)
             # The form's field and the cookie must agree: another site can make neither.
             require_own(call, form, cookie(call, FORM_COOKIE))
-            session = await Sessions(call.services.access).begin(form.text("key").strip()[:MAX_KEY_FIELD])
+            session = await sessions_of(call).begin(form.text("key").strip()[:MAX_KEY_FIELD])
             rate = await call.services.access.count_request(session.access)
             if rate is not None and rate.exceeded:
                 raise RateExceeded(f"The key's plan allows {rate.limit} requests a second.", retry_after_s=1)
@@ -61,8 +62,8 @@ class SignInPages:
         return turned(RedirectAnswer(path=self._after(form.text("next")), headers={"set-cookie": begun}))
 
     async def sign_out(self, visit: Visit) -> PageAnswer | RedirectAnswer:
-        """End the session, in this browser and wherever its token was copied to."""
-        await Sessions(visit.services.access).end(visit.session)
+        """End the session, in this browser and wherever its id was copied to."""
+        await sessions_of(visit.call).end(visit.session)
         ended = set_cookie(visit.call, SESSION_COOKIE, "", path=self._site.home, age_s=0)
         return RedirectAnswer(path=self._site.link("sign-in"), headers={"set-cookie": ended})
 

@@ -4,7 +4,7 @@ Errors are pages as well; nothing that a page shows is taken for markup, and not
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,9 @@ from penchant.live.views import View
 from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
 from penchant.service.access import Access
-from penchant.service.sessions import SESSION_S, Session, Sessions
+from penchant.service.sessions import Session, Sessions
 from penchant.web.dashboard import shown
-from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own, set_cookie
+from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
 from penchant.web.dashboard.images import image_sources, is_shown
 from penchant.web.operations import Answer, Call, Handler
 from penchant.web.problems import KINDS
@@ -204,13 +204,12 @@ class DashboardSite:
                     form = await read_form(call)
                     require_own(call, form, session.proof)
                 visit = Visit(call=call, session=session, form=form)
-                answer = await (self._made_in_turn(handler, visit) if heavy else self._made(handler, visit))
+                return await (self._made_in_turn(handler, visit) if heavy else self._made(handler, visit))
             except Unauthenticated:
                 path = self.link("sign-in", next=None if posted else _asked_for(call))
                 return turned(RedirectAnswer(path=path))
             except PenchantError as error:
                 return self.problem(call, error, session)
-            return self._renewed(call, answer, session)
 
         return show
 
@@ -232,20 +231,12 @@ class DashboardSite:
                 return turned(made)
             return await visit.services.database.in_thread(self.shown, visit.call, made, visit.session)
 
-    def _renewed(self, call: Call, answer: Answer, session: Session) -> Answer:
-        """Return an answer that replaces an old token, so that the session lasts while it is used."""
-        # Signing out sets the cookie itself: a new token must not undo it.
-        if session.renewed is None or "set-cookie" in answer.headers:
-            return answer
-        cookie_header = set_cookie(call, SESSION_COOKIE, session.renewed, path=self.home, age_s=SESSION_S)
-        return replace(answer, headers={**answer.headers, "set-cookie": cookie_header})
-
     async def _admitted(self, call: Call, *, admin: bool) -> Session:
         """Check time, session, rate and role, in the interface's order."""
         services = call.services
         # Below /-/ nothing waits or is refused on its way in: pages take their turn here.
         await services.admission.enter()
-        session = await Sessions(services.access).read(cookie(call, SESSION_COOKIE))
+        session = await sessions_of(call).read(cookie(call, SESSION_COOKIE))
         rate = await services.access.count_request(session.access)
         if rate is not None and rate.exceeded:
             raise RateExceeded(f"The key's plan allows {rate.limit} requests a second.", retry_after_s=1)
@@ -303,6 +294,11 @@ def _asked_for(call: Call) -> str | None:
     page = call.operation.path.removeprefix(HOME).removeprefix("/")
     query = urlencode(call.query.pairs, quote_via=quote, safe="")
     return f"{page}?{query}" if query else page or None
+
+
+def sessions_of(call: Call) -> Sessions:
+    """Return the sessions of the service that a request came to."""
+    return Sessions(call.services.database, call.services.access)
 
 
 def turned(turn: RedirectAnswer) -> Answer:

@@ -1,7 +1,8 @@
-"""Source weights: what a worker knows of the likes of a source, and how it follows them (interface, section 6).
+"""Weighing: who makes the weights of what the people of a source like, and when (interface, section 6).
 
-Large sources have files, which the builder makes. Of the others each worker makes its own: within the request where
-that is quick, else beside it, while the last weights count. For the event loop only. States of a source:
+Of sources with likes files (`counting.has_likes_file`) the builder makes them, as files: at once after an erasure, else
+once it has rested (`is_weights_file_due`). Of the others each worker makes its own: within the request where that is
+quick, else beside it, while the last weights count. For the event loop only. States of a source:
 
     current --a change--> outdated --_begin--> being made --put--> current, or outdated again
                           |  ^                     |
@@ -26,10 +27,9 @@ from dataclasses import dataclass
 from penchant.errors import NotYetVisible, UnknownSource
 from penchant.index import engine
 from penchant.index.kernel_samples import RIDGE
-from penchant.live.audiences import AudienceRequest
+from penchant.live.counting import AudienceRequest, has_likes_file
 from penchant.live.database import AsyncStorage
-from penchant.live.likes_builder import SMALLEST_LIKES
-from penchant.live.weights_files import StoredWeights, WeightsFiles
+from penchant.live.weights_files import StoredWeights, WeightsFiles, WeightsOrigin
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, logger
 
@@ -47,6 +47,8 @@ FIRST_S = 1.0
 """The first weights are waited for where they take less."""
 BURST_S, WORK_SHARE = 1.0, 5
 """After weights that took t a source rests for `WORK_SHARE` x t, less what it has saved up: `BURST_S` at most."""
+FILE_REST_RATIO = 4
+"""After a file that took t its source rests for so many times t: building them takes a fifth of a core at most."""
 RETRY_S = 1.0
 """Pause after weights could not be made: the kernels may not be ready yet."""
 PIECE_S, EVENT_S, PLAIN_S = 3e-5, 3e-6, 1e-3
@@ -103,6 +105,24 @@ class SourceWeights:
             self.made, self.version = made, version
 
 
+def is_weights_file_due(
+    head: SourceHead, version: int, origin: Callable[[], WeightsOrigin | None], oldest_day: int, *, rested: bool
+) -> bool:
+    """Return whether a weights file of a version is to be made anew where this day is the oldest that counts.
+
+    That is after an erasure, and once the source has rested where there are other interactions, another catalogue or
+    other days. ``origin`` reads what the file was made from.
+    """
+    if head.erased_at > version:
+        return True
+    if not rested:
+        return False
+    if version != head.interactions_version:
+        return True
+    made_from = origin()
+    return made_from is None or not made_from.is_current(head, oldest_day)
+
+
 class WeightsFollower:
     """Brings weights of sources up to date; ``files`` are those of the builder, where there is one."""
 
@@ -124,7 +144,7 @@ class WeightsFollower:
 
     def has_file(self, head: SourceHead) -> bool:
         """Return whether the builder makes the weights of a source."""
-        return self._files is not None and head.interactions_version >= SMALLEST_LIKES and self._has_builder()
+        return self._files is not None and has_likes_file(head) and self._has_builder()
 
     async def follow(
         self, state: SourceWeights, request: AudienceRequest, make: Make, events: int, *, min_version: int = 0

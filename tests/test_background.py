@@ -1,0 +1,81 @@
+"""What runs in a process beside requests."""
+
+import asyncio
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from penchant.bootstrap import background as module
+from penchant.bootstrap import open_services
+from penchant.bootstrap.background import Background, BackgroundTask
+from penchant.bootstrap.services import background_tasks
+from penchant.errors import StorageUnavailable
+from penchant.live.election import Election
+from penchant.settings import CurrentSettings, NodeSettings
+from penchant.telemetry import Metrics
+
+
+def run_for(task: BackgroundTask, metrics: Metrics, ended: asyncio.Event) -> None:
+    async def scene() -> None:
+        background = Background([task], metrics)
+        background.start()
+        async with asyncio.timeout(30):
+            await ended.wait()
+        await background.close()
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(("error", "failures"), ((OSError("no"), 1), (StorageUnavailable("away"), None)))
+def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away(
+    error: Exception, failures: float | None
+) -> None:
+    metrics, ended, runs = Metrics(), asyncio.Event(), []
+
+    async def work() -> None:
+        runs.append(1)
+        if len(runs) == 1:
+            raise error
+        ended.set()
+
+    run_for(BackgroundTask(name="work", interval_s=0.01, work=work), metrics, ended)
+
+    assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "work"}) == failures
+    assert metrics.registry.get_sample_value("penchant_background_seconds_total", {"task": "work"}) is not None
+
+
+def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ELECTION_INTERVAL_S", 0.01)
+    ended, looks = asyncio.Event(), []
+    with closing(Election(tmp_path / "lock")) as other, closing(Election(tmp_path / "lock")) as own:
+        assert other.try_win()
+
+        class Candidate(Election):
+            def try_win(self) -> bool:
+                looks.append(1)
+                if len(looks) == 3:
+                    other.close()
+                return own.try_win()
+
+        candidate = Candidate(tmp_path / "lock")
+        task = BackgroundTask(name="work", interval_s=600, work=ended.set, elected=candidate)
+        run_for(task, Metrics(), ended)
+
+    assert len(looks) == 3
+
+
+def test_a_process_tells_by_name_what_runs_in_it(settings: NodeSettings) -> None:
+    async def scene() -> None:
+        async with open_services(CurrentSettings(settings)) as services:
+            tasks = background_tasks(services, Election(Path(settings.data) / "lock"))
+            names = {name for (name,) in services.metrics.counts("penchant_background_seconds", "task")}
+            while names != {task.name for task in tasks}:
+                await asyncio.sleep(0.01)
+                names = {name for (name,) in services.metrics.counts("penchant_background_seconds", "task")}
+
+            assert len(names) == len(tasks)
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
