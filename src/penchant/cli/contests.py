@@ -6,16 +6,14 @@ OUT.work/trial, plan.json, parts/   beside the file for the figures, or in a tem
 import hashlib
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import click
 
 from penchant import __version__
-from penchant.cli.crews import crew_of, do_parts
 from penchant.cli.histories import FEW, HistoryOrigin, kernels_for
-from penchant.cluster import WorkFolder
-from penchant.cluster.work_folder import StoredPlan
+from penchant.cluster import StoredPlan, WorkFolder, executor_of
 from penchant.evaluation.contest import Contest, made_here
 from penchant.evaluation.list_making import ListWork, MadeLists, read_history, write_plan
 from penchant.evaluation.report import Evaluation
@@ -58,13 +56,13 @@ class ContestRun:
                 folder.begin(stored)
             else:
                 click.echo("Going on with what was begun.", err=True)
-            return self._by_crew(contest, folder, stored, tell)
+            return self._by_executor(contest, folder, stored, tell)
 
-    def _by_crew(self, contest: Contest, folder: WorkFolder, stored: StoredPlan, tell: Tell) -> list[Evaluation]:
+    def _by_executor(self, contest: Contest, folder: WorkFolder, stored: StoredPlan, tell: Tell) -> list[Evaluation]:
         # A cluster's tasks have one thread as well.
         start_with_one_thread()
-        crew = crew_of(self._origin.settings, stored.plan, folder.path, self._processes)
-        do_parts(folder, stored.plan, crew, lambda done, total: tell("making lists", done, total))
+        with closing(executor_of(stored.plan, folder.path, self._origin.settings.cluster, self._processes)) as executor:
+            folder.fill(stored.plan, executor, lambda done, total: tell("making lists", done, total))
         evaluated = contest.evaluated([MadeLists.decoded(content) for content in folder.contents(stored.plan)])
         folder.remove()
         return evaluated

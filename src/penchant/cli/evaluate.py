@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from penchant.cli.contests import ContestRun
-from penchant.cli.crews import processes_option, require_crew
-from penchant.cli.histories import history_options, origin_of, progress, trial_of, trial_options
+from penchant.cli.histories import history_options, origin_of, processes_option, progress, trial_of, trial_options
+from penchant.cluster import require_executor
 from penchant.evaluation import contenders, plot, report, trials
 from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
@@ -123,7 +123,7 @@ def evaluate(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
     found = origin_of(**origin)
-    require_crew(found.settings, processes)
+    require_executor(found.settings.cluster, processes)
     run = ContestRun(found, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)

@@ -12,19 +12,19 @@ import click
 import msgspec
 
 from penchant.bootstrap import storage_of
-from penchant.cli.crews import crew_of, processes_option, require_crew
 from penchant.cli.histories import (
     FEW,
     HistoryOrigin,
     history_options,
     kernels_for,
     origin_of,
+    processes_option,
     progress,
     trial_of,
     trial_options,
 )
 from penchant.cli.tuned import TunedSource
-from penchant.cluster import Dispatcher
+from penchant.cluster import executor_of, require_executor
 from penchant.evaluation import candidate_lists, tuning
 from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in, write_plan
 from penchant.evaluation.report import MeanFigure
@@ -89,7 +89,7 @@ def tune(
     if rollback:
         _roll_back(found, force=force)
         return
-    require_crew(found.settings, processes)
+    require_executor(found.settings.cluster, processes)
     request = TuningRequest(
         trial=trial,
         candidates=candidates,
@@ -121,10 +121,10 @@ def _tuned(origin: HistoryOrigin, request: TuningRequest, processes: int | None,
         kernels = stack.enter_context(kernels_for(history, origin.settings))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-tune-")))
         plan = write_plan((history, request, kernels), trial, folder)
-        dispatcher = stack.enter_context(closing(Dispatcher(crew_of(origin.settings, plan, folder, processes))))
+        executor = stack.enter_context(closing(executor_of(plan, folder, origin.settings.cluster, processes)))
 
         def gather(needed: Sequence[int], likely: Iterable[int]) -> Sequence[IntArray]:
-            return [lists_in(content) for content in dispatcher.gather(needed, likely)]
+            return [lists_in(content) for content in executor.gather(needed, likely)]
 
         return tuning.tune(trial, request, gather, tell, time.monotonic)
 

@@ -26,15 +26,13 @@ Work = Callable[[int, int], bytes]
 class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Work: ``count`` items, in ranges of ``size``.
 
-    ``work`` names a function (``module:name``) that takes the files of these names and returns the `Work`. A cluster
-    that has done nothing for ``patience_s`` begins once more what is under way: more than a range may take.
+    ``work`` names a function (``module:name``) that takes the files of these names and returns the `Work`.
     """
 
     work: str
     files: tuple[str, ...]
     count: int
     size: int
-    patience_s: float = 10.0
 
     @property
     def range_count(self) -> int:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from penchant.cluster.executor import Executor
 from penchant.cluster.plan import WorkPlan
 from penchant.errors import Refused
 from penchant.owned_folders import own_folder
@@ -110,6 +111,20 @@ class WorkFolder:
         """Keep a part: whole, or not at all."""
         _write(self.path / PARTS / f"{number}-{hashlib.sha256(content).hexdigest()}", content)
 
+    def fill(self, plan: WorkPlan, executor: Executor, tell: Callable[[int, int], None]) -> None:
+        """Have the parts made that are not there; ``tell`` hears how many items of how many are done.
+
+        Raises:
+            Refused: as `Executor.run`.
+        """
+        finished = self.finished()
+        done = sum(end - begin for begin, end in map(plan.bounds, finished))
+        for number, content in executor.run(number for number in range(plan.range_count) if number not in finished):
+            self.put(number, content)
+            begin, end = plan.bounds(number)
+            done += end - begin
+            tell(done, plan.count)
+
     def finish(self, stored: StoredPlan, write: Callable[[Iterator[bytes], BinaryIO], None]) -> Manifest:
         """Make the output of all parts, in order, with its manifest, and remove the folder.
 
@@ -117,20 +132,23 @@ class WorkFolder:
             Refused: a part is damaged; it is removed, and made again the next time.
         """
         parts = list[PartEntry]()
+
+        def contents() -> Iterator[bytes]:
+            for number, content in enumerate(self.contents(stored.plan)):
+                begin, end = stored.plan.bounds(number)
+                digest = hashlib.sha256(content).hexdigest()
+                parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
+                yield content
+
         written = self.out.with_name(self.out.name + ".new")
         with _new_file(written) as file:
-            write(_noted(stored.plan, self.contents(stored.plan), parts), file)
+            write(contents(), file)
             file.flush()
             os.fsync(file.fileno())
         with written.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        manifest = Manifest(
-            about=stored.about,
-            count=stored.plan.count,
-            bytes=written.stat().st_size,
-            sha256=digest,
-            parts=tuple(parts),
-        )
+        size, count = written.stat().st_size, stored.plan.count
+        manifest = Manifest(about=stored.about, count=count, bytes=size, sha256=digest, parts=tuple(parts))
         described = self.out.with_name(self.out.name + MANIFEST_SUFFIX)
         # Whoever finds a manifest finds the output that it describes.
         described.unlink(missing_ok=True)
@@ -157,15 +175,6 @@ class WorkFolder:
                 paths[number].unlink()
                 raise Refused(f"A part of {self.out} was damaged on the disk. Run the command again: it makes it anew.")
             yield content
-
-
-def _noted(plan: WorkPlan, contents: Iterator[bytes], parts: list[PartEntry]) -> Iterator[bytes]:
-    """Yield parts, and note each."""
-    for number, content in enumerate(contents):
-        begin, end = plan.bounds(number)
-        digest = hashlib.sha256(content).hexdigest()
-        parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
-        yield content
 
 
 def _new_file(path: Path) -> BinaryIO:

@@ -173,7 +173,7 @@ class CandidateLists:
 def write_plan(work: tuple[SourceHistory, TuningRequest, KernelChoice], trial: TuningTrial, folder: Path) -> WorkPlan:
     """Write the file of the work, and return its plan."""
     work_files.write_work(folder / TRIAL, work)
-    return WorkPlan(work=WORK, files=(TRIAL,), count=len(trial.ranges) << len(trial.changes), size=1, patience_s=60.0)
+    return WorkPlan(work=WORK, files=(TRIAL,), count=len(trial.ranges) << len(trial.changes), size=1)
 
 
 def prepare(files: Files) -> Work:

@@ -26,8 +26,6 @@ RANGE = 4 * BATCH
 """People of a share: some tenths of a second of lists."""
 COSTLY = ("EASE", "iALS", "RP3beta", "item-kNN", PENCHANT, CONTENT)
 """Methods whose shares come first, so that no process begins a long one when the others are about to end."""
-PATIENCE_S = 120.0
-"""How long a fit may take before a cluster has it done twice."""
 TRIAL = "trial"
 WORK = "penchant.evaluation.list_making:prepare"
 
@@ -116,7 +114,7 @@ class ListWork(NamedTuple):
 def write_plan(work: ListWork, folder: Path) -> WorkPlan:
     """Write the file of the work, and return its plan: an item for each share."""
     work_files.write_work(folder / TRIAL, tuple(work))
-    return WorkPlan(work=WORK, files=(TRIAL,), count=len(work.shares), size=1, patience_s=PATIENCE_S)
+    return WorkPlan(work=WORK, files=(TRIAL,), count=len(work.shares), size=1)
 
 
 def read_history(folder: Path) -> SourceHistory:

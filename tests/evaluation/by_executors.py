@@ -1,11 +1,11 @@
-"""Evaluation and tuning by a crew of which some are lost, beside the same by this process alone."""
+"""Evaluation and tuning by an executor of which some are lost, beside the same by this process alone."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from penchant.cluster import Crew, Dispatcher, WorkPlan
+from penchant.cluster import Executor, WorkPlan
 from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in
 from penchant.evaluation.candidate_lists import write_plan as write_tuning
 from penchant.evaluation.contest import Contest, made_here
@@ -19,15 +19,15 @@ from penchant.model import Blend, SourceSettings
 from penchant.service.bulk_lists import KernelChoice
 
 NO_KERNELS = KernelChoice("", ())
-CrewOf = Callable[[WorkPlan, Path], Crew]
+ExecutorOf = Callable[[WorkPlan, Path], Executor]
 
 
 def quietly(_what: str, _done: int, _total: int) -> None:
     pass
 
 
-def evaluate_by(crew_of: CrewOf, history: SourceHistory, folder: Path, lose: Callable[[], object]) -> None:
-    """Evaluate with a crew, lose something after the first part, and compare all lists."""
+def evaluate_by(executor_of: ExecutorOf, history: SourceHistory, folder: Path, lose: Callable[[], object]) -> None:
+    """Evaluate with an executor, lose something after the first part, and compare all lists."""
     requests = [
         EvaluationRequest(split=SplitRule(cold=cold), methods=("popular", "penchant", "EASE")) for cold in (0.0, 0.1)
     ]
@@ -36,18 +36,19 @@ def evaluate_by(crew_of: CrewOf, history: SourceHistory, folder: Path, lose: Cal
     plan = write_plan(ListWork(history, requests, contest.shares, NO_KERNELS), folder)
 
     found = dict[int, MadeLists]()
-    for part in crew_of(plan, folder).run(range(plan.range_count)):
-        if not found:
-            lose()
-        found[part.number] = MadeLists.decoded(part.content)
+    with closing(executor_of(plan, folder)) as executor:
+        for number, content in executor.run(range(plan.range_count)):
+            if not found:
+                lose()
+            found[number] = MadeLists.decoded(content)
 
     for number, here in enumerate(made_here(contest, quietly)):
         assert found[number].parameters == here.parameters
         assert (found[number].lists == here.lists).all()
 
 
-def tune_by(crew_of: CrewOf, history: SourceHistory, folder: Path, lose: Callable[[], object]) -> None:
-    """Tune with a crew, lose something in the middle, and compare what is found.
+def tune_by(executor_of: ExecutorOf, history: SourceHistory, folder: Path, lose: Callable[[], object]) -> None:
+    """Tune with an executor, lose something in the middle, and compare what is found.
 
     Nearly every change gains at first, so that much of what was begun ahead of the search is in vain.
     """
@@ -58,17 +59,17 @@ def tune_by(crew_of: CrewOf, history: SourceHistory, folder: Path, lose: Callabl
     plan = write_tuning((history, request, NO_KERNELS), trial, folder)
     asked = list[int]()
 
-    with closing(Dispatcher(crew_of(plan, folder))) as dispatcher:
+    with closing(executor_of(plan, folder)) as executor:
 
         def gather(needed: Sequence[int], likely: Iterable[int]) -> list[IntArray]:
-            found = [lists_in(content) for content in dispatcher.gather(needed, likely)]
+            found = [lists_in(content) for content in executor.gather(needed, likely)]
             asked.extend(needed)
             if len(asked) == 6:
                 lose()
             return found
 
-        by_crew = tune(trial, request, gather, quietly, lambda: 0.0)
+        by_executor = tune(trial, request, gather, quietly, lambda: 0.0)
 
-    assert by_crew == tune(trial, request, gather_here(trial), quietly, lambda: 0.0)
-    assert by_crew.better
+    assert by_executor == tune(trial, request, gather_here(trial), quietly, lambda: 0.0)
+    assert by_executor.better
     assert len(asked) > 6
