@@ -10,14 +10,5 @@ from penchant.cluster.executor import Executor, executor_of, require_executor
 from penchant.cluster.plan import Files, Work, WorkPlan
 from penchant.cluster.work_folder import Manifest, StoredPlan, WorkFolder
 
-__all__ = [
-    "Executor",
-    "Files",
-    "Manifest",
-    "StoredPlan",
-    "Work",
-    "WorkFolder",
-    "WorkPlan",
-    "executor_of",
-    "require_executor",
-]
+__all__ = ["Executor", "Files", "Manifest", "StoredPlan", "Work", "WorkFolder", "WorkPlan"]
+__all__ += ["executor_of", "require_executor"]

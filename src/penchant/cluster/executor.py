@@ -11,13 +11,11 @@ import multiprocessing
 import os
 import socket
 import threading
-import time
 import uuid
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -37,12 +35,7 @@ AHEAD = 2
 MOST_RETRIES = 10
 """How often Ray gives a task to another worker when its own is lost: more losses are not of workers alone."""
 CHECK_S, REACHED_S = 5.0, 5.0
-PATIENCE_S = 1_800.0
-"""For so long nothing may be done: no range takes longer, the fit of a method included."""
-SILENT = (
-    "The cluster has CPUs, but does nothing with them. What is done is kept: the same command goes on from there, once"
-    " the nodes are started anew, or with processes of this machine."
-)
+"""How long nothing is done before one looks why, and how long a cluster has to be reached."""
 LOST = (
     "The cluster is lost, or this machine's node of it. What is done is kept: the same command goes on from there, once"
     " the cluster is back, or with processes of this machine."
@@ -50,21 +43,16 @@ LOST = (
 
 
 class Executor(ABC):
-    """Does ranges, ``slots`` at a time."""
+    """Does ranges, ``slots`` at a time; where one cannot be done, `run` and `gather` raise `Refused`."""
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
         self._waiting = deque[int]()
         self._under_way: dict[Future[bytes], int] = {}
         self._done: dict[int, bytes] = {}
-        self._moved_at = time.monotonic()
 
     def run(self, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield ranges with what they have become, each once, in the order in which they are done.
-
-        Raises:
-            Refused: a range cannot be done.
-        """
+        """Yield ranges with what they have become, each once, in the order in which they are done."""
         self._waiting.extend(numbers)
         while self._waiting or self._under_way:
             yield from self._next_done().items()
@@ -73,9 +61,6 @@ class Executor(ABC):
         """Return what ranges have become, in their order; what else is under way goes on.
 
         ``likely`` takes the place of what was likely before and is not begun. What is returned is forgotten.
-
-        Raises:
-            Refused: a range cannot be done.
         """
         begun = {*self._done, *self._under_way.values()}
         self._waiting = deque(number for number in dict.fromkeys((*needed, *likely)) if number not in begun)
@@ -97,15 +82,7 @@ class Executor(ABC):
             number = self._waiting.popleft()
             self._under_way[self._submit(number)] = number
         futures, _ = wait(self._under_way, CHECK_S, FIRST_COMPLETED)
-        if futures:
-            self._moved_at = time.monotonic()
         return {self._under_way.pop(future): future.result() for future in futures}
-
-
-@dataclass(slots=True, eq=False)
-class _Child:
-    process: BaseProcess
-    connection: "Connection[int, bytes]"
 
 
 class ProcessExecutor(Executor):
@@ -115,67 +92,67 @@ class ProcessExecutor(Executor):
         super().__init__(processes)
         self._arguments = plan, folder
         self._threads = ThreadPoolExecutor(processes)
-        self._children, self._idle = list[_Child](), list[_Child]()
+        self._processes: dict[Connection[int, bytes], BaseProcess] = {}
+        self._idle: list[Connection[int, bytes]] = []
         self._lock = threading.Lock()
         self._is_closed = False
 
     def close(self) -> None:
         """End the processes."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
+            for process in self._processes.values():
+                process.terminate()
             self._is_closed = True
-            for child in self._children:
-                child.process.terminate()
-        self._threads.shutdown(cancel_futures=True)
-        for child in self._children:
-            child.process.join()
-            child.connection.close()
+        self._threads.shutdown()
+        for connection in list(self._processes):
+            self._end(connection)
 
     def _submit(self, number: int) -> Future[bytes]:
         return self._threads.submit(self._do, number)
 
     def _do(self, number: int) -> bytes:
         """Have a process do a range, and another one where that ends before."""
-        for loss in range(1, MOST_LOSSES + 1):
-            child = self._take_child()
+        exit_code = None
+        for _ in range(MOST_LOSSES):
+            connection = self._take()
             try:
-                child.connection.send(number)
-                content = child.connection.recv_bytes()
+                connection.send(number)
+                content = connection.recv_bytes()
             except (EOFError, OSError):
-                exit_code = self._remove(child)
-                if loss == MOST_LOSSES:
-                    break
+                exit_code = self._end(connection)
             else:
-                self._idle.append(child)
+                self._idle.append(connection)
                 return content
         raise Refused(
             f"A worker has ended {MOST_LOSSES} times, the last time with exit code {exit_code};"
             " its own words stand above. What is done is kept: the same command goes on from there."
         )
 
-    def _take_child(self) -> _Child:
-        """Return a process that does nothing: one that is there, or a new one."""
+    def _take(self) -> "Connection[int, bytes]":
+        """Return the connection to a process that does nothing: one that is there, or a new one."""
         with self._lock:
             if self._is_closed:
                 raise Refused("The work was given up.")
             if self._idle:
                 return self._idle.pop()
             ours, theirs = multiprocessing.Pipe()
-            spawning = multiprocessing.get_context("spawn")
-            process = spawning.Process(target=_do_ranges, args=(theirs, *self._arguments), daemon=True)
+            process = multiprocessing.get_context("spawn").Process(
+                target=_do_ranges, args=(theirs, *self._arguments), daemon=True
+            )
             process.start()
-            # With this copy open, the end of the child would not be seen.
+            # With this copy open, the end of the process would not be seen.
             theirs.close()
-            child = _Child(process, ours)
-            self._children.append(child)
-            return child
+            self._processes[ours] = process
+            return ours
 
-    def _remove(self, child: _Child) -> int | None:
-        """Return with what a process has ended that was lost."""
+    def _end(self, connection: "Connection[int, bytes]") -> int | None:
+        """Return the exit code of a process that ends, or has ended."""
         with self._lock:
-            child.process.join()
-            child.connection.close()
-            self._children.remove(child)
-            return child.process.exitcode
+            process = self._processes.pop(connection)
+            process.join()
+            connection.close()
+            return process.exitcode
 
 
 def _do_ranges(connection: "Connection[bytes, int]", plan: WorkPlan, folder: Path) -> None:
@@ -191,27 +168,30 @@ class RayExecutor(Executor):
 
     def __init__(self, plan: WorkPlan, folder: Path, address: str) -> None:
         require_cluster(address)
-        self._plan, self._address = plan, address
-        self._ray = ray = _ray()
-        try:
-            ray.init(address=address, logging_level="error", log_to_driver=False)
-            # Tasks get them in a list: what is an argument by itself a node keeps for ever if this process is killed
-            # while the task is under way, and with seven tenths of its memory kept so it begins nothing any more.
-            self._files = [ray.put(np.fromfile(folder / name, dtype=np.uint8)) for name in plan.files]
-            slots = max(1, AHEAD * self._cpus())
-        except Exception as error:
-            ray.shutdown()
-            raise Refused(f"The cluster at {address} cannot be used: {error}") from error
-        super().__init__(slots)
-        self._task = ray.remote(max_retries=MOST_RETRIES)(_do_task)
-        self._name = uuid.uuid4().hex
+        self._plan, self._folder, self._address = plan, folder, address
+        self._ray = _ray()
+        self._task = self._ray.remote(max_retries=MOST_RETRIES)(_do_task)
+        self._connect()
+        super().__init__(slots=max(1, AHEAD * self._cpus))
 
     def close(self) -> None:
         """Leave the cluster, which ends what is under way."""
         self._ray.shutdown()
 
+    def _connect(self) -> None:
+        try:
+            self._ray.init(address=self._address, logging_level="error", log_to_driver=False)
+            # Tasks get them in a list: what is an argument by itself a node keeps for ever if this process is killed
+            # while the task is under way, and with seven tenths of its memory kept so it begins nothing any more.
+            files = [self._ray.put(np.fromfile(self._folder / name, dtype=np.uint8)) for name in self._plan.files]
+            self._cpus = self._count_cpus()
+        except Exception as error:
+            self._ray.shutdown()
+            raise Refused(f"The cluster at {self._address} cannot be used: {error}") from error
+        self._arguments = uuid.uuid4().hex, __version__, self._plan, files
+
     def _submit(self, number: int) -> Future[bytes]:
-        done: Future[bytes] = self._task.remote(self._name, __version__, self._plan, number, self._files).future()
+        done: Future[bytes] = self._task.remote(*self._arguments, number).future()
         return done
 
     def _next_done(self) -> dict[int, bytes]:
@@ -219,7 +199,7 @@ class RayExecutor(Executor):
         try:
             done = super()._next_done()
             if not done:
-                self._require_life()
+                self._check()
         except (OSError, errors.RayError) as error:
             # An error of a task is of the class that was raised there, too.
             is_loss = isinstance(error, OSError | errors.RaySystemError | errors.LocalRayletDiedError)
@@ -228,18 +208,26 @@ class RayExecutor(Executor):
             raise Refused(f"The cluster could not do a range: {error}") from error
         return done
 
-    def _require_life(self) -> None:
-        """Raise `Refused` where nothing is to be waited for; Ray ends a process after a minute without its head."""
+    def _check(self) -> None:
+        """Begin anew what is under way where a node is gone; raise `Refused` where there is nobody to wait for.
+
+        Ray waits for ever for a task of a node that is frozen, though it knows that the node is gone. A process that
+        cannot reach its cluster it ends after a minute.
+        """
         try:
             require_cluster(self._address)
         except Refused:
             raise Refused(LOST) from None
-        if not self._cpus():
+        cpus = self._count_cpus()
+        if not cpus:
             raise Refused("The cluster has no CPU left that could do the work.")
-        if time.monotonic() - self._moved_at > PATIENCE_S:
-            raise Refused(SILENT)
+        if cpus < self._cpus:
+            self._waiting.extendleft(sorted(self._under_way.values(), reverse=True))
+            self._under_way.clear()
+            self._ray.shutdown()
+            self._connect()
 
-    def _cpus(self) -> int:
+    def _count_cpus(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
 
 
@@ -247,7 +235,7 @@ _prepared: dict[str, Work] = {}
 """What a worker of a cluster has made of the files of the plan that it works on."""
 
 
-def _do_task(name: str, release: str, plan: WorkPlan, number: int, files: list[Any]) -> bytes:
+def _do_task(name: str, release: str, plan: WorkPlan, files: list[Any], number: int) -> bytes:
     """Do a range, in a worker of the cluster; ``files`` are references to arrays of bytes.
 
     Raises:

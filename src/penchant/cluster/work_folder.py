@@ -112,11 +112,7 @@ class WorkFolder:
         _write(self.path / PARTS / f"{number}-{hashlib.sha256(content).hexdigest()}", content)
 
     def fill(self, plan: WorkPlan, executor: Executor, tell: Callable[[int, int], None]) -> None:
-        """Have the parts made that are not there; ``tell`` hears how many items of how many are done.
-
-        Raises:
-            Refused: as `Executor.run`.
-        """
+        """Have the parts made that are not there; ``tell`` hears how many items of how many are done."""
         finished = self.finished()
         done = sum(end - begin for begin, end in map(plan.bounds, finished))
         for number, content in executor.run(number for number in range(plan.range_count) if number not in finished):
@@ -131,24 +127,16 @@ class WorkFolder:
         Raises:
             Refused: a part is damaged; it is removed, and made again the next time.
         """
-        parts = list[PartEntry]()
-
-        def contents() -> Iterator[bytes]:
-            for number, content in enumerate(self.contents(stored.plan)):
-                begin, end = stored.plan.bounds(number)
-                digest = hashlib.sha256(content).hexdigest()
-                parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
-                yield content
-
         written = self.out.with_name(self.out.name + ".new")
         with _new_file(written) as file:
-            write(contents(), file)
+            write(self.contents(stored.plan), file)
             file.flush()
             os.fsync(file.fileno())
         with written.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         size, count = written.stat().st_size, stored.plan.count
-        manifest = Manifest(about=stored.about, count=count, bytes=size, sha256=digest, parts=tuple(parts))
+        parts = tuple(self._entries(stored.plan))
+        manifest = Manifest(about=stored.about, count=count, bytes=size, sha256=digest, parts=parts)
         described = self.out.with_name(self.out.name + MANIFEST_SUFFIX)
         # Whoever finds a manifest finds the output that it describes.
         described.unlink(missing_ok=True)
@@ -156,6 +144,11 @@ class WorkFolder:
         _write(described, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
         self.remove()
         return manifest
+
+    def _entries(self, plan: WorkPlan) -> Iterator[PartEntry]:
+        for number, path in sorted(self.finished().items()):
+            begin, end = plan.bounds(number)
+            yield PartEntry(begin=begin, end=end, bytes=path.stat().st_size, sha256=path.name.partition("-")[2])
 
     def remove(self) -> None:
         """Remove the folder: its work is done."""
