@@ -6,15 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from penchant.cluster import Executor, WorkPlan
-from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in
-from penchant.evaluation.candidate_lists import write_plan as write_tuning
-from penchant.evaluation.contest import Contest, made_here
+from penchant.evaluation.contest import Contest, ContestLists, made_here
 from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.list_making import ListWork, MadeLists, write_plan
+from penchant.evaluation.list_work import ListWork, MethodLists
 from penchant.evaluation.splits import SplitRule
 from penchant.evaluation.trials import EvaluationRequest
-from penchant.evaluation.tuning import gather_here, tune
-from penchant.index import IntArray
+from penchant.evaluation.tuning import CandidateLists, TuningRequest, TuningTrial, gather_here, tune
 from penchant.model import Blend, SourceSettings
 from penchant.service.bulk_lists import KernelChoice
 
@@ -33,14 +30,15 @@ def evaluate_by(executor_of: ExecutorOf, history: SourceHistory, folder: Path, l
     ]
     contest = Contest(history, requests)
     folder.mkdir()
-    plan = write_plan(ListWork(history, requests, contest.shares, NO_KERNELS), folder)
+    work = ListWork(history, ContestLists, (requests, contest.shares), NO_KERNELS)
+    plan = work.write_plan(len(contest.shares), folder)
 
-    found = dict[int, MadeLists]()
+    found = dict[int, MethodLists]()
     with closing(executor_of(plan, folder)) as executor:
         for number, content in executor.run(range(plan.range_count)):
             if not found:
                 lose()
-            found[number] = MadeLists.decoded(content)
+            found[number] = MethodLists.decode(content)
 
     for number, here in enumerate(made_here(contest, quietly)):
         assert found[number].parameters == here.parameters
@@ -56,13 +54,13 @@ def tune_by(executor_of: ExecutorOf, history: SourceHistory, folder: Path, lose:
     request = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, test_people=240)
     trial = TuningTrial.of(history, request)
     folder.mkdir()
-    plan = write_tuning((history, request, NO_KERNELS), trial, folder)
+    plan = ListWork(history, CandidateLists.of, request, NO_KERNELS).write_plan(trial.item_count, folder)
     asked = list[int]()
 
     with closing(executor_of(plan, folder)) as executor:
 
-        def gather(needed: Sequence[int], likely: Iterable[int]) -> list[IntArray]:
-            found = [lists_in(content) for content in executor.gather(needed, likely)]
+        def gather(needed: Sequence[int], likely: Iterable[int]) -> list[MethodLists]:
+            found = [MethodLists.decode(content) for content in executor.gather(needed, likely)]
             asked.extend(needed)
             if len(asked) == 6:
                 lose()

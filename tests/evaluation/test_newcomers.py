@@ -13,9 +13,8 @@ from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.newcomers import KnowledgeLimits
 from penchant.evaluation.served import ServedSource
-from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.splits import KnowledgeLimits, SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest, known_part
 from penchant.index import BoolArray
 from penchant.model import DAY_MS, GradedLike

@@ -14,8 +14,8 @@ import click
 from penchant import __version__
 from penchant.cli.histories import FEW, HistoryOrigin, kernels_for
 from penchant.cluster import StoredPlan, WorkFolder, executor_of
-from penchant.evaluation.contest import Contest, made_here
-from penchant.evaluation.list_making import ListWork, MadeLists, read_history, write_plan
+from penchant.evaluation.contest import Contest, ContestLists, made_here
+from penchant.evaluation.list_work import ListWork, MethodLists, read_history
 from penchant.evaluation.report import Evaluation
 from penchant.evaluation.trials import EvaluationRequest, Tell
 from penchant.settings import start_with_one_thread
@@ -51,7 +51,8 @@ class ContestRun:
             if stored is None:
                 folder.clear()
                 kernels = stack.enter_context(kernels_for(history, self._origin.settings))
-                plan = write_plan(ListWork(history, self._requests, contest.shares, kernels), folder.path)
+                work = ListWork(history, ContestLists, (self._requests, contest.shares), kernels)
+                plan = work.write_plan(len(contest.shares), folder.path)
                 stored = StoredPlan(request=request, about={}, plan=plan)
                 folder.begin(stored)
             else:
@@ -63,7 +64,7 @@ class ContestRun:
         start_with_one_thread()
         with closing(executor_of(stored.plan, folder.path, self._origin.settings.cluster, self._processes)) as executor:
             folder.fill(stored.plan, executor, lambda done, total: tell("making lists", done, total))
-        evaluated = contest.evaluated([MadeLists.decoded(content) for content in folder.contents(stored.plan)])
+        evaluated = contest.evaluated([MethodLists.decode(content) for content in folder.contents(stored.plan)])
         folder.remove()
         return evaluated
 

@@ -13,9 +13,9 @@ from rich.table import Table
 from penchant.cli.contests import ContestRun
 from penchant.cli.histories import history_options, origin_of, processes_option, progress, trial_of, trial_options
 from penchant.cluster import require_executor
-from penchant.evaluation import contenders, plot, report, trials
-from penchant.evaluation.newcomers import KnowledgeLimits
+from penchant.evaluation import contenders, report, trials
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
+from penchant.evaluation.splits import KnowledgeLimits
 
 WIDTH = 140
 MAX_HISTORY, MAX_LIKES = 1_000_000_000, 1_000
@@ -128,7 +128,7 @@ def evaluate(
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     if plot_file is not None:
-        plot_file.write_text(plot.svg(evaluated[0]), encoding="utf-8")
+        plot_file.write_text(report.svg(evaluated[0]), encoding="utf-8")
     as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     if str(json_file) == "-":
         sys.stdout.buffer.write(as_json)

@@ -25,13 +25,12 @@ from penchant.cli.histories import (
 )
 from penchant.cli.tuned import TunedSource
 from penchant.cluster import executor_of, require_executor
-from penchant.evaluation import candidate_lists, tuning
-from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in, write_plan
+from penchant.evaluation import tuning
+from penchant.evaluation.list_work import ListWork, MethodLists
 from penchant.evaluation.report import MeanFigure
 from penchant.evaluation.setting_changes import changed_members
 from penchant.evaluation.trials import Tell
-from penchant.evaluation.tuning import MIN_JUDGES, TuningResult
-from penchant.index import IntArray
+from penchant.evaluation.tuning import MIN_JUDGES, CandidateLists, TuningRequest, TuningResult, TuningTrial
 from penchant.wire import encode, encode_settings
 
 
@@ -41,21 +40,21 @@ from penchant.wire import encode, encode_settings
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 86_400),
-    default=candidate_lists.SECONDS,
+    default=tuning.SECONDS,
     show_default=True,
     help="Time after which no other settings are tried.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(1, 1_000),
-    default=candidate_lists.CANDIDATES,
+    default=tuning.CANDIDATES,
     show_default=True,
     help="Settings to try at most.",
 )
 @click.option(
     "--people",
     type=click.IntRange(2, 1_000_000),
-    default=candidate_lists.PEOPLE,
+    default=tuning.PEOPLE,
     show_default=True,
     help="People to try settings on at most, drawn by the seed; up to three times as many others judge the best.",
 )
@@ -120,11 +119,11 @@ def _tuned(origin: HistoryOrigin, request: TuningRequest, processes: int | None,
     with ExitStack() as stack:
         kernels = stack.enter_context(kernels_for(history, origin.settings))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-tune-")))
-        plan = write_plan((history, request, kernels), trial, folder)
+        plan = ListWork(history, CandidateLists.of, request, kernels).write_plan(trial.item_count, folder)
         executor = stack.enter_context(closing(executor_of(plan, folder, origin.settings.cluster, processes)))
 
-        def gather(needed: Sequence[int], likely: Iterable[int]) -> Sequence[IntArray]:
-            return [lists_in(content) for content in executor.gather(needed, likely)]
+        def gather(needed: Sequence[int], likely: Iterable[int]) -> Sequence[MethodLists]:
+            return [MethodLists.decode(content) for content in executor.gather(needed, likely)]
 
         return tuning.tune(trial, request, gather, tell, time.monotonic)
 

@@ -12,8 +12,7 @@ Files = Mapping[str, Any]
 """The files of a plan by name, as buffers; they may be read alone."""
 WORKS = frozenset(
     {
-        "penchant.evaluation.candidate_lists:prepare",
-        "penchant.evaluation.list_making:prepare",
+        "penchant.evaluation.list_work:prepare",
         "penchant.service.bulk_lists:prepare",
         "penchant.service.stand_in_ranges:prepare",
     }

@@ -9,8 +9,7 @@ from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
-from penchant.evaluation.newcomers import KnowledgeLimits, draw_newcomers, known_within
-from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.splits import KnowledgeLimits, SplitRule, draw_newcomers, known_within, split
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.model import InteractionType
 
