@@ -119,12 +119,12 @@ def evaluate(
         raise click.UsageError("--cold goes with neither --history nor --known.")
     if len(cases) > 1 and plot_file is not None:
         raise click.UsageError("--plot draws one evaluation: name one number of --history and of --known.")
-    request, origin = trial_of(
+    request, named = trial_of(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
-    found = origin_of(**origin)
-    require_executor(found.settings.cluster, processes)
-    run = ContestRun(found, [replace(request, limits=each) for each in cases], processes)
+    origin = origin_of(**named)
+    require_executor(origin.settings.cluster, processes)
+    run = ContestRun(origin, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     if plot_file is not None:

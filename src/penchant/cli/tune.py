@@ -81,14 +81,14 @@ def tune(
     out by a third of the people, and judged by what the others did later, whom nothing was chosen by: 200 at least.
     Nothing is changed without --apply.
     """
-    trial, origin = trial_of(options, people=people)
-    found = origin_of(**origin)
-    if (is_applied or rollback) and (found.source is None or found.source_settings is not None):
+    trial, named = trial_of(options, people=people)
+    origin = origin_of(**named)
+    if (is_applied or rollback) and (origin.source is None or origin.source_settings is not None):
         raise click.UsageError("--apply and --rollback are for a --source, and its own settings.")
     if rollback:
-        _roll_back(found, force=force)
+        _roll_back(origin, force=force)
         return
-    require_executor(found.settings.cluster, processes)
+    require_executor(origin.settings.cluster, processes)
     request = TuningRequest(
         trial=trial,
         candidates=candidates,
@@ -97,12 +97,12 @@ def tune(
         test_people=max(3 * people, MIN_JUDGES),
     )
     with progress() as tell:
-        tuned = _tuned(found, request, processes, tell)
+        tuned = _tuned(origin, request, processes, tell)
     # The database was closed after the history was read: a search takes minutes.
     applied = is_applied and tuned.better
     if applied:
-        with closing(storage_of(found.settings)) as storage:
-            _of(found, storage).apply(tuned)
+        with closing(storage_of(origin.settings)) as storage:
+            _of(origin, storage).apply(tuned)
     if as_json:
         sys.stdout.buffer.write(encode(_members(tuned, applied=applied)) + b"\n")
         return

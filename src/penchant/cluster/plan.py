@@ -56,8 +56,8 @@ class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def mapped_files(plan: WorkPlan, folder: Path) -> Files:
     """Return the files of a plan out of a folder, mapped."""
-    found = {}
+    files = {}
     for name in plan.files:
         with (folder / name).open("rb") as file:
-            found[name] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    return found
+            files[name] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    return files

@@ -104,8 +104,8 @@ class WorkFolder:
 
     def finished(self) -> dict[int, Path]:
         """Return the parts that are there, by number."""
-        found = (path for path in (self.path / PARTS).iterdir() if not path.name.endswith(".new"))
-        return {int(path.name.partition("-")[0]): path for path in found}
+        paths = (path for path in (self.path / PARTS).iterdir() if not path.name.endswith(".new"))
+        return {int(path.name.partition("-")[0]): path for path in paths}
 
     def put(self, number: int, content: bytes) -> None:
         """Keep a part: whole, or not at all."""

@@ -56,18 +56,18 @@ class Contest:
             for share in shares_of(case, self._methods[case][0], len(trial.people))
         ]
 
-    def evaluated(self, made: Sequence[MethodLists]) -> list[Evaluation]:
+    def evaluated(self, parts: Sequence[MethodLists]) -> list[Evaluation]:
         """Return how the methods do, by the lists of all shares in their order: an evaluation for each request."""
-        return [self._evaluation(case, made) for case in range(len(self.requests))]
+        return [self._evaluation(case, parts) for case in range(len(self.requests))]
 
-    def _evaluation(self, case: int, made: Sequence[MethodLists]) -> Evaluation:
+    def _evaluation(self, case: int, parts: Sequence[MethodLists]) -> Evaluation:
         history, request, trial = self.history, self.requests[case], self._trials[case]
         knowledge, limits = trial.knowledge, request.limits or KnowledgeLimits()
         methods, left_out = self._methods[case]
         notes = []
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
-        found = [_judged(trial, request.split.seed, name, self._made_by(case, name, made)) for name in methods]
+        judged = [_judged(trial, request.split.seed, name, self._parts_of(case, name, parts)) for name in methods]
         return Evaluation(
             name=history.name,
             split=request.split.kind,
@@ -84,13 +84,13 @@ class Contest:
             cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
             warm_people_asked=len(trial.warm.people),
             cold_people_asked=len(trial.cold.people),
-            methods=_beside_penchant(found, request.split.seed),
+            methods=_beside_penchant(judged, request.split.seed),
             notes=notes + left_out,
         )
 
-    def _made_by(self, case: int, method: str, made: Sequence[MethodLists]) -> list[MethodLists]:
-        """Return what one method has made, in the order of people."""
-        pairs = zip(self.shares, made, strict=True)
+    def _parts_of(self, case: int, method: str, parts: Sequence[MethodLists]) -> list[MethodLists]:
+        """Return the lists of one method, in the order of people."""
+        pairs = zip(self.shares, parts, strict=True)
         return [lists for share, lists in pairs if (share.case, share.method) == (case, method)]
 
 
@@ -124,11 +124,11 @@ class ContestLists:
 def made_here(contest: Contest, tell: Tell) -> list[MethodLists]:
     """Return the lists of all shares, made by this process."""
     maker = ContestLists(contest.history, (contest.requests, contest.shares))
-    made = []
+    parts = []
     for number, share in enumerate(contest.shares):
         tell(share.method, number, len(contest.shares))
-        made.append(maker.make(number))
-    return made
+        parts.append(maker.make(number))
+    return parts
 
 
 def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShare]:
@@ -142,10 +142,10 @@ def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShar
     ]
 
 
-def _judged(trial: Trial, seed: int, name: str, made: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
+def _judged(trial: Trial, seed: int, name: str, parts: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
     """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
     knowledge = trial.knowledge
-    lists = np.concatenate([each.lists for each in made])
+    lists = np.concatenate([each.lists for each in parts])
     warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
     counts = metrics.shown_counts(warm, knowledge.piece_count)
     is_cold = knowledge.met == 0
@@ -153,8 +153,8 @@ def _judged(trial: Trial, seed: int, name: str, made: Sequence[MethodLists]) -> 
     shown = warm[warm != metrics.NOTHING]
     figures = MethodFigures(
         name=name,
-        parameters=made[0].parameters,
-        seconds=round(sum(each.seconds for each in made), 2),
+        parameters=parts[0].parameters,
+        seconds=round(sum(each.seconds for each in parts), 2),
         warm_people=group,
         cold_people=_group(cold, trial.cold.relevant, seed)[0],
         warm_pieces=_among(warm, trial, ~is_cold, seed),
@@ -170,8 +170,8 @@ def _judged(trial: Trial, seed: int, name: str, made: Sequence[MethodLists]) -> 
 def _among(lists: IntArray, trial: Trial, pieces: BoolArray, seed: int) -> GroupFigures:
     """Return the figures of warm people where only some pieces are relevant."""
     relevant = [each[pieces[each]] for each in trial.warm.relevant]
-    places = [place for place, each in enumerate(relevant) if len(each)]
-    return _group(lists[places], [relevant[place] for place in places], seed)[0]
+    rows = [row for row, each in enumerate(relevant) if len(each)]
+    return _group(lists[rows], [relevant[row] for row in rows], seed)[0]
 
 
 def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[GroupFigures, FloatArray]:
@@ -188,11 +188,11 @@ def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[Gr
     return group, gains
 
 
-def _beside_penchant(found: Sequence[tuple[MethodFigures, FloatArray]], seed: int) -> list[MethodFigures]:
+def _beside_penchant(judged: Sequence[tuple[MethodFigures, FloatArray]], seed: int) -> list[MethodFigures]:
     """Return the figures with penchant's compared to each."""
-    ours = next((gains for figures, gains in found if figures.name == PENCHANT), None)
+    ours = next((gains for figures, gains in judged if figures.name == PENCHANT), None)
     beside = []
-    for figures, gains in found:
+    for figures, gains in judged:
         if ours is None or figures.name == PENCHANT or not len(gains):
             beside.append(figures)
             continue

@@ -30,9 +30,9 @@ def hits_of(lists: IntArray, relevant: Sequence[IntArray]) -> BoolArray:
     # A row and a piece as one number, so that one look-up serves all lists. `NOTHING` would be the greatest
     # number of the row before: so it is left out below.
     rows = np.arange(len(lists))[:, None] * width
-    wanted = [row * width + each for row, each in enumerate(relevant)]
-    found = np.isin(rows + lists, np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64))
-    hits: BoolArray = found & (lists != NOTHING)
+    relevant_keys = [row * width + each for row, each in enumerate(relevant)]
+    is_relevant = np.isin(rows + lists, np.concatenate(relevant_keys) if relevant_keys else np.zeros(0, dtype=np.int64))
+    hits: BoolArray = is_relevant & (lists != NOTHING)
     return hits
 
 
@@ -44,14 +44,14 @@ def ndcg(hits: BoolArray, relevant_counts: IntArray, entries: int = RANKED) -> F
     """
     gains = 1 / np.log2(np.arange(2, entries + 2))
     best = np.cumsum(gains)[np.minimum(relevant_counts, entries) - 1]
-    found: FloatArray = hits[:, :entries] @ gains[: hits.shape[1]] / best
-    return found
+    gain: FloatArray = hits[:, :entries] @ gains[: hits.shape[1]] / best
+    return gain
 
 
 def recall(hits: BoolArray, relevant_counts: IntArray, entries: int = RECALLED) -> FloatArray:
     """Return which share of what is relevant is among each list's first entries. Every count is above 0."""
-    found: FloatArray = hits[:, :entries].sum(axis=1) / relevant_counts
-    return found
+    share: FloatArray = hits[:, :entries].sum(axis=1) / relevant_counts
+    return share
 
 
 def shown_counts(lists: IntArray, piece_count: int, entries: int = RANKED) -> IntArray:

@@ -145,12 +145,12 @@ def _row(y: int, method: MethodFigures, most: float) -> str:
 
 
 def _described(report: Evaluation) -> str:
-    told = [
+    words = [
         f"{each.name} {figure.value:.3f}, from {figure.low:.3f} to {figure.high:.3f}"
         for each in report.methods
         if (figure := each.warm_people.ndcg10) is not None
     ]
-    return "Mean and 95 % interval by method: " + "; ".join(told) + "."
+    return "Mean and 95 % interval by method: " + "; ".join(words) + "."
 
 
 def _place(value: float, most: float) -> float:

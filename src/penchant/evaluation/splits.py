@@ -152,14 +152,14 @@ def _order(events: Events, rule: SplitRule) -> IntArray | FloatArray:
 
 def _first(events: Events, which: BoolArray, most: int, order: IntArray | FloatArray, rule: SplitRule) -> BoolArray:
     """Return the first of some events, in order; by chance one person after the other."""
-    places = np.flatnonzero(which)
-    keys: tuple[IntArray | FloatArray, ...] = (places, order[places])
+    rows = np.flatnonzero(which)
+    keys: tuple[IntArray | FloatArray, ...] = (rows, order[rows])
     if rule.kind == "random":
         turns = np.random.default_rng([rule.seed, 8]).random(int(events.people.max(initial=-1)) + 1)
-        keys = (*keys, turns[events.people[places]])
-    found = np.zeros(len(events), dtype=np.bool_)
-    found[places[np.lexsort(keys)[:most]]] = True
-    return found
+        keys = (*keys, turns[events.people[rows]])
+    mask = np.zeros(len(events), dtype=np.bool_)
+    mask[rows[np.lexsort(keys)[:most]]] = True
+    return mask
 
 
 def _first_likes(knowledge: Knowledge, own: BoolArray, most: int, order: IntArray | FloatArray) -> BoolArray:
@@ -168,15 +168,15 @@ def _first_likes(knowledge: Knowledge, own: BoolArray, most: int, order: IntArra
     owners = np.repeat(np.arange(knowledge.history.person_count), np.diff(knowledge.likes.starts))
     liked = owners * width + knowledge.likes.values
     pairs = events.people * width + events.pieces
-    places = np.flatnonzero(own & np.isin(pairs, liked))
-    places = places[np.lexsort((places, order[places], events.people[places]))]
+    rows = np.flatnonzero(own & np.isin(pairs, liked))
+    rows = rows[np.lexsort((rows, order[rows], events.people[rows]))]
     # In order of person and time: the first event of each pair says which like comes first.
-    _, firsts = np.unique(pairs[places], return_index=True)
+    _, firsts = np.unique(pairs[rows], return_index=True)
     firsts = np.sort(firsts)
-    people = events.people[places[firsts]]
+    people = events.people[rows[firsts]]
     ranks = np.arange(len(people)) - np.searchsorted(people, people)
-    found: BoolArray = own & np.isin(pairs, pairs[places[firsts[ranks < most]]])
-    return found
+    mask: BoolArray = own & np.isin(pairs, pairs[rows[firsts[ranks < most]]])
+    return mask
 
 
 def _moved(knowledge: Knowledge, which: BoolArray) -> Events:

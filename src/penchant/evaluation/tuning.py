@@ -29,7 +29,7 @@ from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.served import PreparedSource, ServedSource
 from penchant.evaluation.setting_changes import Change, changes, weight_faults
 from penchant.evaluation.splits import split
-from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Tell, asked_people, mean_ndcg, nothing_to_judge
+from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Tell, mean_ndcg, nothing_to_judge, sample_people
 from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
 
@@ -103,11 +103,11 @@ class TuningTrial:
         draw = np.random.default_rng([request.trial.split.seed, 9]).random(history.person_count)
         chooses = draw < CHOOSING_SHARE
         judged = replace(request.trial, people=request.test_people)
-        test, _ = asked_people(known, parts.held_out, judged, ~chooses)
+        test, _ = sample_people(known, parts.held_out, judged, ~chooses)
         inner = replace(history, events=known.events)
         inner_parts = split(inner.events, request.trial.split)
         part = Knowledge.of(inner, inner_parts.known, history.settings)
-        validation, _ = asked_people(part, inner_parts.held_out, request.trial, chooses)
+        validation, _ = sample_people(part, inner_parts.held_out, request.trial, chooses)
         choosing, judging = len(validation.people), len(test.people)
         if not choosing and not judging:
             raise InvalidInput(nothing_to_judge(history, request.trial))
@@ -126,7 +126,7 @@ class TuningTrial:
                 settings = change(settings)
         return settings
 
-    def places(self, group: int) -> IntArray:
+    def rows(self, group: int) -> IntArray:
         """Return where a group stands among the people of its split."""
         if group == TEST:
             return np.arange(len(self.test.people))
@@ -143,16 +143,16 @@ class TuningTrial:
     def ranges(self) -> list[PeopleRange]:
         """All people, group by group."""
         sides = ((EARLY, self.validation), (LATE, self.validation), (TEST, self.test))
-        found = []
+        ranges = []
         for group, side in sides:
-            people = side.people[self.places(group)]
-            found += [PeopleRange(group, people[begin : begin + RANGE]) for begin in range(0, len(people), RANGE)]
-        return found
+            people = side.people[self.rows(group)]
+            ranges += [PeopleRange(group, people[begin : begin + RANGE]) for begin in range(0, len(people), RANGE)]
+        return ranges
 
     def items(self, mask: int, *groups: int) -> list[int]:
         """Return the items of some groups under the settings that some changes make."""
-        places = (place for place, each in enumerate(self.ranges) if each.group in groups)
-        return [mask * len(self.ranges) + place for place in places]
+        numbers = (number for number, each in enumerate(self.ranges) if each.group in groups)
+        return [mask * len(self.ranges) + number for number in numbers]
 
 
 class CandidateLists:
@@ -174,8 +174,8 @@ class CandidateLists:
 
     def make(self, item: int) -> MethodLists:
         """Return the lists of an item; what was made ready for the last ones is kept."""
-        mask, place = divmod(item, len(self._trial.ranges))
-        group, people = self._trial.ranges[place]
+        mask, number = divmod(item, len(self._trial.ranges))
+        group, people = self._trial.ranges[number]
         return MethodLists(self._served(mask, is_test=group == TEST).lists(people))
 
     def _served(self, mask: int, *, is_test: bool) -> ServedSource:
@@ -188,13 +188,13 @@ class CandidateLists:
     def _source(self, knowledge: Knowledge, *, is_test: bool) -> PreparedSource:
         """Return what is prepared for settings, out of what is kept if it is there."""
         kept = self._prepared[is_test]
-        found = next((each for each in kept if each.is_for(knowledge.settings)), None)
-        if found is None:
-            found = kept[0].under(knowledge) if kept else PreparedSource.of(knowledge)
+        prepared = next((each for each in kept if each.is_for(knowledge.settings)), None)
+        if prepared is None:
+            prepared = kept[0].under(knowledge) if kept else PreparedSource.of(knowledge)
         else:
-            kept.remove(found)
-        self._prepared[is_test] = [found, *kept[: KEPT - 1]]
-        return found
+            kept.remove(prepared)
+        self._prepared[is_test] = [prepared, *kept[: KEPT - 1]]
+        return prepared
 
 
 Gather = Callable[[Sequence[int], Iterable[int]], Sequence[MethodLists]]
@@ -215,12 +215,12 @@ def objections(before: SourceSettings, after: SourceSettings, people: int, gain:
 
     ``gain`` is that of NDCG@10 among so many people, by whom nothing was chosen.
     """
-    found = obstacles(after, people)
+    reasons = obstacles(after, people)
     if after == before:
-        return found or ["No other settings did better where they were tried."]
+        return reasons or ["No other settings did better where they were tried."]
     if not gain.low > 0:
-        found.append(f"Those who judged gained {gain}; the whole interval has to lie above 0.")
-    return found
+        reasons.append(f"Those who judged gained {gain}; the whole interval has to lie above 0.")
+    return reasons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +295,7 @@ class _Search:
         self.tried += 1
         mask = self.best | 1 << number
         # First a quarter of the people: a candidate that is clearly worse costs only that.
-        early, late = self.trial.places(EARLY), self.trial.places(LATE)
+        early, late = self.trial.rows(EARLY), self.trial.rows(LATE)
         gains = self.gains.copy()
         gains[early] = self.gains_of(mask, EARLY, self._following(number))
         lead = gains[early] - self.gains[early]
@@ -310,13 +310,13 @@ class _Search:
 
     def gains_of(self, mask: int, group: int, likely: Iterable[int] = ()) -> FloatArray:
         """Return NDCG@10 of a group, in the order of its people; ``likely`` is what may be asked for next."""
-        asked = self.trial.test if group == TEST else self.trial.validation
-        places = self.trial.places(group).tolist()
-        if not places:
+        judges = self.trial.test if group == TEST else self.trial.validation
+        rows = self.trial.rows(group).tolist()
+        if not rows:
             return np.zeros(0)
         lists = self.gather(self.trial.items(mask, group), likely)
         # Of all at once: the figures of one person then do not depend on how people are cut into ranges.
-        return mean_ndcg(np.concatenate([part.lists for part in lists]), [asked.relevant[place] for place in places])
+        return mean_ndcg(np.concatenate([part.lists for part in lists]), [judges.relevant[row] for row in rows])
 
     def _following(self, number: int) -> Iterator[int]:
         """Yield the items that come after a change if the best stays as it is."""
@@ -337,7 +337,7 @@ def tune(
     tell("the settings in force", 0, request.candidates)
     search.gains = np.zeros(len(trial.validation.people))
     for group in (EARLY, LATE):
-        search.gains[trial.places(group)] = search.gains_of(0, group)
+        search.gains[trial.rows(group)] = search.gains_of(0, group)
     before = search.gains
     if not obstacles(trial.known.settings, len(trial.test.people)):
         search.run(tell)
@@ -371,6 +371,6 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
 
 
 def _estimate(values: FloatArray, seed: int) -> Estimate:
-    found = metrics.estimate(values, seed)
-    assert found is not None  # noqa: S101  # there is a person
-    return found
+    estimated = metrics.estimate(values, seed)
+    assert estimated is not None  # noqa: S101  # there is a person
+    return estimated

@@ -44,9 +44,9 @@ class StoredQuery:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
         norms, rows = self.query.norms, {"terms": self.query.terms, "postings": self.query.postings}
-        found = {f"{kind}-{name}": array for kind, each in rows.items() for name, array in each._asdict().items()}
-        found |= {"profiles": norms.profiles, "roots": norms.roots, "mean": np.asarray([norms.mean])}
-        return found | {"pieces": self.query.pieces}
+        arrays = {f"{kind}-{name}": array for kind, each in rows.items() for name, array in each._asdict().items()}
+        arrays |= {"profiles": norms.profiles, "roots": norms.roots, "mean": np.asarray([norms.mean])}
+        return arrays | {"pieces": self.query.pieces}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "StoredQuery":
@@ -75,7 +75,7 @@ def search_by(executor_of: Callable[[WorkPlan, Path], Executor], kernels: Path) 
         except (Refused, OSError) as error:
             logger.warning("the cluster has found no stand-ins, so that this process does: %s", error)
             return None
-        return found_in([parts[number] for number in range(plan.range_count)])
+        return join_parts([parts[number] for number in range(plan.range_count)])
 
     return search
 
@@ -98,15 +98,15 @@ def prepare(files: Files) -> Work:
     query = StoredQuery.of_arrays(arrays_in(QUERY, files[QUERY.name], QUERY.name, STAMP)).query
 
     def work(begin: int, end: int) -> bytes:
-        found, likenesses = engine.stand_ins(*query._replace(pieces=query.pieces[begin:end]), STAND_INS)
-        return found.astype("<i8").tobytes() + likenesses.astype("<f8").tobytes()
+        stand_ins, likenesses = engine.stand_ins(*query._replace(pieces=query.pieces[begin:end]), STAND_INS)
+        return stand_ins.astype("<i8").tobytes() + likenesses.astype("<f8").tobytes()
 
     return work
 
 
-def found_in(parts: Sequence[bytes]) -> FoundStandIns:
+def join_parts(parts: Sequence[bytes]) -> FoundStandIns:
     """Return what the ranges of all pieces, in order, have become."""
     halves = [(part[: len(part) // 2], part[len(part) // 2 :]) for part in parts]
-    found = np.frombuffer(b"".join(first for first, _ in halves), dtype="<i8").astype(np.int64)
+    stand_ins = np.frombuffer(b"".join(first for first, _ in halves), dtype="<i8").astype(np.int64)
     likenesses = np.frombuffer(b"".join(second for _, second in halves), dtype="<f8").astype(np.float64)
-    return found.reshape(-1, STAND_INS), likenesses.reshape(-1, STAND_INS)
+    return stand_ins.reshape(-1, STAND_INS), likenesses.reshape(-1, STAND_INS)
