@@ -71,11 +71,11 @@ def search_by(executor_of: Callable[[WorkPlan, Path], Executor], kernels: Path) 
             with tempfile.TemporaryDirectory(prefix="penchant-stand-ins-") as folder:
                 plan = write_plan(query, kernels, Path(folder))
                 with contextlib.closing(executor_of(plan, Path(folder))) as executor:
-                    parts = dict(executor.run(range(plan.range_count)))
+                    parts = executor.gather(range(plan.range_count), ())
         except (Refused, OSError) as error:
             logger.warning("the cluster has found no stand-ins, so that this process does: %s", error)
             return None
-        return join_parts([parts[number] for number in range(plan.range_count)])
+        return join_parts(parts)
 
     return search
 
