@@ -91,10 +91,9 @@ class WorkFolder:
 
     def clear(self) -> None:
         """Remove all that an earlier work has left."""
+        shutil.rmtree(self.path / PARTS, ignore_errors=True)
         for entry in list(self.path.iterdir()):
-            if entry.name == PARTS:
-                shutil.rmtree(entry)
-            elif entry.name != LOCK:
+            if entry.name != LOCK:
                 entry.unlink()
 
     def begin(self, stored: StoredPlan) -> None:
