@@ -39,8 +39,7 @@ class FileScheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no 
 
 def unit_of(file: str) -> str:
     """Return what is given to one process as a whole: a file, or all those that may start nodes of a Ray cluster."""
-    is_of_cluster = file.startswith("tests/cluster/") or file == "tests/cli/test_cluster.py"
-    return "cluster" if is_of_cluster else file
+    return "cluster" if file.startswith("tests/cluster/") else file
 
 
 def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:

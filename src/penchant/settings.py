@@ -32,7 +32,6 @@ METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By this prometheus-client keeps a process's metrics in files that others can sum up."""
 CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
 """Where a command that asks a server finds its key: arguments are seen by everybody on the machine."""
-CLUSTER_TOKEN_VARIABLES = frozenset({"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
@@ -144,8 +143,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Whether every request is logged, with its route's template, never with ids or names."""
     cluster: Annotated[str, msgspec.Meta(pattern=r"^[^\s/@]+:[0-9]+$")] | None = None
     """Address (host:port) of a Ray cluster that does work over everybody; needs the extra ``ray``."""
-    cluster_token_file: str | None = None
-    """File of the token that all nodes of the cluster share; by default one in the data folder."""
     tracing_endpoint: str | None = None
     """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
     plans: dict[str, PlanSettings] = {}
@@ -276,27 +273,6 @@ def metrics_folder() -> Path | None:
 def set_metrics_folder(folder: Path) -> None:
     """Let the processes that this one starts from now on count together in a folder."""
     os.environ[METRICS_VARIABLE] = str(folder)
-
-
-def names_cluster_token() -> bool:
-    """Return whether the environment has the token of a cluster, or names its file, as Ray reads them."""
-    return not CLUSTER_TOKEN_VARIABLES.isdisjoint(os.environ)
-
-
-def cluster_environment(token_file: Path | None) -> dict[str, str]:
-    """Return the environment for Ray, which shows a token in it, and tells nobody that it is used.
-
-    The token is that of the environment, otherwise that of the file, otherwise whatever lies in the home folder.
-    """
-    environment = dict(os.environ) | {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
-    if token_file is not None and not names_cluster_token():
-        environment["RAY_AUTH_TOKEN_PATH"] = str(token_file)
-    return environment
-
-
-def set_cluster_environment(token_file: Path | None) -> None:
-    """Let Ray in this process find its `cluster_environment`."""
-    os.environ.update(cluster_environment(token_file))
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import pytest
 from penchant.cli import tuned
 from penchant.cli.tuned import TunedSource
 from penchant.errors import Refused, UnknownSource
-from penchant.evaluation.intervals import Estimate
+from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.tuning import TuningResult
 from penchant.model import InteractionType, SourceSettings
 from penchant.storage import Storage, SubmitPieces, open_storage

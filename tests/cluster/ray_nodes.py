@@ -6,15 +6,29 @@ import secrets
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from penchant.cluster.ray_node import DEFAULTS, HEALTH, NODE_PORTS, STARTED, NodeSpec
-
 PATIENCE_S = 240.0
 MEMORY_BYTES = 100_000_000
 TESTS = Path(__file__).parent.parent
+RAY = Path(sys.executable).with_name("ray")
+STARTED = b"Ray runtime started"
+"""Said by `ray start` once a node has joined."""
+PORTS = 60
+"""Ports of a node's workers, those of the head behind its own."""
+ENVIRONMENT = {
+    "RAY_AUTH_MODE": "token",
+    # One for all clusters of a process: Ray reads it once.
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # On a busy machine workers of Ray's own niceness hardly begin.
+    "RAY_worker_niceness": "0",
+    # What tests have done lies beside them.
+    "PYTHONPATH": str(TESTS),
+}
 
 
 class RayNodes:
@@ -23,17 +37,7 @@ class RayNodes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
-        # The head's own, and behind it those of its node: drawn apart they might overlap.
-        self.port = free_ports(1 + NODE_PORTS)
-        self.environment = {
-            **DEFAULTS,
-            **HEALTH,
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": secrets.token_hex(32),
-            "RAY_USAGE_STATS_ENABLED": "0",
-            # What tests have done lies beside them.
-            "PYTHONPATH": str(TESTS),
-        }
+        self.port = free_ports(1 + PORTS)
 
     @property
     def address(self) -> str:
@@ -52,19 +56,18 @@ class RayNodes:
 
     def _start(self, number: int, cpus: int) -> None:
         """Start a node, and wait until it has joined."""
-        spec = NodeSpec(
-            first_port=free_ports(NODE_PORTS) if number else self.port + 1,
-            host=f"127.0.0.{2 + number}",
-            cpus=cpus,
-            memory_bytes=MEMORY_BYTES,
-            port=self.port,
-            address=self.address if number else None,
-            folder=None if number else str(self._folder),
-        )
+        first = free_ports(PORTS) if number else self.port + 1
+        place = (f"--address={self.address}",) if number else ("--head", f"--port={self.port}")
+        words = [
+            *(str(RAY), "start", "--block", *place, f"--node-ip-address=127.0.0.{2 + number}", f"--num-cpus={cpus}"),
+            *(f"--min-worker-port={first}", f"--max-worker-port={first + PORTS - 1}"),
+            f"--object-store-memory={MEMORY_BYTES}",
+            *(() if number else ("--include-dashboard=false", f"--temp-dir={self._folder}")),
+        ]
         log = (self._folder.parent / f"ray-{number}.log").open("wb")
         with log:
             node = self._nodes[number] = subprocess.Popen(
-                spec.words(), env=os.environ | self.environment, stdout=log, stderr=subprocess.STDOUT
+                words, env=os.environ | ENVIRONMENT, stdout=log, stderr=subprocess.STDOUT
             )
         deadline = time.monotonic() + PATIENCE_S
         # It says so once it has joined; two that join at once were seen to get into each other's way.

@@ -6,32 +6,34 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from acceptance.servers import command
-from cluster.ray_nodes import MEMORY_BYTES, RayNodes, descendants
+from cluster.ray_nodes import ENVIRONMENT, MEMORY_BYTES, RayNodes
 from cluster.working import LARGE, LARGE_BYTES, PLAN, TEXT, folder_with
-from evaluation.by_crews import evaluate_by, tune_by
+from evaluation.by_executors import evaluate_by, tune_by
 from evaluation.conftest import drawn
 from kernel_cache import KERNELS
-from penchant.cli.crews import do_parts
 from penchant.cli.importing import load_ndjson
-from penchant.cluster import Crew, WorkFolder, WorkPlan
-from penchant.cluster.ray_driver import ray_crew
-from penchant.cluster.work_folder import StoredPlan
+from penchant.cluster import Executor, StoredPlan, WorkFolder, WorkPlan, executor_of
 from penchant.errors import Refused
 from penchant.storage import open_storage
 
-pytest.importorskip("ray", reason="Ray is not installed: sh scripts/ray")
-pytestmark = pytest.mark.slow
+# Not imported here: Ray goes by the environment in which it is imported first.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: sh scripts/ray"),
+]
 
-NUMBERS = range(PLAN.range_count)
 TIMES = int(os.environ.get("PENCHANT_RAY_TIMES", "0"))
 REPEATED = pytest.mark.parametrize("time", range(TIMES))
 """Marks what only `scripts/ray` without `--quick` tries, so many times."""
@@ -43,7 +45,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
     # Sockets lie in the folder, and their paths may have a hundred characters.
     folder = Path(tempfile.mkdtemp(prefix="ray-"))
     nodes = RayNodes(folder / "r")
-    for name, value in nodes.environment.items():
+    for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     try:
         for cpus in (0, 1, 1):
@@ -53,14 +55,15 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
         nodes.close()
 
 
-def done_while(nodes: RayNodes, folder: Path, kill: Callable[[], object], plan: WorkPlan = PLAN) -> bytes:
-    """Return what a plan of so many ranges gives when something is killed after three of them."""
+def done_by(address: str, folder: Path, plan: WorkPlan, kill: Callable[[], object]) -> bytes:
+    """Return what a plan gives when something is killed after three of its ranges."""
     parts: dict[int, bytes] = {}
-    for part in ray_crew(plan, folder, nodes.address).run(NUMBERS):
-        parts[part.number] = part.content
-        if len(parts) == 3:
-            kill()
-    return b"".join(parts[number] for number in NUMBERS)
+    with closing(executor_of(plan, folder, address)) as executor:
+        for number, content in executor.run(range(plan.range_count)):
+            parts[number] = content
+            if len(parts) == 3:
+                kill()
+    return b"".join(parts[number] for number in range(plan.range_count))
 
 
 def filled(folder: Path) -> Path:
@@ -93,95 +96,94 @@ def test_lists_are_the_same_bytes_whatever_becomes_of_nodes(
     assert by_cluster.returncode == 0, by_cluster.stderr
     assert (tmp_path / "one.ndjson.gz").read_bytes() == (tmp_path / "two.ndjson.gz").read_bytes()
 
-    folder = folder_with(tmp_path / "slow", takes_s=0.3)
-    found = done_while(nodes, folder, lambda: nodes.kill(2))
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    stranger = command(*words, str(tmp_path / "three.ndjson.gz"))
+    assert (stranger.returncode, "token" in stranger.stderr) == (1, True)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", ENVIRONMENT["RAY_AUTH_TOKEN"])
 
-    assert found == TEXT
+    folder = folder_with(tmp_path / "slow", takes_s=0.3)
+    assert done_by(nodes.address, folder, PLAN, lambda: nodes.kill(2)) == TEXT
     nodes.kill(1)
     with pytest.raises(Refused, match="no CPU left"):
-        list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))
+        done_by(nodes.address, folder, PLAN, lambda: None)
 
 
 def test_evaluation_and_tuning_find_the_same_though_a_node_is_lost(nodes: RayNodes, tmp_path: Path) -> None:
     history = drawn(120, 80, 12, groups=4)
 
-    def by_cluster(plan: WorkPlan, folder: Path) -> Crew:
-        return ray_crew(plan, folder, nodes.address)
+    def by_cluster(plan: WorkPlan, folder: Path) -> Executor:
+        return executor_of(plan, folder, nodes.address)
 
     evaluate_by(by_cluster, history, tmp_path / "evaluation", lambda: nodes.kill(2))
     tune_by(by_cluster, drawn(330, 80, 12, groups=4), tmp_path / "tuning", lambda: None)
 
 
 @REPEATED
-@pytest.mark.parametrize("number", (signal.SIGKILL, signal.SIGSTOP))
-def test_a_node_that_is_killed_or_frozen_costs_its_ranges(
-    nodes: RayNodes, tmp_path: Path, number: signal.Signals, time: int
-) -> None:
+def test_a_node_that_is_frozen_costs_its_ranges(nodes: RayNodes, tmp_path: Path, time: int) -> None:
     folder = folder_with(tmp_path / f"files-{time}", takes_s=0.3)
 
-    assert done_while(nodes, folder, lambda: nodes.signal(2, number)) == TEXT
+    assert done_by(nodes.address, folder, PLAN, lambda: nodes.signal(2, signal.SIGSTOP)) == TEXT
 
 
 @REPEATED
-def test_killed_workers_and_a_killed_driver_cost_their_ranges(nodes: RayNodes, tmp_path: Path, time: int) -> None:
+def test_killed_workers_cost_their_ranges(nodes: RayNodes, tmp_path: Path, time: int) -> None:
     folder = folder_with(tmp_path / f"files-{time}", deadly="20 50 90", takes_s=0.1)
 
-    assert done_while(nodes, folder, kill_driver) == TEXT
+    assert done_by(nodes.address, folder, PLAN, lambda: None) == TEXT
 
 
-def kill_driver() -> None:
-    os.kill(next(each for each in descendants(os.getpid()) if is_driver(each)), signal.SIGKILL)
+def fill(work: WorkFolder, address: str, doomed: Sequence[int] = ()) -> None:
+    """Make the parts that are not there; after three of them processes are killed."""
+
+    def tell(done: int, _count: int) -> None:
+        for process in doomed if done == 3 * LARGE.size else ():
+            os.kill(process, signal.SIGKILL)
+
+    with closing(executor_of(LARGE, work.path / "files", address)) as executor:
+        work.fill(LARGE, executor, tell)
 
 
-def is_driver(process: int) -> bool:
-    """Return whether a process is a child that was spawned to drive a cluster."""
-    return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
+def test_a_command_that_loses_the_head_ends_and_what_is_done_stays(nodes: RayNodes, tmp_path: Path) -> None:
+    work = WorkFolder(tmp_path / "out")
+    work.path.mkdir()
+    folder_with(work.path / "files")
+    work.begin(StoredPlan(request={}, about={}, plan=LARGE))
+
+    # By itself, or by Ray, which ends whoever has lost the node of its machine.
+    assert run(f"fill(WorkFolder(Path({str(work.out)!r})), {nodes.address!r}, {nodes.processes(0)})") == 1
+    kept = set(work.finished())
+    with pytest.raises(Refused, match="cannot be reached"):
+        fill(work, nodes.address)
+    for number in (0, 1, 2):
+        nodes.kill(number)
+    nodes.start_head()
+    nodes.start(1)
+    fill(work, nodes.address)
+
+    assert len(kept) >= 3
+    assert b"".join(work.contents(LARGE)) == b"".join(bytes([each]) * LARGE_BYTES for each in TEXT)
 
 
-def test_files_of_killed_drivers_leave_room_for_those_of_others(nodes: RayNodes, tmp_path: Path) -> None:
+def run(words: str) -> int:
+    """Run Python that knows what this file does, and return how it ended."""
+    words = f"from cluster.test_ray import *; from penchant.cluster import *; {words}"
+    return subprocess.run([sys.executable, "-c", words], check=False).returncode
+
+
+def test_a_killed_command_leaves_room_for_the_files_of_others(nodes: RayNodes, tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "files", takes_s=0.2)
     # A fifth of what a node has, which begins nothing where seven tenths are kept.
     (folder / "large").write_bytes(bytes(MEMORY_BYTES // 5))
     plan = msgspec.structs.replace(PLAN, files=(*PLAN.files, "large"))
 
-    for _ in range(5):
-        assert done_while(nodes, folder, kill_driver, plan) == TEXT
+    for _ in range(4):
+        assert (
+            run(f"done_by({nodes.address!r}, Path({str(folder)!r}), {plan!r}, lambda: os.kill(os.getpid(), 9))") == -9
+        )
 
-
-@REPEATED
-def test_without_the_head_what_is_under_way_is_done_and_nothing_begun(
-    nodes: RayNodes, tmp_path: Path, time: int
-) -> None:
-    folder = folder_with(tmp_path / f"files-{time}", takes_s=0.3)
-
-    assert done_while(nodes, folder, lambda: nodes.kill(0)) == TEXT
-    with pytest.raises(Refused, match="cannot be reached"):
-        list(ray_crew(PLAN, folder, nodes.address).run(NUMBERS))
-
-
-def test_a_command_that_loses_the_head_says_so_and_what_is_done_stays(nodes: RayNodes, tmp_path: Path) -> None:
-    plan, work = LARGE, WorkFolder(tmp_path / "out")
-    work.path.mkdir()
-    folder_with(work.path / "files")
-    work.begin(StoredPlan(request={}, about={}, plan=plan))
-
-    def kill_head(done: int, _count: int) -> None:
-        if done == 3 * plan.size:
-            nodes.kill(0)
-
-    with pytest.raises(Refused, match=r"The cluster is lost.*What is done is kept"):
-        do_parts(work, plan, ray_crew(plan, work.path / "files", nodes.address), kill_head)
-    kept = set(work.finished())
-    for number in (1, 2):
-        nodes.kill(number)
-    nodes.start_head()
-    nodes.start(1)
-    do_parts(work, plan, ray_crew(plan, work.path / "files", nodes.address), lambda *_: None)
-
-    assert len(kept) >= 3
-    assert b"".join(work.contents(plan)) == b"".join(bytes([each]) * LARGE_BYTES for each in TEXT)
+    assert done_by(nodes.address, folder, plan, lambda: None) == TEXT
 
 
 def test_a_cluster_that_is_not_there_is_told_at_once_and_of_no_work(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"cannot be reached \([^)]*\)\.$"):
-        ray_crew(PLAN, folder_with(tmp_path / "files"), "127.0.0.2:9")
+        executor_of(PLAN, folder_with(tmp_path / "files"), "127.0.0.2:9")

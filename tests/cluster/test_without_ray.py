@@ -9,7 +9,7 @@ import pytest
 
 import penchant
 
-COMMANDS = ("cluster", "evaluate", "recommend", "serve", "tune")
+COMMANDS = ("evaluate", "recommend", "serve", "tune")
 MODULES = ", ".join(("penchant.__main__", "penchant.bootstrap", *(f"penchant.cli.{name}" for name in COMMANDS)))
 IMPORTED = f"import sys, {MODULES}; print('ray' in sys.modules)"
 
@@ -36,8 +36,6 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ("recommend", "--source", "s", "--out", "lists.ndjson"),
         ("evaluate", "--source", "s"),
         ("tune", "--source", "s"),
-        ("cluster", "start", "--host", "127.0.0.2"),
-        ("cluster", "join", "127.0.0.2:6379"),
     ),
 )
 def test_a_command_says_what_to_install(tmp_path: Path, words: tuple[str, ...]) -> None:

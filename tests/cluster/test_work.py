@@ -1,17 +1,17 @@
-"""Plans, crews and work folders: the same bytes from any number of workers, whatever becomes of these."""
+"""Plans, executors and work folders: the same bytes from any number of workers, whatever becomes of these."""
 
 import hashlib
+import multiprocessing
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 import pytest
 
-from cluster.working import PLAN, TEXT, folder_with
-from penchant.cluster import Manifest, WorkFolder, process_crew
-from penchant.cluster.crew import PartDone
-from penchant.cluster.work_folder import StoredPlan
+from cluster.working import PLAN, TEXT, folder_with, times_begun
+from penchant.cluster import Manifest, StoredPlan, WorkFolder, WorkPlan, executor_of
 from penchant.errors import Refused
 
 STORED = StoredPlan(request={"of": "s"}, about={"version": 7}, plan=PLAN)
@@ -34,30 +34,56 @@ def begun(folder: Path) -> WorkFolder:
     return work
 
 
+def parts_by(processes: int, folder: Path, plan: WorkPlan = PLAN) -> Iterator[tuple[int, bytes]]:
+    """Yield the parts of a plan as so many processes make them."""
+    with closing(executor_of(plan, folder, None, processes)) as executor:
+        yield from executor.run(range(plan.range_count))
+
+
 def test_a_killed_worker_costs_its_range_alone(tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "files", deadly="20 30 90")
 
-    parts = {part.number: part.content for part in process_crew(PLAN, folder, 2).run(range(10))}
+    parts = dict(parts_by(2, folder))
 
-    assert len(list(folder.glob("killed-*"))) == 3
+    assert times_begun(folder) == dict.fromkeys(range(0, 95, 10), 1) | {20: 2, 30: 2, 90: 2}
     assert b"".join(parts[number] for number in range(10)) == TEXT
 
 
 def test_a_range_that_kills_whoever_does_it_is_given_up(tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "files", deadly="50!")
-    done = list[PartDone]()
+    done = list[int]()
 
-    with pytest.raises(Refused, match="ended 3 times"):
-        done.extend(process_crew(PLAN, folder, 1).run(range(10)))
+    with pytest.raises(Refused, match="ended 3 times, the last time with exit code -9"):
+        done.extend(number for number, _ in parts_by(1, folder))
 
-    assert [part.number for part in done] == [0, 1, 2, 3, 4]
+    assert done == [0, 1, 2, 3, 4]
 
 
-def test_a_crew_that_cannot_start_says_so(tmp_path: Path) -> None:
+def test_what_is_under_way_or_done_ahead_is_not_begun_again(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "files")
+    steps = (((3, 1), (8, 7)), ((7,), (2,)), ((8, 2), ()))
+
+    with closing(executor_of(PLAN, folder, None, 2)) as executor:
+        gathered = [executor.gather(needed, likely) for needed, likely in steps]
+
+    assert gathered == [[TEXT[number * 10 : number * 10 + 10] for number in needed] for needed, _ in steps]
+    assert times_begun(folder) == dict.fromkeys((10, 20, 30, 70, 80), 1)
+
+
+def test_an_executor_that_is_closed_ends_what_is_under_way(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "files", deadly="10~")
+
+    with closing(executor_of(PLAN, folder, None, 2)) as executor:
+        executor.gather((0,), (1,))
+
+    assert multiprocessing.active_children() == []
+
+
+def test_processes_that_cannot_start_say_so(tmp_path: Path) -> None:
     plan = msgspec.structs.replace(PLAN, work="cluster.nowhere:prepare")
 
     with pytest.raises(Refused, match="exit code 1"):
-        list(process_crew(plan, folder_with(tmp_path / "files"), 1).run(range(10)))
+        list(parts_by(1, folder_with(tmp_path / "files"), plan))
 
 
 def test_the_output_is_written_in_order_with_a_manifest(tmp_path: Path) -> None:

@@ -12,13 +12,12 @@ TEXT = bytes(range(95))
 LARGE = WorkPlan(work="cluster.working:prepare_large", files=("text",), count=95, size=5)
 LARGE_BYTES = 300_000
 """What an item of it becomes: larger than what Ray sends without its shared memory."""
-NICENESS = WorkPlan(work="cluster.working:prepare_niceness", files=(), count=1, size=1)
 
 
 def folder_with(path: Path, *, deadly: str = "", takes_s: float = 0.0) -> Path:
-    """Return a folder with the plan's files; ``deadly`` names ranges by their beginnings, with ! those always so.
+    """Return a folder with the plan's files; ``deadly`` names ranges by their beginnings.
 
-    Every range takes as long as ``takes_s`` says.
+    With ! they kill whoever does them each time, with ~ they never end. All others take as long as ``takes_s`` says.
     """
     path.mkdir()
     (path / "text").write_bytes(TEXT)
@@ -27,16 +26,21 @@ def folder_with(path: Path, *, deadly: str = "", takes_s: float = 0.0) -> Path:
     return path
 
 
+def times_begun(folder: Path) -> dict[int, int]:
+    """Return how often each range was begun, by its beginning."""
+    return {int(mark.name.removeprefix("begun-")): mark.stat().st_size for mark in folder.glob("begun-*")}
+
+
 def prepare(files: Files) -> Work:
     text, (takes_s, *deadly) = bytes(files["text"]), bytes(files["deadly"]).decode().split()
     marks = Path(bytes(files["marks"]).decode())
 
     def work(begin: int, end: int) -> bytes:
-        mark = marks / f"killed-{begin}"
-        if f"{begin}!" in deadly or (str(begin) in deadly and not mark.exists()):
-            mark.touch()
+        with (marks / f"begun-{begin}").open("ab") as mark:
+            mark.write(b".")
+        if f"{begin}!" in deadly or (str(begin) in deadly and times_begun(marks)[begin] == 1):
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(float(takes_s))
+        time.sleep(1_000 if f"{begin}~" in deadly else float(takes_s))
         return text[begin:end]
 
     return work
@@ -51,8 +55,3 @@ def prepare_large(files: Files) -> Work:
         return b"".join(bytes([each]) * LARGE_BYTES for each in text[begin:end])
 
     return work
-
-
-def prepare_niceness(_files: Files) -> Work:
-    """Return what tells the niceness of whoever does a range."""
-    return lambda _begin, _end: str(os.nice(0)).encode()

@@ -10,11 +10,10 @@ import pytest
 
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
-from penchant.evaluation import plot
 from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import TYPES, SourceHistory, history_of
 from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.report import Evaluation, as_json
+from penchant.evaluation.report import Evaluation, as_json, svg
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest
@@ -99,7 +98,7 @@ def test_nothing_to_judge_is_told() -> None:
 
 def test_the_json_is_the_report_and_the_plot_tells_every_method(report: Evaluation) -> None:
     read = json.loads(as_json(report))
-    picture = ET.fromstring(plot.svg(report))  # noqa: S314  # our own text
+    picture = ET.fromstring(svg(report))  # noqa: S314  # our own text
 
     assert read["methods"][3]["warmPeople"]["ndcg10"].keys() == {"value", "low", "high"}
     name = "{http://www.w3.org/2000/svg}"
@@ -114,7 +113,7 @@ def test_the_json_is_the_report_and_the_plot_tells_every_method(report: Evaluati
 def test_a_plot_of_nothing_is_still_a_picture(report: Evaluation) -> None:
     members = {name: getattr(report, name) for name in Evaluation.__struct_fields__} | {"methods": [], "name": "<a>"}
 
-    assert "NDCG@10 on &lt;a&gt;" in plot.svg(Evaluation(**members))
+    assert "NDCG@10 on &lt;a&gt;" in svg(Evaluation(**members))
 
 
 def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:

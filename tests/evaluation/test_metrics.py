@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.evaluation import intervals, metrics
+from penchant.evaluation import metrics
 
 LISTS = st.lists(
     st.tuples(
@@ -68,15 +68,15 @@ def test_shown_alike_has_a_gini_of_0_and_shown_alone_nearly_1() -> None:
 def test_an_interval_is_that_of_the_normal_law_for_many_people() -> None:
     values = np.random.default_rng(1).normal(0.3, 0.1, 2_000)
 
-    found = intervals.estimate(values, seed=0)
+    found = metrics.estimate(values, seed=0)
 
     assert found is not None
     error = float(values.std() / math.sqrt(len(values)))
     assert found.value == pytest.approx(float(values.mean()))
     assert found.low == pytest.approx(found.value - 1.96 * error, abs=error / 3)
     assert found.high == pytest.approx(found.value + 1.96 * error, abs=error / 3)
-    assert found == intervals.estimate(values, seed=0)
-    assert intervals.estimate(values[:0], seed=0) is None
+    assert found == metrics.estimate(values, seed=0)
+    assert metrics.estimate(values[:0], seed=0) is None
 
 
 @pytest.mark.parametrize("people", (200, 400))
@@ -89,7 +89,7 @@ def test_an_interval_holds_the_mean_though_few_people_have_hits(people: int, sha
         np.where(random.random((people, 2_000)) < share, random.choice(gains, (people, 2_000)), 0) for _ in range(2)
     )
 
-    low, high = np.percentile(intervals.drawn_means(one - other, seed=0), (2.5, 97.5), axis=0)
+    low, high = np.percentile(metrics.drawn_means(one - other, seed=0), (2.5, 97.5), axis=0)
 
     assert np.mean(low > 0) < 0.05
     assert np.mean(high < 0) < 0.05
@@ -99,17 +99,17 @@ def test_an_interval_holds_the_mean_though_few_people_have_hits(people: int, sha
 def test_two_methods_are_compared_person_by_person() -> None:
     theirs = np.random.default_rng(1).random(300)
 
-    difference, ratio = intervals.compared(theirs + 0.01, theirs, seed=0)
+    difference, ratio = metrics.compared(theirs + 0.01, theirs, seed=0)
 
     assert difference.low == pytest.approx(0.01)
     assert difference.high == pytest.approx(0.01)
     assert ratio is not None
     assert ratio.low < 1 + 0.01 / theirs.mean() < ratio.high
-    assert intervals.compared(theirs, np.zeros(300), seed=0)[1] is None
+    assert metrics.compared(theirs, np.zeros(300), seed=0)[1] is None
 
 
 def test_the_best_of_many_is_certain_only_by_far() -> None:
     differences = np.random.default_rng(1).normal(0.005, 0.02, 200)
 
-    assert intervals.certain_gain(differences, 1) > 0 > intervals.certain_gain(differences, 1_000_000)
-    assert intervals.certain_gain(differences[:1], 1) == -math.inf
+    assert metrics.certain_gain(differences, 1) > 0 > metrics.certain_gain(differences, 1_000_000)
+    assert metrics.certain_gain(differences[:1], 1) == -math.inf

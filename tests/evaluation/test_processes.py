@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.by_crews import evaluate_by, tune_by
-from penchant.cluster import Crew, WorkPlan, process_crew
+from evaluation.by_executors import evaluate_by, tune_by
+from penchant.cluster import Executor, WorkPlan, executor_of
 from penchant.evaluation.histories import SourceHistory
 
 pytestmark = pytest.mark.slow
 
 
-def two_processes(plan: WorkPlan, folder: Path) -> Crew:
-    return process_crew(plan, folder, 2)
+def two_processes(plan: WorkPlan, folder: Path) -> Executor:
+    return executor_of(plan, folder, None, 2)
 
 
 def kill_one() -> None:

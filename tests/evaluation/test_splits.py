@@ -1,18 +1,39 @@
-"""What is held out is known to nobody."""
+"""What is held out is known to nobody; of newcomers and of young sources only so much is known."""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conftest import drawn, made
+from answers import rows_of_likes
+from evaluation.conftest import drawn, evaluate, made
+from penchant.errors import InvalidInput
+from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.served import ServedSource
+from penchant.evaluation.splits import KnowledgeLimits, SplitRule, split
+from penchant.evaluation.trials import EvaluationRequest, known_part
+from penchant.index import BoolArray
+from penchant.model import DAY_MS
 
 KINDS = st.sampled_from(["time", "random", "cut"])
 PIECES = [f"p{number}" for number in range(8)]
 ROWS = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from(PIECES), st.just("Watch"), st.integers(0, 9))
+)
+RATED_ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("abcdef"),
+        st.sampled_from(PIECES),
+        st.sampled_from(["RateLike", "RateDislike", "Click"]),
+        st.integers(0, 9),
+    ),
+    min_size=20,
+    max_size=60,
 )
 
 
@@ -68,3 +89,131 @@ def test_of_cold_pieces_and_people_nothing_is_known() -> None:
     for numbers in (history.events.people, history.events.pieces):
         lost = set(numbers[held_out].tolist()) - set(numbers[known].tolist())
         assert 0 < len(lost) < 30
+
+
+def begun(history: SourceHistory, limits: KnowledgeLimits, kind: str = "time") -> tuple[Knowledge, BoolArray]:
+    rule = SplitRule(kind=kind)  # type: ignore[arg-type]
+    return known_part(history, EvaluationRequest(split=rule, limits=limits))
+
+
+@given(rows=RATED_ROWS, kind=KINDS, size=st.integers(0, 30), likes=st.integers(1, 3))
+def test_so_much_is_known_and_no_more(rows: list[tuple[str, str, str, int]], kind: str, size: int, likes: int) -> None:
+    history = made(rows, PIECES)
+
+    knowledge, held_out = begun(history, KnowledgeLimits(history=size, likes=likes), kind)
+
+    assert knowledge.newcomers is not None
+    newcomers = np.flatnonzero(knowledge.newcomers)
+    most = split(history.events, SplitRule(kind=kind)).known  # type: ignore[arg-type]
+    assert len(knowledge.shared) == min(size, np.count_nonzero(most & ~knowledge.newcomers[history.events.people]))
+    assert np.diff(knowledge.likes.starts)[newcomers].tolist() == [likes] * len(newcomers)
+    own = knowledge.events.take(knowledge.newcomers[knowledge.events.people])
+    assert {(who, what) for who, what in zip(own.people.tolist(), own.pieces.tolist(), strict=True)} == {
+        (who, what) for who in newcomers.tolist() for what in knowledge.likes[who].tolist()
+    }
+    assert len(own) + np.count_nonzero(held_out) == np.count_nonzero(knowledge.newcomers[history.events.people])
+
+
+def test_known_are_the_first_likes_of_a_newcomer_and_the_first_interactions_of_a_source() -> None:
+    rows = [
+        (person, f"p{day}", "RateLike", 10 * day + number) for number, person in enumerate("abcd") for day in range(6)
+    ]
+    history = made(rows, PIECES)
+
+    knowledge, held_out = begun(history, KnowledgeLimits(history=5, likes=2))
+
+    assert knowledge.newcomers is not None
+    others, own = np.flatnonzero(~knowledge.newcomers), np.flatnonzero(knowledge.newcomers)
+    # Of two others: three first days, but for the later one of the third.
+    assert sorted((knowledge.shared.times // DAY_MS).tolist()) == sorted([*others, *(10 + others), 20 + min(others)])
+    assert [knowledge.likes[person].tolist() for person in own.tolist()] == [[0, 1]] * 2
+    assert np.unique(history.events.pieces[held_out]).tolist() == [2, 3, 4, 5]
+
+
+def test_where_times_are_made_up_people_come_one_after_the_other(by_chance: SourceHistory) -> None:
+    knowledge, _ = begun(by_chance, KnowledgeLimits(history=30), "random")
+
+    # Ten known interactions of each person.
+    assert np.bincount(np.bincount(knowledge.shared.people)).tolist()[1:] == [0] * 9 + [3]
+    latest = [
+        knowledge.events.times[knowledge.events.people == each].max() for each in np.unique(knowledge.events.people)
+    ]
+    assert set(latest) == {knowledge.moment}
+
+
+def test_newcomers_come_when_the_source_is_as_it_is(alike: SourceHistory) -> None:
+    knowledge, _ = begun(alike, KnowledgeLimits(history=100, likes=3))
+
+    assert knowledge.newcomers is not None
+    assert knowledge.moment == knowledge.shared.times.max() < alike.events.times.max()
+    for person in np.flatnonzero(knowledge.newcomers).tolist():
+        own = knowledge.events.times[knowledge.events.people == person]
+        assert own.max() == knowledge.moment
+        assert own.max() - own.min() == 2 * DAY_MS
+
+
+def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
+    knowledge, _ = begun(alike, KnowledgeLimits(history=400, likes=3))
+    alone = replace(knowledge, events=knowledge.shared, newcomers=None)
+
+    assert (knowledge.liked_counts == alone.liked_counts).all()
+    assert (knowledge.met == alone.met).all()
+    ours, theirs = (ServedSource(each).prepared for each in (knowledge, alone))
+    assert ours.audience.figures == theirs.audience.figures
+    assert ours.audience.figures.likes == 400
+    likes = dict.fromkeys(alike.ids[:20], 16)
+    ours_a, theirs_a = (
+        each.audience.alike(each.snapshot.parts, *rows_of_likes(each.snapshot, likes))[0] for each in (ours, theirs)
+    )
+    assert all(map(np.array_equal, ours_a, theirs_a))
+    assert len(ours_a.rows)
+
+
+@pytest.fixture(scope="module")
+def figures(alike: SourceHistory) -> dict[tuple[int, int], dict[str, float]]:
+    request = EvaluationRequest(split=SplitRule(), methods=("popular", PENCHANT, "EASE", "RP3beta", "item-kNN", "iALS"))
+    cases = [KnowledgeLimits(history=size, likes=likes) for size in (0, 400) for likes in (1, 3)]
+    found = [evaluate(alike, replace(request, limits=each)) for each in cases]
+    return {
+        (each.history or 0, each.known_likes or 0): {
+            method.name: method.warm_people.ndcg10.value for method in each.methods if method.warm_people.ndcg10
+        }
+        for each in found
+    }
+
+
+def test_where_others_are_known_one_like_leads_to_what_they_like(
+    figures: dict[tuple[int, int], dict[str, float]],
+) -> None:
+    for likes in (1, 3):
+        for method in (PENCHANT, "EASE", "RP3beta", "item-kNN", "iALS"):
+            assert figures[400, likes][method] > 2 * figures[400, likes]["popular"]
+    assert figures[400, 1][PENCHANT] > 2 * figures[0, 1][PENCHANT]
+    assert {figures[0, 3][each] for each in ("popular", "EASE", "RP3beta", "item-kNN", "iALS")} == {
+        figures[0, 3]["popular"]
+    }
+
+
+def test_a_source_that_has_less_is_told(alike: SourceHistory) -> None:
+    request = EvaluationRequest(split=SplitRule(), limits=KnowledgeLimits(history=5_000), methods=("popular",))
+
+    found = evaluate(alike, request)
+
+    assert found.notes == ["There are only 600 interactions of people who are not asked for."]
+    assert (found.shared, found.warm_people_asked, found.cold_people_asked) == (600, 60, 0)
+
+
+@pytest.mark.parametrize("rows", ([], [("u", "p1", "RateLike", day) for day in range(9)]))
+def test_too_few_to_ask_for_is_told(rows: Sequence[tuple[str, str, str, int]]) -> None:
+    request = EvaluationRequest(split=SplitRule(), limits=KnowledgeLimits(likes=3))
+
+    with pytest.raises(InvalidInput, match=r"has no interactions|likes and more, .* has less than two: one to ask for"):
+        evaluate(made(rows, PIECES), request)
+
+
+def test_the_same_request_draws_the_same_newcomers() -> None:
+    one, other = (begun(drawn(40, 30, 10), KnowledgeLimits(likes=2))[0].newcomers for _ in range(2))
+
+    assert one is not None
+    assert (one == other).all()
+    assert one.sum() == 20

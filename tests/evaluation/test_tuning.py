@@ -10,13 +10,20 @@ import pytest
 from evaluation.conftest import drawn, made
 from penchant.errors import InvalidInput
 from penchant.evaluation import setting_changes
-from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial
 from penchant.evaluation.histories import SourceHistory, history_of
-from penchant.evaluation.intervals import Estimate
+from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.setting_changes import changed_members, weight_faults
 from penchant.evaluation.splits import SplitRule
 from penchant.evaluation.trials import EvaluationRequest
-from penchant.evaluation.tuning import MIN_JUDGES, TuningResult, gather_here, objections, tune
+from penchant.evaluation.tuning import (
+    MIN_JUDGES,
+    TuningRequest,
+    TuningResult,
+    TuningTrial,
+    gather_here,
+    objections,
+    tune,
+)
 from penchant.model import DAY_MS, Blend, IndexedPiece, InteractionType, SourceSettings, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, seconds=60, test_people=240)

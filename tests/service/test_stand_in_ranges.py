@@ -1,4 +1,4 @@
-"""Stand-ins found by a crew in ranges of pieces are those that one process finds, bit by bit."""
+"""Stand-ins found by an executor in ranges of pieces are those that one process finds, bit by bit."""
 
 from pathlib import Path
 
@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.cluster import Crew, WorkPlan, process_crew
+from penchant.cluster import Executor, WorkPlan, executor_of
 from penchant.errors import Refused
 from penchant.index import AudienceWeights, Segment, build_weights
 from penchant.index.grades import like_matrix
 from penchant.index.layout import LikeMatrix
 from penchant.service import stand_in_ranges
-from penchant.service.stand_in_ranges import searching_by
+from penchant.service.stand_in_ranges import search_by
 from people_tables import made
 
-PIECES, RANGE = 45, 10
+PIECES = 45
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some pieces are many, and a range has few of them."""
     monkeypatch.setattr(stand_in_ranges, "LEAST", PIECES)
-    monkeypatch.setattr(stand_in_ranges, "RANGE", RANGE)
+    monkeypatch.setattr(stand_in_ranges, "RANGE", 10)
 
 
 def liked(seed: int = 5) -> tuple[LikeMatrix, Segment]:
@@ -37,44 +37,33 @@ def lists_of(weights: AudienceWeights) -> dict[str, list[object]]:
     return {name: array.tolist() for name, array in weights.arrays().items()}
 
 
-def test_ranges_of_pieces_give_the_weights_that_one_process_makes() -> None:
+@pytest.mark.parametrize(("least", "ranges"), ((PIECES, [5]), (PIECES + 1, [])))
+def test_ranges_of_many_pieces_give_the_weights_that_one_process_makes(
+    monkeypatch: pytest.MonkeyPatch, least: int, ranges: list[int]
+) -> None:
+    monkeypatch.setattr(stand_in_ranges, "LEAST", least)
     likes, segment = liked()
     plans = list[WorkPlan]()
 
-    def crew_of(plan: WorkPlan, folder: Path) -> Crew:
+    def two_processes(plan: WorkPlan, folder: Path) -> Executor:
         plans.append(plan)
-        return process_crew(plan, folder, 2)
+        return executor_of(plan, folder, None, 2)
 
     here = build_weights(likes, segment, {"a": 2.0})
-    by_crew = build_weights(likes, segment, {"a": 2.0}, elsewhere=searching_by(crew_of, KERNELS))
+    by_processes = build_weights(likes, segment, {"a": 2.0}, elsewhere=search_by(two_processes, KERNELS))
 
-    assert [(plan.count, plan.range_count) for plan in plans] == [(PIECES, 5)]
+    assert [plan.range_count for plan in plans] == ranges
     assert len(here.borrowers) > PIECES
-    assert lists_of(by_crew) == lists_of(here)
-
-
-def test_few_pieces_are_nobody_else_s_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stand_in_ranges, "LEAST", PIECES + 1)
-    likes, segment = liked()
-    plans = list[WorkPlan]()
-
-    def crew_of(plan: WorkPlan, folder: Path) -> Crew:
-        plans.append(plan)
-        return process_crew(plan, folder, 1)
-
-    assert lists_of(build_weights(likes, segment, {}, elsewhere=searching_by(crew_of, KERNELS))) == lists_of(
-        build_weights(likes, segment, {})
-    )
-    assert plans == []
+    assert lists_of(by_processes) == lists_of(here)
 
 
 def test_without_a_cluster_that_answers_this_process_finds_them(caplog: pytest.LogCaptureFixture) -> None:
     likes, segment = liked()
 
-    def crew_of(_plan: WorkPlan, _folder: Path) -> Crew:
+    def nobody(_plan: WorkPlan, _folder: Path) -> Executor:
         raise Refused("The cluster cannot be reached.")
 
-    weights = build_weights(likes, segment, {}, elsewhere=searching_by(crew_of, KERNELS))
+    weights = build_weights(likes, segment, {}, elsewhere=search_by(nobody, KERNELS))
 
     assert lists_of(weights) == lists_of(build_weights(likes, segment, {}))
     assert [record.getMessage() for record in caplog.records] == [

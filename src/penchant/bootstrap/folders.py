@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import shutil
 import stat
 import tempfile
@@ -24,8 +23,6 @@ METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
-TOKEN_BYTES = 32
-CLUSTER_TOKEN = "cluster-token"  # noqa: S105  # the name of its file
 
 
 def storage_of(settings: NodeSettings, metrics: Metrics | None = None) -> Storage:
@@ -78,22 +75,6 @@ def kernel_folder(settings: NodeSettings) -> Path:
         home = home if home.is_absolute() else Path.home() / ".cache"
     shared = home / "penchant" / KERNEL_FOLDER
     return shared if home.is_absolute() and find_fault(shared) is None else Path(settings.data) / KERNEL_FOLDER
-
-
-def cluster_token_file(settings: NodeSettings) -> Path:
-    """Return where the token of a cluster is kept."""
-    return Path(settings.cluster_token_file or Path(settings.data) / CLUSTER_TOKEN)
-
-
-def make_token(path: Path) -> None:
-    """Write a token to a file, unless another process has done so meanwhile."""
-    made = path.with_suffix(f".{os.getpid()}")
-    # Readable by its owner only from the first moment on, and whole from the first moment on.
-    with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_hex(TOKEN_BYTES))
-    with contextlib.suppress(FileExistsError):
-        path.hardlink_to(made)
-    made.unlink()
 
 
 @contextlib.contextmanager

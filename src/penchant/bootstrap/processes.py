@@ -19,20 +19,18 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
-from penchant.bootstrap.folders import cluster_token_file, data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
-from penchant.cluster import Crew, WorkPlan
-from penchant.cluster.ray_driver import ray_crew
+from penchant.cluster import executor_of
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.index.weights import StandInSearch
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
 from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.service import Services
-from penchant.service.stand_in_ranges import searching_by
+from penchant.service.stand_in_ranges import search_by
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger, start_logging
@@ -159,14 +157,9 @@ def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, pub
 
 def stand_in_search(settings: NodeSettings) -> StandInSearch:
     """Return what has the cluster of the settings find stand-ins; without one nobody does."""
-    address, token_file = settings.cluster, cluster_token_file(settings)
-    if address is None:
+    if settings.cluster is None:
         return lambda _query: None
-
-    def crew_of(plan: WorkPlan, folder: Path) -> Crew:
-        return ray_crew(plan, folder, address, token_file if token_file.exists() else None)
-
-    return searching_by(crew_of, kernel_folder(settings))
+    return search_by(lambda plan, folder: executor_of(plan, folder, settings.cluster), kernel_folder(settings))
 
 
 def _start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:

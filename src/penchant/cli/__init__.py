@@ -22,7 +22,6 @@ COMMANDS: Mapping[str, str] = {
     "reindex": "upkeep.reindex",
     "recommend": "recommend.recommend",
     "replay": "replay.replay_draft",
-    "cluster": "cluster.cluster",
     "usage": "reports.usage",
     "audit": "reports.audit",
     "bench": "bench.bench",

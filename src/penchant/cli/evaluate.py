@@ -1,7 +1,15 @@
-"""``penchant evaluate``: how good recommendations are, judged by what people did afterwards, beside baselines."""
+"""``penchant evaluate``: how good recommendations are, judged by what people did afterwards, beside baselines.
 
+Lists are made by processes or a cluster, and gone on with after an interruption:
+
+    OUT.work/trial, plan.json, parts/   beside the file for the figures, or in a temporary folder where there is none
+"""
+
+import hashlib
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +18,26 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from penchant.cli.contests import ContestRun
-from penchant.cli.crews import processes_option, require_crew
-from penchant.cli.histories import history_options, origin_of, progress, trial_of, trial_options
-from penchant.evaluation import contenders, plot, report, trials
-from penchant.evaluation.newcomers import KnowledgeLimits
+from penchant import __version__
+from penchant.cli.histories import (
+    FEW,
+    HistoryOrigin,
+    history_options,
+    kernels_for,
+    origin_of,
+    processes_option,
+    progress,
+    trial_of,
+    trial_options,
+)
+from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
+from penchant.evaluation import contenders, report, trials
+from penchant.evaluation.contest import Contest, ContestLists, made_here
+from penchant.evaluation.list_work import ListWork, MethodLists, read_history
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
+from penchant.evaluation.splits import KnowledgeLimits
+from penchant.evaluation.trials import EvaluationRequest, Tell
+from penchant.settings import start_with_one_thread
 
 WIDTH = 140
 MAX_HISTORY, MAX_LIKES = 1_000_000_000, 1_000
@@ -119,16 +141,16 @@ def evaluate(
         raise click.UsageError("--cold goes with neither --history nor --known.")
     if len(cases) > 1 and plot_file is not None:
         raise click.UsageError("--plot draws one evaluation: name one number of --history and of --known.")
-    request, origin = trial_of(
+    request, named = trial_of(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
-    found = origin_of(**origin)
-    require_crew(found.settings, processes)
-    run = ContestRun(found, [replace(request, limits=each) for each in cases], processes)
+    origin = origin_of(**named)
+    require_executor(origin.settings.cluster, processes)
+    run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     if plot_file is not None:
-        plot_file.write_text(plot.svg(evaluated[0]), encoding="utf-8")
+        plot_file.write_text(report.svg(evaluated[0]), encoding="utf-8")
     as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     if str(json_file) == "-":
         sys.stdout.buffer.write(as_json)
@@ -139,6 +161,64 @@ def evaluate(
         _show_beside(evaluated)
     if json_file is not None:
         json_file.write_bytes(as_json)
+
+
+class _ContestRun:
+    """Evaluations of one history, one for each request."""
+
+    def __init__(self, origin: HistoryOrigin, requests: Sequence[EvaluationRequest], processes: int | None) -> None:
+        self._origin = origin
+        self._requests = requests
+        self._processes = processes
+
+    def evaluated(self, tell: Tell, out: Path | None, *, anew: bool) -> list[Evaluation]:
+        """Return the evaluations; with a file that they are for, a run that was interrupted is gone on with.
+
+        Raises:
+            PenchantError: there is nothing to judge by, or the work cannot be done.
+        """
+        with ExitStack() as stack:
+            if out is None:
+                out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-evaluate-"))) / "figures"
+            folder = WorkFolder(out)
+            request = {"release": __version__, "evaluation": self._digest()}
+            is_begun = not anew and folder.resumable(request) is not None
+            history = read_history(folder.path) if is_begun else self._origin.read()
+            contest = Contest(history, self._requests)
+            if sum(share.end - share.begin for share in contest.shares) <= FEW:
+                return contest.evaluated(made_here(contest, tell))
+            stack.enter_context(folder.locked())
+            # Another process may have come to its end with it just now.
+            stored = folder.resumable(request) if is_begun else None
+            if stored is None:
+                folder.clear()
+                kernels = stack.enter_context(kernels_for(history, self._origin.settings))
+                work = ListWork(history, ContestLists, (self._requests, contest.shares), kernels)
+                plan = work.write_plan(len(contest.shares), folder.path)
+                stored = StoredPlan(request=request, about={}, plan=plan)
+                folder.begin(stored)
+            else:
+                click.echo("Going on with what was begun.", err=True)
+            return self._by_executor(contest, folder, stored, tell)
+
+    def _by_executor(self, contest: Contest, folder: WorkFolder, stored: StoredPlan, tell: Tell) -> list[Evaluation]:
+        # A cluster's tasks have one thread as well.
+        start_with_one_thread()
+        with closing(executor_of(stored.plan, folder.path, self._origin.settings.cluster, self._processes)) as executor:
+            folder.fill(stored.plan, executor, lambda done, total: tell("making lists", done, total))
+        evaluated = contest.evaluated([MethodLists.decode(content) for content in folder.contents(stored.plan)])
+        folder.remove()
+        return evaluated
+
+    def _digest(self) -> str:
+        """Return what tells this run from others; files count by their size and time."""
+        origin = self._origin
+        paths = [each for each in (origin.pieces, origin.interactions, origin.source_settings) if each is not None]
+        files = [(path.absolute(), path.stat().st_size, path.stat().st_mtime_ns) for path in paths]
+        database = (Path(origin.settings.data).absolute(), origin.settings.database)
+        about = repr((origin.account, origin.source, files, database, self._requests))
+        # A digest, since the address of a database holds a password.
+        return hashlib.sha256(about.encode()).hexdigest()
 
 
 def _limits_of(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -> list[KnowledgeLimits | None]:

@@ -31,7 +31,7 @@ from penchant.model import (
     SourceSettings,
 )
 from penchant.service.bulk_lists import KernelChoice
-from penchant.settings import NodeSettings
+from penchant.settings import MAX_WORKERS, NodeSettings
 from penchant.storage import Erasure, Storage
 from penchant.wire import decode_interaction_lines, decode_settings, decode_stored_piece, decode_submission
 
@@ -86,6 +86,15 @@ def history_options(function: Command) -> Command:
     ):
         function = option(function)
     return function
+
+
+def processes_option(function: Command) -> Command:
+    """Add ``--processes`` to a command."""
+    return click.option(
+        "--processes",
+        type=click.IntRange(1, MAX_WORKERS),
+        help="Processes to work with; default a cluster, or one a core.",
+    )(function)
 
 
 def trial_options(function: Command) -> Command:

@@ -13,12 +13,10 @@ from rich.console import Console
 
 from penchant import __version__
 from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
-from penchant.cli.crews import crew_of, do_parts, require_crew
 from penchant.cli.list_files import writer_of
 from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings, view_of
 from penchant.cli.progress import Move, progress_bar
-from penchant.cluster import WorkFolder
-from penchant.cluster.work_folder import Manifest, StoredPlan
+from penchant.cluster import Manifest, StoredPlan, WorkFolder, executor_of, require_executor
 from penchant.errors import InvalidInput
 from penchant.importing import Files, InputFile
 from penchant.index import engine
@@ -82,7 +80,7 @@ def recommend(
         raise click.UsageError("--content is for the lists of a placement: --placement.")
     settings = read_settings(settings_file, data=data, database=database)
     write = writer_of(out, is_placement=placement is not None)
-    require_crew(settings, workers)
+    require_executor(settings.cluster, workers)
     users = None if users_file is None else read_users(users_file)
     request = {
         "release": __version__,
@@ -104,7 +102,8 @@ def recommend(
             work.begin(stored)
         else:
             console.print(f"Going on with what was begun: lists of {stored.about['moment']}.", highlight=False)
-        do_parts(work, stored.plan, crew_of(settings, stored.plan, work.path, workers), _shown(move))
+        with closing(executor_of(stored.plan, work.path, settings.cluster, workers)) as executor:
+            work.fill(stored.plan, executor, _shown(move))
         manifest = work.finish(stored, write)
     _tell(out, manifest, time.monotonic() - started)
 

@@ -12,26 +12,25 @@ import click
 import msgspec
 
 from penchant.bootstrap import storage_of
-from penchant.cli.crews import crew_of, processes_option, require_crew
 from penchant.cli.histories import (
     FEW,
     HistoryOrigin,
     history_options,
     kernels_for,
     origin_of,
+    processes_option,
     progress,
     trial_of,
     trial_options,
 )
 from penchant.cli.tuned import TunedSource
-from penchant.cluster import Dispatcher
-from penchant.evaluation import candidate_lists, tuning
-from penchant.evaluation.candidate_lists import TuningRequest, TuningTrial, lists_in, write_plan
+from penchant.cluster import executor_of, require_executor
+from penchant.evaluation import tuning
+from penchant.evaluation.list_work import ListWork, MethodLists
 from penchant.evaluation.report import MeanFigure
 from penchant.evaluation.setting_changes import changed_members
 from penchant.evaluation.trials import Tell
-from penchant.evaluation.tuning import MIN_JUDGES, TuningResult
-from penchant.index import IntArray
+from penchant.evaluation.tuning import MIN_JUDGES, CandidateLists, TuningRequest, TuningResult, TuningTrial
 from penchant.wire import encode, encode_settings
 
 
@@ -41,21 +40,21 @@ from penchant.wire import encode, encode_settings
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 86_400),
-    default=candidate_lists.SECONDS,
+    default=tuning.SECONDS,
     show_default=True,
     help="Time after which no other settings are tried.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(1, 1_000),
-    default=candidate_lists.CANDIDATES,
+    default=tuning.CANDIDATES,
     show_default=True,
     help="Settings to try at most.",
 )
 @click.option(
     "--people",
     type=click.IntRange(2, 1_000_000),
-    default=candidate_lists.PEOPLE,
+    default=tuning.PEOPLE,
     show_default=True,
     help="People to try settings on at most, drawn by the seed; up to three times as many others judge the best.",
 )
@@ -82,14 +81,14 @@ def tune(
     out by a third of the people, and judged by what the others did later, whom nothing was chosen by: 200 at least.
     Nothing is changed without --apply.
     """
-    trial, origin = trial_of(options, people=people)
-    found = origin_of(**origin)
-    if (is_applied or rollback) and (found.source is None or found.source_settings is not None):
+    trial, named = trial_of(options, people=people)
+    origin = origin_of(**named)
+    if (is_applied or rollback) and (origin.source is None or origin.source_settings is not None):
         raise click.UsageError("--apply and --rollback are for a --source, and its own settings.")
     if rollback:
-        _roll_back(found, force=force)
+        _roll_back(origin, force=force)
         return
-    require_crew(found.settings, processes)
+    require_executor(origin.settings.cluster, processes)
     request = TuningRequest(
         trial=trial,
         candidates=candidates,
@@ -98,12 +97,12 @@ def tune(
         test_people=max(3 * people, MIN_JUDGES),
     )
     with progress() as tell:
-        tuned = _tuned(found, request, processes, tell)
+        tuned = _tuned(origin, request, processes, tell)
     # The database was closed after the history was read: a search takes minutes.
     applied = is_applied and tuned.better
     if applied:
-        with closing(storage_of(found.settings)) as storage:
-            _of(found, storage).apply(tuned)
+        with closing(storage_of(origin.settings)) as storage:
+            _of(origin, storage).apply(tuned)
     if as_json:
         sys.stdout.buffer.write(encode(_members(tuned, applied=applied)) + b"\n")
         return
@@ -120,11 +119,11 @@ def _tuned(origin: HistoryOrigin, request: TuningRequest, processes: int | None,
     with ExitStack() as stack:
         kernels = stack.enter_context(kernels_for(history, origin.settings))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penchant-tune-")))
-        plan = write_plan((history, request, kernels), trial, folder)
-        dispatcher = stack.enter_context(closing(Dispatcher(crew_of(origin.settings, plan, folder, processes))))
+        plan = ListWork(history, CandidateLists.of, request, kernels).write_plan(trial.item_count, folder)
+        executor = stack.enter_context(closing(executor_of(plan, folder, origin.settings.cluster, processes)))
 
-        def gather(needed: Sequence[int], likely: Iterable[int]) -> Sequence[IntArray]:
-            return [lists_in(content) for content in dispatcher.gather(needed, likely)]
+        def gather(needed: Sequence[int], likely: Iterable[int]) -> Sequence[MethodLists]:
+            return [MethodLists.decode(content) for content in executor.gather(needed, likely)]
 
         return tuning.tune(trial, request, gather, tell, time.monotonic)
 

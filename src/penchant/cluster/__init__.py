@@ -1,14 +1,14 @@
 """Cluster: work over everybody, cut into ranges, done by processes of this machine or of a Ray cluster.
 
-    WorkPlan --ranges--> Crew --parts, in any order--> WorkFolder --> one output
+    WorkPlan --ranges--> Executor --parts, in any order--> WorkFolder --> one output
 
 A range is done by a pure function of the plan's files and of where the range begins and ends. So it does not matter who
-does it, nor how often: the output is the same bytes. `ray_node` runs this machine's node of a Ray cluster.
+does it, nor how often: the output is the same bytes.
 """
 
-from penchant.cluster.crew import Crew, process_crew
-from penchant.cluster.dispatcher import Dispatcher
+from penchant.cluster.executor import Executor, executor_of, require_executor
 from penchant.cluster.plan import Files, Work, WorkPlan
-from penchant.cluster.work_folder import Manifest, WorkFolder
+from penchant.cluster.work_folder import Manifest, StoredPlan, WorkFolder
 
-__all__ = ["Crew", "Dispatcher", "Files", "Manifest", "Work", "WorkFolder", "WorkPlan", "process_crew"]
+__all__ = ["Executor", "Files", "Manifest", "StoredPlan", "Work", "WorkFolder", "WorkPlan"]
+__all__ += ["executor_of", "require_executor"]

@@ -12,8 +12,7 @@ Files = Mapping[str, Any]
 """The files of a plan by name, as buffers; they may be read alone."""
 WORKS = frozenset(
     {
-        "penchant.evaluation.candidate_lists:prepare",
-        "penchant.evaluation.list_making:prepare",
+        "penchant.evaluation.list_work:prepare",
         "penchant.service.bulk_lists:prepare",
         "penchant.service.stand_in_ranges:prepare",
     }
@@ -26,15 +25,13 @@ Work = Callable[[int, int], bytes]
 class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Work: ``count`` items, in ranges of ``size``.
 
-    ``work`` names a function (``module:name``) that takes the files of these names and returns the `Work`. A cluster
-    that has done nothing for ``patience_s`` begins once more what is under way: more than a range may take.
+    ``work`` names a function (``module:name``) that takes the files of these names and returns the `Work`.
     """
 
     work: str
     files: tuple[str, ...]
     count: int
     size: int
-    patience_s: float = 10.0
 
     @property
     def range_count(self) -> int:
@@ -59,8 +56,8 @@ class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def mapped_files(plan: WorkPlan, folder: Path) -> Files:
     """Return the files of a plan out of a folder, mapped."""
-    found = {}
+    files = {}
     for name in plan.files:
         with (folder / name).open("rb") as file:
-            found[name] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    return found
+            files[name] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    return files

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from penchant.cluster.executor import Executor
 from penchant.cluster.plan import WorkPlan
 from penchant.errors import Refused
 from penchant.owned_folders import own_folder
@@ -90,10 +91,9 @@ class WorkFolder:
 
     def clear(self) -> None:
         """Remove all that an earlier work has left."""
+        shutil.rmtree(self.path / PARTS, ignore_errors=True)
         for entry in list(self.path.iterdir()):
-            if entry.name == PARTS:
-                shutil.rmtree(entry)
-            elif entry.name != LOCK:
+            if entry.name != LOCK:
                 entry.unlink()
 
     def begin(self, stored: StoredPlan) -> None:
@@ -103,12 +103,22 @@ class WorkFolder:
 
     def finished(self) -> dict[int, Path]:
         """Return the parts that are there, by number."""
-        found = (path for path in (self.path / PARTS).iterdir() if not path.name.endswith(".new"))
-        return {int(path.name.partition("-")[0]): path for path in found}
+        paths = (path for path in (self.path / PARTS).iterdir() if not path.name.endswith(".new"))
+        return {int(path.name.partition("-")[0]): path for path in paths}
 
     def put(self, number: int, content: bytes) -> None:
         """Keep a part: whole, or not at all."""
         _write(self.path / PARTS / f"{number}-{hashlib.sha256(content).hexdigest()}", content)
+
+    def fill(self, plan: WorkPlan, executor: Executor, tell: Callable[[int, int], None]) -> None:
+        """Have the parts made that are not there; ``tell`` hears how many items of how many are done."""
+        finished = self.finished()
+        done = sum(end - begin for begin, end in map(plan.bounds, finished))
+        for number, content in executor.run(number for number in range(plan.range_count) if number not in finished):
+            self.put(number, content)
+            begin, end = plan.bounds(number)
+            done += end - begin
+            tell(done, plan.count)
 
     def finish(self, stored: StoredPlan, write: Callable[[Iterator[bytes], BinaryIO], None]) -> Manifest:
         """Make the output of all parts, in order, with its manifest, and remove the folder.
@@ -116,21 +126,16 @@ class WorkFolder:
         Raises:
             Refused: a part is damaged; it is removed, and made again the next time.
         """
-        parts = list[PartEntry]()
         written = self.out.with_name(self.out.name + ".new")
         with _new_file(written) as file:
-            write(_noted(stored.plan, self.contents(stored.plan), parts), file)
+            write(self.contents(stored.plan), file)
             file.flush()
             os.fsync(file.fileno())
         with written.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        manifest = Manifest(
-            about=stored.about,
-            count=stored.plan.count,
-            bytes=written.stat().st_size,
-            sha256=digest,
-            parts=tuple(parts),
-        )
+        size, count = written.stat().st_size, stored.plan.count
+        parts = tuple(self._entries(stored.plan))
+        manifest = Manifest(about=stored.about, count=count, bytes=size, sha256=digest, parts=parts)
         described = self.out.with_name(self.out.name + MANIFEST_SUFFIX)
         # Whoever finds a manifest finds the output that it describes.
         described.unlink(missing_ok=True)
@@ -138,6 +143,11 @@ class WorkFolder:
         _write(described, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
         self.remove()
         return manifest
+
+    def _entries(self, plan: WorkPlan) -> Iterator[PartEntry]:
+        for number, path in sorted(self.finished().items()):
+            begin, end = plan.bounds(number)
+            yield PartEntry(begin=begin, end=end, bytes=path.stat().st_size, sha256=path.name.partition("-")[2])
 
     def remove(self) -> None:
         """Remove the folder: its work is done."""
@@ -157,15 +167,6 @@ class WorkFolder:
                 paths[number].unlink()
                 raise Refused(f"A part of {self.out} was damaged on the disk. Run the command again: it makes it anew.")
             yield content
-
-
-def _noted(plan: WorkPlan, contents: Iterator[bytes], parts: list[PartEntry]) -> Iterator[bytes]:
-    """Yield parts, and note each."""
-    for number, content in enumerate(contents):
-        begin, end = plan.bounds(number)
-        digest = hashlib.sha256(content).hexdigest()
-        parts.append(PartEntry(begin=begin, end=end, bytes=len(content), sha256=digest))
-        yield content
 
 
 def _new_file(path: Path) -> BinaryIO:

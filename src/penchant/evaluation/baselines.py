@@ -41,9 +41,9 @@ def best_unseen(scores: Scores, knowledge: Knowledge, people: IntArray) -> IntAr
     bounds = np.partition(keys, most - 1, axis=1)[:, most - 1] if most else keys[:, 0]
     for row, bound in enumerate(bounds.tolist()):
         # As good as the bound, too: of those the lesser ids count.
-        places = np.flatnonzero((keys[row] <= bound) & (keys[row] < np.inf))
-        # Stable, over ascending places: pieces are in the order of their ids.
-        best = places[np.argsort(keys[row, places], kind="stable")][:most]
+        columns = np.flatnonzero((keys[row] <= bound) & (keys[row] < np.inf))
+        # Stable, over ascending columns: pieces are in the order of their ids.
+        best = columns[np.argsort(keys[row, columns], kind="stable")][:most]
         lists[row, : len(best)] = best
     return lists
 
@@ -69,11 +69,11 @@ def shared_likes(knowledge: Knowledge, pieces: IntArray, *, by_person: bool = Fa
 
     ``by_person`` counts each person as one over the number of these pieces that the person likes.
     """
-    places = np.full(knowledge.piece_count, -1, dtype=np.int64)
-    places[pieces] = np.arange(len(pieces))
+    column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
+    column_of[pieces] = np.arange(len(pieces))
     gram = np.zeros((len(pieces), len(pieces)), dtype=np.float32)
     for person in knowledge.others.tolist():
-        own = places[knowledge.likes[person]]
+        own = column_of[knowledge.likes[person]]
         own = own[own >= 0]
         if len(own):
             gram[own[:, None], own] += np.float32(1 / len(own) if by_person else 1)
@@ -126,13 +126,13 @@ def by_factors(knowledge: Knowledge, pieces: IntArray, unliked: float) -> Score:
     What is no like counts ``unliked``; shrinkage goes by how much there is of a person or a piece, as in Rendle et al.
     2021. A person's factors are solved for by the pieces' when scores are asked for.
     """
-    places = np.full(knowledge.piece_count, -1, dtype=np.int64)
-    places[pieces] = np.arange(len(pieces))
+    column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
+    column_of[pieces] = np.arange(len(pieces))
 
     def likes_of(people: IntArray) -> tuple[IntArray, IntArray]:
         rows, liked = knowledge.likes.pairs(people)
-        known = places[liked] >= 0
-        return rows[known], places[liked[known]]
+        known = column_of[liked] >= 0
+        return rows[known], column_of[liked[known]]
 
     who, what = likes_of(knowledge.others)
     by_person = runs_of((who, what), len(knowledge.others))
@@ -154,7 +154,7 @@ def by_factors(knowledge: Knowledge, pieces: IntArray, unliked: float) -> Score:
 def solved_factors(likes: Runs, others: Scores, unliked: float) -> Scores:
     """Return the factors of one side that fit likes best, given those of the other one; 0 where there are no likes."""
     counts = np.diff(likes.starts)
-    found = np.zeros((len(counts), others.shape[1]), dtype=np.float32)
+    factors = np.zeros((len(counts), others.shape[1]), dtype=np.float32)
     everything = np.float32(unliked) * (others.T @ others)
     for count in np.unique(counts[counts > 0]).tolist():
         shrinkage = np.float32(SHRINKAGE * (count + unliked * len(others))) * np.eye(others.shape[1], dtype=np.float32)
@@ -163,8 +163,8 @@ def solved_factors(likes: Runs, others: Scores, unliked: float) -> Scores:
         for own in np.array_split(rows, math.ceil(len(rows) * (count + others.shape[1]) / _TOGETHER)):
             liked = others[likes.values[likes.starts[own][:, None] + np.arange(count)]]
             systems = liked.transpose(0, 2, 1) @ liked + everything + shrinkage
-            found[own] = np.linalg.solve(systems, liked.sum(axis=1)[:, :, None])[:, :, 0]
-    return found
+            factors[own] = np.linalg.solve(systems, liked.sum(axis=1)[:, :, None])[:, :, 0]
+    return factors
 
 
 def dense_bytes(piece_count: int) -> int:
@@ -199,13 +199,13 @@ def _thinned(weights: Scores) -> Scores:
 
 def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:
     """Return the method that adds up the rows of what a person likes; other pieces score nothing."""
-    places = np.full(knowledge.piece_count, -1, dtype=np.int64)
-    places[pieces] = np.arange(len(pieces))
+    column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
+    column_of[pieces] = np.arange(len(pieces))
 
     def score(people: IntArray) -> Scores:
         scores = np.zeros((len(people), knowledge.piece_count), dtype=np.float32)
         for row, person in enumerate(people.tolist()):
-            own = places[knowledge.likes[person]]
+            own = column_of[knowledge.likes[person]]
             scores[row, pieces] = weights[own[own >= 0]].sum(axis=0)
         return scores
 

@@ -10,7 +10,7 @@ from penchant.evaluation.baselines import Score, best_unseen
 from penchant.evaluation.knowledge import Knowledge
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import split
-from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Lists, asked_people, in_batches, mean_ndcg
+from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Lists, in_batches, mean_ndcg, sample_people
 from penchant.index import IntArray
 from penchant.model import Algorithm, InteractionType
 
@@ -108,15 +108,15 @@ def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str, values:
     inner = replace(knowledge.history, events=knowledge.shared)
     parts = split(inner.events, replace(request.split, cold=0.0))
     part = Knowledge.of(inner, parts.known, knowledge.settings)
-    asked, _ = asked_people(part, parts.held_out, replace(request, people=VALIDATION_PEOPLE))
-    if not len(asked.people):
+    judges, _ = sample_people(part, parts.held_out, replace(request, people=VALIDATION_PEOPLE))
+    if not len(judges.people):
         return values[len(values) // 2], False
 
     def means(known: Knowledge, tried: Sequence[float]) -> dict[float, float]:
         pieces = np.sort(np.argsort(-known.liked_counts, kind="stable")[:VALIDATION_PIECES])
         pieces = pieces[known.liked_counts[pieces] > 0]
         ranked = {value: _ranking(_fit(known, name, value, pieces), part) for value in tried}
-        return {value: _mean_of(lists, asked) for value, lists in ranked.items()}
+        return {value: _mean_of(lists, judges) for value, lists in ranked.items()}
 
     # One after the other, not all pairs: first the parameter, then for the best one whether fewer types do better.
     wide = means(part, values)
@@ -124,8 +124,8 @@ def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str, values:
     return best, means(_narrowed(part, request.relevant), [best])[best] > wide[best]
 
 
-def _mean_of(lists: Lists, asked: JudgedPeople) -> float:
-    return float(mean_ndcg(in_batches(lists, asked.people), asked.relevant).mean())
+def _mean_of(lists: Lists, judges: JudgedPeople) -> float:
+    return float(mean_ndcg(in_batches(lists, judges.people), judges.relevant).mean())
 
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:

@@ -1,20 +1,39 @@
 """Contest of methods on one history: all for the same people, against the same held-out interactions.
 
-requests -> Contest -> shares --ListMaker, in any process--> lists -> Contest -> figures
+requests -> Contest -> shares --ContestLists, in any process--> lists -> Contest -> figures
+
+A method that is fitted is one share, since fitting takes most of its time and cannot be cut; what needs no fitting is
+cut by people.
 """
 
+import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from penchant.evaluation import intervals, metrics
-from penchant.evaluation.contenders import PENCHANT, taking_part
+from penchant.evaluation import metrics
+from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, Contenders, taking_part
 from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.list_making import ListMaker, MadeLists, shares_of
-from penchant.evaluation.newcomers import KnowledgeLimits
+from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
-from penchant.evaluation.trials import EvaluationRequest, Tell, Trial, counts_of
+from penchant.evaluation.splits import KnowledgeLimits
+from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
 from penchant.index import BoolArray, FloatArray, IntArray
+
+RANGE = 4 * BATCH
+"""People of a share: some tenths of a second of lists."""
+COSTLY = ("EASE", "iALS", "RP3beta", "item-kNN", PENCHANT, CONTENT)
+"""Methods whose shares come first, so that no process begins a long one when the others are about to end."""
+
+
+class MethodShare(NamedTuple):
+    """The lists of a method for some of the people who are asked for; ``case`` numbers the requests."""
+
+    case: int
+    method: str
+    begin: int
+    end: int
 
 
 class Contest:
@@ -37,18 +56,18 @@ class Contest:
             for share in shares_of(case, self._methods[case][0], len(trial.people))
         ]
 
-    def evaluated(self, made: Sequence[MadeLists]) -> list[Evaluation]:
+    def evaluated(self, parts: Sequence[MethodLists]) -> list[Evaluation]:
         """Return how the methods do, by the lists of all shares in their order: an evaluation for each request."""
-        return [self._evaluation(case, made) for case in range(len(self.requests))]
+        return [self._evaluation(case, parts) for case in range(len(self.requests))]
 
-    def _evaluation(self, case: int, made: Sequence[MadeLists]) -> Evaluation:
+    def _evaluation(self, case: int, parts: Sequence[MethodLists]) -> Evaluation:
         history, request, trial = self.history, self.requests[case], self._trials[case]
         knowledge, limits = trial.knowledge, request.limits or KnowledgeLimits()
         methods, left_out = self._methods[case]
         notes = []
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
-        found = [_judged(trial, request.split.seed, name, self._made_by(case, name, made)) for name in methods]
+        judged = [_judged(trial, request.split.seed, name, self._parts_of(case, name, parts)) for name in methods]
         return Evaluation(
             name=history.name,
             split=request.split.kind,
@@ -65,30 +84,68 @@ class Contest:
             cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
             warm_people_asked=len(trial.warm.people),
             cold_people_asked=len(trial.cold.people),
-            methods=_beside_penchant(found, request.split.seed),
+            methods=_beside_penchant(judged, request.split.seed),
             notes=notes + left_out,
         )
 
-    def _made_by(self, case: int, method: str, made: Sequence[MadeLists]) -> list[MadeLists]:
-        """Return what one method has made, in the order of people."""
-        pairs = zip(self.shares, made, strict=True)
+    def _parts_of(self, case: int, method: str, parts: Sequence[MethodLists]) -> list[MethodLists]:
+        """Return the lists of one method, in the order of people."""
+        pairs = zip(self.shares, parts, strict=True)
         return [lists for share, lists in pairs if (share.case, share.method) == (case, method)]
 
 
-def made_here(contest: Contest, tell: Tell) -> list[MadeLists]:
+class ContestLists:
+    """Makes the lists of the shares of requests."""
+
+    def __init__(
+        self, history: SourceHistory, request: tuple[Sequence[EvaluationRequest], Sequence[MethodShare]]
+    ) -> None:
+        self._history = history
+        self._requests, self._shares = request
+        self._case = -1
+        self._people: IntArray
+        self._contenders: Contenders
+
+    def make(self, item: int) -> MethodLists:
+        """Return the lists of a share; what was made ready for the last request and method is kept."""
+        share = self._shares[item]
+        if share.case != self._case:
+            request = self._requests[share.case]
+            trial = Trial.of(self._history, request)
+            self._case, self._people = share.case, trial.people
+            self._contenders = Contenders(trial.knowledge, request)
+        contender = self._contenders.contender(share.method)
+        # The time of making lists; a method that is fitted was fitted before.
+        began = time.perf_counter()
+        lists = in_batches(contender.lists, self._people[share.begin : share.end])
+        return MethodLists(lists, contender.parameters, time.perf_counter() - began)
+
+
+def made_here(contest: Contest, tell: Tell) -> list[MethodLists]:
     """Return the lists of all shares, made by this process."""
-    maker = ListMaker(contest.history, contest.requests)
-    made = []
+    maker = ContestLists(contest.history, (contest.requests, contest.shares))
+    parts = []
     for number, share in enumerate(contest.shares):
         tell(share.method, number, len(contest.shares))
-        made.append(maker.make(share))
-    return made
+        parts.append(maker.make(number))
+    return parts
 
 
-def _judged(trial: Trial, seed: int, name: str, made: Sequence[MadeLists]) -> tuple[MethodFigures, FloatArray]:
+def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShare]:
+    """Return the shares of a request with so many people."""
+    ordered = sorted(methods, key=lambda name: COSTLY.index(name) if name in COSTLY else len(COSTLY))
+    return [
+        MethodShare(case, method, begin, min(people, begin + size))
+        for method in ordered
+        for size in (people if method in FITTED else RANGE,)
+        for begin in range(0, people, size)
+    ]
+
+
+def _judged(trial: Trial, seed: int, name: str, parts: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
     """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
     knowledge = trial.knowledge
-    lists = np.concatenate([each.lists for each in made])
+    lists = np.concatenate([each.lists for each in parts])
     warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
     counts = metrics.shown_counts(warm, knowledge.piece_count)
     is_cold = knowledge.met == 0
@@ -96,8 +153,8 @@ def _judged(trial: Trial, seed: int, name: str, made: Sequence[MadeLists]) -> tu
     shown = warm[warm != metrics.NOTHING]
     figures = MethodFigures(
         name=name,
-        parameters=made[0].parameters,
-        seconds=round(sum(each.seconds for each in made), 2),
+        parameters=parts[0].parameters,
+        seconds=round(sum(each.seconds for each in parts), 2),
         warm_people=group,
         cold_people=_group(cold, trial.cold.relevant, seed)[0],
         warm_pieces=_among(warm, trial, ~is_cold, seed),
@@ -113,8 +170,8 @@ def _judged(trial: Trial, seed: int, name: str, made: Sequence[MadeLists]) -> tu
 def _among(lists: IntArray, trial: Trial, pieces: BoolArray, seed: int) -> GroupFigures:
     """Return the figures of warm people where only some pieces are relevant."""
     relevant = [each[pieces[each]] for each in trial.warm.relevant]
-    places = [place for place, each in enumerate(relevant) if len(each)]
-    return _group(lists[places], [relevant[place] for place in places], seed)[0]
+    rows = [row for row, each in enumerate(relevant) if len(each)]
+    return _group(lists[rows], [relevant[row] for row in rows], seed)[0]
 
 
 def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[GroupFigures, FloatArray]:
@@ -125,21 +182,21 @@ def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[Gr
     gains = metrics.ndcg(hits, counts)
     group = GroupFigures(
         people=len(relevant),
-        ndcg10=MeanFigure.of(intervals.estimate(gains, seed)),
-        recall20=MeanFigure.of(intervals.estimate(metrics.recall(hits, counts), seed)),
+        ndcg10=MeanFigure.of(metrics.estimate(gains, seed)),
+        recall20=MeanFigure.of(metrics.estimate(metrics.recall(hits, counts), seed)),
     )
     return group, gains
 
 
-def _beside_penchant(found: Sequence[tuple[MethodFigures, FloatArray]], seed: int) -> list[MethodFigures]:
+def _beside_penchant(judged: Sequence[tuple[MethodFigures, FloatArray]], seed: int) -> list[MethodFigures]:
     """Return the figures with penchant's compared to each."""
-    ours = next((gains for figures, gains in found if figures.name == PENCHANT), None)
+    ours = next((gains for figures, gains in judged if figures.name == PENCHANT), None)
     beside = []
-    for figures, gains in found:
+    for figures, gains in judged:
         if ours is None or figures.name == PENCHANT or not len(gains):
             beside.append(figures)
             continue
-        difference, ratio = intervals.compared(ours, gains, seed)
+        difference, ratio = metrics.compared(ours, gains, seed)
         members = {name: getattr(figures, name) for name in MethodFigures.__struct_fields__}
         members |= {"penchant_minus": MeanFigure.of(difference), "penchant_ratio": MeanFigure.of(ratio)}
         beside.append(MethodFigures(**members))

@@ -37,8 +37,8 @@ class Events:
 
     def are(self, kinds: Iterable[InteractionType]) -> BoolArray:
         """Return which of them are of these types."""
-        found: BoolArray = np.isin(self.types, [NUMBERS[kind] for kind in kinds])
-        return found
+        mask: BoolArray = np.isin(self.types, [NUMBERS[kind] for kind in kinds])
+        return mask
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -85,8 +85,8 @@ class Knowledge:
         rated = np.flatnonzero(events.are((InteractionType.RATE_LIKE, InteractionType.RATE_DISLIKE)))
         order = rated[np.lexsort((rated, events.times[rated], pairs[rated]))]
         last = order[np.flatnonzero(np.diff(pairs[order], append=-1) != 0)]
-        found: BoolArray = np.isin(pairs, pairs[last[events.are((InteractionType.RATE_DISLIKE,))[last]]])
-        return found
+        disliked: BoolArray = np.isin(pairs, pairs[last[events.are((InteractionType.RATE_DISLIKE,))[last]]])
+        return disliked
 
     def _distinct(self, events: Events) -> tuple[IntArray, IntArray]:
         """Return the distinct pairs of people and recommendable pieces among some events, ascending."""

@@ -1,7 +1,12 @@
-"""Metrics: figures of lists against what people did afterwards."""
+"""Metrics: figures of lists against what people did afterwards, and intervals of their means.
+
+Intervals are by the bootstrap over people (Efron 1979), with the same draws for all that is compared.
+"""
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +18,10 @@ RECALLED = 20
 """Entries that recall looks at, and the length of lists."""
 NOTHING = -1
 """Fills lists that are too short."""
+DRAWS = 1_000
+CONFIDENCE = 0.95
+_CHUNK = 2_000_000
+"""Counts held at once."""
 
 
 def hits_of(lists: IntArray, relevant: Sequence[IntArray]) -> BoolArray:
@@ -21,9 +30,9 @@ def hits_of(lists: IntArray, relevant: Sequence[IntArray]) -> BoolArray:
     # A row and a piece as one number, so that one look-up serves all lists. `NOTHING` would be the greatest
     # number of the row before: so it is left out below.
     rows = np.arange(len(lists))[:, None] * width
-    wanted = [row * width + each for row, each in enumerate(relevant)]
-    found = np.isin(rows + lists, np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64))
-    hits: BoolArray = found & (lists != NOTHING)
+    relevant_keys = [row * width + each for row, each in enumerate(relevant)]
+    is_relevant = np.isin(rows + lists, np.concatenate(relevant_keys) if relevant_keys else np.zeros(0, dtype=np.int64))
+    hits: BoolArray = is_relevant & (lists != NOTHING)
     return hits
 
 
@@ -35,14 +44,14 @@ def ndcg(hits: BoolArray, relevant_counts: IntArray, entries: int = RANKED) -> F
     """
     gains = 1 / np.log2(np.arange(2, entries + 2))
     best = np.cumsum(gains)[np.minimum(relevant_counts, entries) - 1]
-    found: FloatArray = hits[:, :entries] @ gains[: hits.shape[1]] / best
-    return found
+    gain: FloatArray = hits[:, :entries] @ gains[: hits.shape[1]] / best
+    return gain
 
 
 def recall(hits: BoolArray, relevant_counts: IntArray, entries: int = RECALLED) -> FloatArray:
     """Return which share of what is relevant is among each list's first entries. Every count is above 0."""
-    found: FloatArray = hits[:, :entries].sum(axis=1) / relevant_counts
-    return found
+    share: FloatArray = hits[:, :entries].sum(axis=1) / relevant_counts
+    return share
 
 
 def shown_counts(lists: IntArray, piece_count: int, entries: int = RANKED) -> IntArray:
@@ -75,3 +84,67 @@ def novelty(lists: IntArray, audiences: IntArray, person_count: int, entries: in
     if not len(shown):
         return 0.0
     return float(math.log2(person_count + 1) - np.log2(audiences[shown] + 1).mean())
+
+
+class Estimate(NamedTuple):
+    """A mean, and the bounds within which 95 % of its draws lie."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Return a difference for people, with its sign and its interval."""
+        return f"{self.value:+.4f} [{self.low:+.4f}, {self.high:+.4f}]"
+
+
+def drawn_means(values: FloatArray, seed: int) -> FloatArray:
+    """Return the means of columns, (n_people, n_columns), over people drawn with replacement; (`DRAWS`, n_columns)."""
+    people = len(values)
+    random = np.random.default_rng([seed, 3])
+    means = np.empty((DRAWS, values.shape[1]))
+    rows = max(1, _CHUNK // people)
+    for begin in range(0, DRAWS, rows):
+        count = min(rows, DRAWS - begin)
+        # How often each person is drawn, instead of who: a mean is then a product of matrices.
+        drawn = random.multinomial(people, np.full(people, 1 / people), size=count)
+        means[begin : begin + count] = drawn @ values / people
+    return means
+
+
+def estimate(values: FloatArray, seed: int) -> Estimate | None:
+    """Return the mean of values of people with its interval; ``None`` without people."""
+    if not len(values):
+        return None
+    return _estimate(float(values.mean()), drawn_means(values[:, None], seed)[:, 0])
+
+
+def compared(ours: FloatArray, theirs: FloatArray, seed: int) -> tuple[Estimate, Estimate | None]:
+    """Return the mean difference of two methods over the same people, and the ratio of their means.
+
+    There is no ratio where theirs is 0.
+    """
+    # The same draw for both: a person who is hard for one method is mostly hard for the other (a paired bootstrap).
+    drawn = drawn_means(np.stack((ours, theirs), axis=1), seed)
+    difference = _estimate(float((ours - theirs).mean()), drawn[:, 0] - drawn[:, 1])
+    # Where one draw of theirs is 0, its ratio is none, and the interval would be without bound.
+    if not drawn[:, 1].all():
+        return difference, None
+    return difference, _estimate(float(ours.mean() / theirs.mean()), drawn[:, 0] / drawn[:, 1])
+
+
+def certain_gain(differences: FloatArray, tried: int) -> float:
+    """Return the lower bound of a mean gain that was the best of so many tried.
+
+    The level is divided by their number (Bonferroni), by the normal approximation: tails so thin take too many draws.
+    """
+    if len(differences) < 2:
+        return -np.inf
+    error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
+    return float(differences.mean()) - NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / max(1, tried)) * error
+
+
+def _estimate(value: float, drawn: FloatArray) -> Estimate:
+    tail = (1 - CONFIDENCE) / 2 * 100
+    low, high = np.percentile(drawn, (tail, 100 - tail))
+    return Estimate(value, float(low), float(high))

@@ -100,18 +100,18 @@ class ServedSource:
 
     def lists(self, people: IntArray, algorithm: Algorithm | None = None) -> IntArray:
         """Return the lists of people as numbers of pieces; shape (n_people, `RECALLED`)."""
-        found = np.full((len(people), RECALLED), NOTHING, dtype=np.int64)
+        lists = np.full((len(people), RECALLED), NOTHING, dtype=np.int64)
         for row, person in enumerate(people.tolist()):
             ids = self.ids(person, algorithm)[:RECALLED]
-            found[row, : len(ids)] = [self._numbers[piece_id] for piece_id in ids]
-        return found
+            lists[row, : len(ids)] = [self._numbers[piece_id] for piece_id in ids]
+        return lists
 
     def _interactions(self, person: int) -> Sequence[StoredInteraction]:
         """Return a person's known interactions, newest first, as storage gives them."""
         events, ids = self._knowledge.events, self._knowledge.history.ids
         cut = slice(*self.prepared.starts[person : person + 2].tolist())
-        places = self.prepared.order[cut][:MAX_PROFILE_INTERACTIONS]
-        columns = (events.pieces[places].tolist(), events.types[places].tolist(), events.times[places].tolist())
+        rows = self.prepared.order[cut][:MAX_PROFILE_INTERACTIONS]
+        columns = (events.pieces[rows].tolist(), events.types[rows].tolist(), events.times[rows].tolist())
         return [
             StoredInteraction(user_id="", piece_id=ids[piece], type=TYPES[kind], occurred_at=time)
             for piece, kind, time in zip(*columns, strict=True)
@@ -147,5 +147,5 @@ def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
         # A key as storage gives it, of 16 bytes; the order of recording is the version.
         tally.record(person.to_bytes(16, "big"), ids[piece], TYPES[number], time, version)
     counts = tally.popularity(kept, today)
-    made = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
-    return Audience(counts, AudienceWeights.none() if made is None else made.weights, len(events))
+    weighed = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
+    return Audience(counts, AudienceWeights.none() if weighed is None else weighed.weights, len(events))

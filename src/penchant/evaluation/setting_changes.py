@@ -90,15 +90,15 @@ def weight_faults(weights: Mapping[InteractionType, float]) -> list[str]:
 
     No act counts for its opposite, and what is `DELIBERATE` counts: its weight is not 0.
     """
-    found = []
+    faults = []
     for kind, weight in weights.items():
         side = "above" if kind.default_weight > 0 else "below"
         strength = weight if kind.default_weight > 0 else -weight
         if kind in DELIBERATE and strength <= 0:
-            found.append(f"{kind.value} weighs {weight:g}; only weights {side} 0 are proposed for it.")
+            faults.append(f"{kind.value} weighs {weight:g}; only weights {side} 0 are proposed for it.")
         elif strength < 0:
-            found.append(f"{kind.value} weighs {weight:g}; only 0 and weights {side} 0 are proposed for it.")
-    return found
+            faults.append(f"{kind.value} weighs {weight:g}; only 0 and weights {side} 0 are proposed for it.")
+    return faults
 
 
 def _weighing(kind: InteractionType, factor: float) -> Change:
@@ -133,11 +133,11 @@ def _categories(history: SourceHistory) -> Sequence[str]:
 
 def changed_members(before: Mapping[str, object], after: Mapping[str, object]) -> list[tuple[str, object, object]]:
     """Return which members of settings differ, inner ones by their path, with both values; ``None`` for none."""
-    found: list[tuple[str, object, object]] = []
+    changed: list[tuple[str, object, object]] = []
     for name in dict.fromkeys((*before, *after)):
         one, other = before.get(name), after.get(name)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            found += [(f"{name}.{inner}", *both) for inner, *both in changed_members(one, other)]  # type: ignore[misc]
+            changed += [(f"{name}.{inner}", *both) for inner, *both in changed_members(one, other)]  # type: ignore[misc]
         elif one != other:
-            found.append((name, one, other))
-    return found
+            changed.append((name, one, other))
+    return changed

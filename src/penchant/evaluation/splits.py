@@ -1,17 +1,25 @@
-"""Splits: a part of each person's interactions is held out, or all after a moment; methods know the rest."""
+"""Splits: a part of each person's interactions is held out, or all after a moment; methods know the rest.
 
-from dataclasses import dataclass
+They know less of newcomers, and in young sources. Each newcomer is judged as if alone in the source: what newcomers do
+counts for themselves and for nobody else, so that a source of 200 interactions has 200, however many people are asked
+for.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from penchant.evaluation.histories import Events
+from penchant.evaluation.knowledge import Knowledge
 from penchant.index import BoolArray, FloatArray, IntArray
 
 Kind = Literal["time", "random", "cut"]
 KINDS: tuple[str, ...] = get_args(Kind)
 HELD_OUT = 0.2
 """The share that is held out."""
+NEWCOMER_SHARE = 2
+"""At most one in so many of those who can be judged is a newcomer: the others make the source."""
 _ROUNDING = 1e-9
 """So that a fifth of 15 is 3, whatever doubles make of it."""
 
@@ -82,3 +90,100 @@ def _after_cut(times: IntArray, share: float) -> BoolArray:
 def _some(numbers: IntArray, share: float, random: np.random.Generator) -> BoolArray:
     chosen: BoolArray = random.random(int(numbers.max(initial=-1)) + 1) < share
     return chosen[numbers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeLimits:
+    """How little is known: of the source the first ``history`` interactions, of each newcomer the first ``likes``.
+
+    ``None`` is all that is not held out.
+    """
+
+    history: int | None = None
+    likes: int | None = None
+
+    @property
+    def title(self) -> str:
+        """What is known, in words."""
+        words = [] if self.history is None else [f"{self.history:,} interactions of others"]
+        if self.likes is not None:
+            words.append("one own like" if self.likes == 1 else f"{self.likes:,} own likes")
+        return ", ".join(words)
+
+
+def draw_newcomers(able: IntArray, most: int, person_count: int, seed: int) -> BoolArray:
+    """Return who is a newcomer, (n_people,): at most ``most``, and one in `NEWCOMER_SHARE`, of those who are able."""
+    count = min(most, len(able) // NEWCOMER_SHARE)
+    newcomers = np.zeros(person_count, dtype=np.bool_)
+    newcomers[np.random.default_rng([seed, 6]).choice(able, count, replace=False)] = True
+    return newcomers
+
+
+def known_within(
+    knowledge: Knowledge, parts: Split, limits: KnowledgeLimits, rule: SplitRule, newcomers: BoolArray
+) -> tuple[Knowledge, BoolArray]:
+    """Return what is known within limits, and which events of newcomers are held out.
+
+    ``knowledge`` is what ``parts`` leave. With ``likes`` all else that a newcomer did is held out. Newcomers' known
+    events are moved in time, so that the latest of each is of the source's last moment: they come when it is as it is.
+    So are everybody's in a young source whose times are made up (``rule`` splits by chance).
+    """
+    events = knowledge.history.events
+    is_own = newcomers[events.people]
+    order = _order(events, rule)
+    own, shared = parts.known & is_own, parts.known & ~is_own
+    if limits.likes is not None:
+        own = _first_likes(knowledge, own, limits.likes, order)
+    if limits.history is not None:
+        shared = _first(events, shared, limits.history, order, rule)
+    known = own | shared
+    begun = replace(knowledge, events=events.take(known), newcomers=newcomers)
+    # A young source is young in time as well; made-up times would spread its few interactions over all of it.
+    moves = is_own[known] if rule.kind != "random" or limits.history is None else np.ones(len(begun.events), np.bool_)
+    return replace(begun, events=_moved(begun, moves)), is_own & ~own
+
+
+def _order(events: Events, rule: SplitRule) -> IntArray | FloatArray:
+    """Return what events are ordered by: their time, or by chance where times are made up."""
+    if rule.kind == "random":
+        return np.random.default_rng([rule.seed, 7]).random(len(events))
+    return events.times
+
+
+def _first(events: Events, which: BoolArray, most: int, order: IntArray | FloatArray, rule: SplitRule) -> BoolArray:
+    """Return the first of some events, in order; by chance one person after the other."""
+    rows = np.flatnonzero(which)
+    keys: tuple[IntArray | FloatArray, ...] = (rows, order[rows])
+    if rule.kind == "random":
+        turns = np.random.default_rng([rule.seed, 8]).random(int(events.people.max(initial=-1)) + 1)
+        keys = (*keys, turns[events.people[rows]])
+    mask = np.zeros(len(events), dtype=np.bool_)
+    mask[rows[np.lexsort(keys)[:most]]] = True
+    return mask
+
+
+def _first_likes(knowledge: Knowledge, own: BoolArray, most: int, order: IntArray | FloatArray) -> BoolArray:
+    """Return those of some events that are with the first pieces that their person likes."""
+    events, width = knowledge.history.events, len(knowledge.history.ids)
+    owners = np.repeat(np.arange(knowledge.history.person_count), np.diff(knowledge.likes.starts))
+    liked = owners * width + knowledge.likes.values
+    pairs = events.people * width + events.pieces
+    rows = np.flatnonzero(own & np.isin(pairs, liked))
+    rows = rows[np.lexsort((rows, order[rows], events.people[rows]))]
+    # In order of person and time: the first event of each pair says which like comes first.
+    _, firsts = np.unique(pairs[rows], return_index=True)
+    firsts = np.sort(firsts)
+    people = events.people[rows[firsts]]
+    ranks = np.arange(len(people)) - np.searchsorted(people, people)
+    mask: BoolArray = own & np.isin(pairs, pairs[rows[firsts[ranks < most]]])
+    return mask
+
+
+def _moved(knowledge: Knowledge, which: BoolArray) -> Events:
+    """Return the known events, some of each person moved so that the latest of them is of the source's last moment."""
+    events = knowledge.events
+    latest = np.full(knowledge.history.person_count, np.iinfo(np.int64).min, dtype=np.int64)
+    np.maximum.at(latest, events.people[which], events.times[which])
+    times = events.times.copy()
+    times[which] += knowledge.moment - latest[events.people[which]]
+    return replace(events, times=times)

@@ -9,8 +9,7 @@ from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.knowledge import Knowledge, relevant_pieces
-from penchant.evaluation.newcomers import KnowledgeLimits, draw_newcomers, known_within
-from penchant.evaluation.splits import SplitRule, split
+from penchant.evaluation.splits import KnowledgeLimits, SplitRule, draw_newcomers, known_within, split
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.model import InteractionType
 
@@ -55,10 +54,10 @@ class JudgedPeople:
 
     def take(self, which: BoolArray, most: int, random: np.random.Generator) -> "JudgedPeople":
         """Return the people that a mask chooses, or ``most`` of them drawn at random."""
-        places = np.flatnonzero(which)
-        if len(places) > most:
-            places = np.sort(random.choice(places, most, replace=False))
-        return JudgedPeople(people=self.people[places], relevant=[self.relevant[place] for place in places.tolist()])
+        rows = np.flatnonzero(which)
+        if len(rows) > most:
+            rows = np.sort(random.choice(rows, most, replace=False))
+        return JudgedPeople(people=self.people[rows], relevant=[self.relevant[row] for row in rows.tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -78,7 +77,7 @@ class Trial:
             InvalidInput: no person has both known interactions and relevant ones that are held out.
         """
         knowledge, held_out = known_part(history, request)
-        warm, cold = asked_people(knowledge, held_out, request)
+        warm, cold = sample_people(knowledge, held_out, request)
         if not len(warm.people) and not len(cold.people):
             raise InvalidInput(nothing_to_judge(history, request))
         return cls(knowledge=knowledge, warm=warm, cold=cold, held_out=int(np.count_nonzero(held_out)))
@@ -101,7 +100,7 @@ def known_part(history: SourceHistory, request: EvaluationRequest) -> tuple[Know
     return known_within(knowledge, parts, request.limits, request.split, newcomers)
 
 
-def asked_people(
+def sample_people(
     knowledge: Knowledge, held_out: BoolArray, request: EvaluationRequest, among: BoolArray | None = None
 ) -> tuple[JudgedPeople, JudgedPeople]:
     """Return the people by whom methods are judged: those with known interactions, and those without (cold).
@@ -112,8 +111,9 @@ def asked_people(
     everyone = JudgedPeople(people=people, relevant=relevant)
     random = np.random.default_rng([request.split.seed, 2])
     warm = knowledge.active[people] if len(people) else np.zeros(0, dtype=np.bool_)
-    asked = np.ones(len(people), dtype=np.bool_) if among is None else among[people]
-    return everyone.take(warm & asked, request.people, random), everyone.take(~warm & asked, request.people, random)
+    is_among = np.ones(len(people), dtype=np.bool_) if among is None else among[people]
+    warm, cold = warm & is_among, ~warm & is_among
+    return everyone.take(warm, request.people, random), everyone.take(cold, request.people, random)
 
 
 def nothing_to_judge(history: SourceHistory, request: EvaluationRequest) -> str:
@@ -140,10 +140,10 @@ def mean_ndcg(lists: IntArray, relevant: Sequence[IntArray]) -> FloatArray:
 
 def in_batches(lists: Lists, people: IntArray) -> IntArray:
     """Return the lists of people, some at a time."""
-    found = np.full((len(people), metrics.RECALLED), metrics.NOTHING, dtype=np.int64)
+    joined = np.full((len(people), metrics.RECALLED), metrics.NOTHING, dtype=np.int64)
     for begin in range(0, len(people), BATCH):
-        found[begin : begin + BATCH] = lists(people[begin : begin + BATCH])
-    return found
+        joined[begin : begin + BATCH] = lists(people[begin : begin + BATCH])
+    return joined
 
 
 def counts_of(relevant: Sequence[IntArray]) -> IntArray:

@@ -8,32 +8,47 @@ Two splits by the same rule, one within the other; what a step judges by is neve
 
 The best is proposed only if `objections`, the one rule, has none.
 The search goes up a hill: a change of one setting is tried from the best so far, and becomes the best if it gains.
-Lists are made by whoever there is (`candidate_lists`); while those of one candidate are awaited, those of the next
-ones are made as if it gained nothing, which is mostly so. What the search finds does not depend on it.
+While the lists of one candidate are awaited, those of the next ones are made as if it gained nothing, which is mostly
+so. What the search finds does not depend on it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
-from penchant.evaluation import intervals
-from penchant.evaluation.candidate_lists import (
-    EARLY,
-    FIRST_SHARE,
-    LATE,
-    TEST,
-    CandidateLists,
-    TuningRequest,
-    TuningTrial,
-)
-from penchant.evaluation.intervals import Estimate
-from penchant.evaluation.setting_changes import weight_faults
-from penchant.evaluation.trials import Tell, mean_ndcg
+from penchant.errors import InvalidInput
+from penchant.evaluation import metrics
+from penchant.evaluation.histories import SourceHistory
+from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.list_work import MethodLists
+from penchant.evaluation.metrics import Estimate
+from penchant.evaluation.served import PreparedSource, ServedSource
+from penchant.evaluation.setting_changes import Change, changes, weight_faults
+from penchant.evaluation.splits import split
+from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Tell, mean_ndcg, nothing_to_judge, sample_people
 from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
 
+CANDIDATES = 60
+SECONDS = 300.0
+PEOPLE = 1_000
+TEST_PEOPLE = 3_000
+CHOOSING_SHARE = 1 / 3
+"""The share of people who may choose; all others may judge, and none does both."""
+UNCHANGING = 100
+"""Changes beyond the candidates: more of them than this can leave settings as they are."""
+FIRST_SHARE = 4
+"""A candidate that is clearly worse for one in so many people is not asked for by the others."""
+RANGE = 250
+"""People of an item: some tenths of a second of lists."""
+KEPT = 3
+"""Audiences that a process keeps: those of the settings in force, of the best, and of a candidate."""
+EARLY, LATE, TEST = range(3)
+"""Groups of people: the first to try a candidate, the others, and those who judge the best."""
 CLEARLY = 2.0
 """How many standard errors are clear."""
 WORTHWHILE = 0.5
@@ -44,7 +59,145 @@ MIN_JUDGES = 200
 AHEAD = 32
 """Candidates of which lists may be made before it is known from which settings they start."""
 
-Gather = Callable[[Sequence[int], Iterable[int]], Sequence[IntArray]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningRequest:
+    """How to tune, and with how much effort; ``test_people`` judge the best, and no other."""
+
+    trial: EvaluationRequest
+    candidates: int = CANDIDATES
+    seconds: float = SECONDS
+    test_people: int = TEST_PEOPLE
+
+
+class PeopleRange(NamedTuple):
+    """People of one group."""
+
+    group: int
+    people: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TuningTrial:
+    """Both splits: ``part`` is known where candidates are chosen, ``known`` where the best is judged.
+
+    Those who choose (``validation``) and those who judge (``test``) have nobody in common.
+    """
+
+    part: Knowledge
+    validation: JudgedPeople
+    known: Knowledge
+    test: JudgedPeople
+    changes: Sequence[tuple[str, Change]]
+
+    @classmethod
+    def of(cls, history: SourceHistory, request: TuningRequest) -> "TuningTrial":
+        """Return the splits of a history.
+
+        Raises:
+            InvalidInput: there is no person to judge by.
+        """
+        parts = split(history.events, request.trial.split)
+        known = Knowledge.of(history, parts.known, history.settings)
+        # A stream of its own, as each draw has.
+        draw = np.random.default_rng([request.trial.split.seed, 9]).random(history.person_count)
+        chooses = draw < CHOOSING_SHARE
+        judged = replace(request.trial, people=request.test_people)
+        test, _ = sample_people(known, parts.held_out, judged, ~chooses)
+        inner = replace(history, events=known.events)
+        inner_parts = split(inner.events, request.trial.split)
+        part = Knowledge.of(inner, inner_parts.known, history.settings)
+        validation, _ = sample_people(part, inner_parts.held_out, request.trial, chooses)
+        choosing, judging = len(validation.people), len(test.people)
+        if not choosing and not judging:
+            raise InvalidInput(nothing_to_judge(history, request.trial))
+        if not choosing or not judging:
+            raise InvalidInput(
+                f"{history.name} has too few people: {choosing} to try settings on, {judging} others to judge them by."
+            )
+        tried = islice(changes(history, part, request.trial.split.seed), request.candidates + UNCHANGING)
+        return cls(part=part, validation=validation, known=known, test=test, changes=list(tried))
+
+    def settings(self, mask: int) -> SourceSettings:
+        """Return the settings that some changes make, one after the other."""
+        settings = self.part.settings
+        for number, (_, change) in enumerate(self.changes):
+            if mask >> number & 1:
+                settings = change(settings)
+        return settings
+
+    def rows(self, group: int) -> IntArray:
+        """Return where a group stands among the people of its split."""
+        if group == TEST:
+            return np.arange(len(self.test.people))
+        # Spread over all: people stand in the order of their first interaction.
+        is_early = np.arange(len(self.validation.people)) % FIRST_SHARE == 0
+        return np.flatnonzero(is_early if group == EARLY else ~is_early)
+
+    @property
+    def item_count(self) -> int:
+        """How many items there are, of all settings that changes can make."""
+        return len(self.ranges) << len(self.changes)
+
+    @cached_property
+    def ranges(self) -> list[PeopleRange]:
+        """All people, group by group."""
+        sides = ((EARLY, self.validation), (LATE, self.validation), (TEST, self.test))
+        ranges = []
+        for group, side in sides:
+            people = side.people[self.rows(group)]
+            ranges += [PeopleRange(group, people[begin : begin + RANGE]) for begin in range(0, len(people), RANGE)]
+        return ranges
+
+    def items(self, mask: int, *groups: int) -> list[int]:
+        """Return the items of some groups under the settings that some changes make."""
+        numbers = (number for number, each in enumerate(self.ranges) if each.group in groups)
+        return [mask * len(self.ranges) + number for number in numbers]
+
+
+class CandidateLists:
+    """Makes what settings in the making would have people shown.
+
+    An item is numbered by the changes that made the settings (bit i for change i) and by a range of people, so that
+    the number alone says what is to be done, and items can be asked for in any order, as the search comes to them.
+    """
+
+    def __init__(self, trial: TuningTrial) -> None:
+        self._trial = trial
+        self._prepared: dict[bool, list[PreparedSource]] = {False: [], True: []}
+        self._last: tuple[tuple[int, bool], ServedSource] | None = None
+
+    @classmethod
+    def of(cls, history: SourceHistory, request: TuningRequest) -> "CandidateLists":
+        """Return what makes the lists of a history."""
+        return cls(TuningTrial.of(history, request))
+
+    def make(self, item: int) -> MethodLists:
+        """Return the lists of an item; what was made ready for the last ones is kept."""
+        mask, number = divmod(item, len(self._trial.ranges))
+        group, people = self._trial.ranges[number]
+        return MethodLists(self._served(mask, is_test=group == TEST).lists(people))
+
+    def _served(self, mask: int, *, is_test: bool) -> ServedSource:
+        if self._last is None or self._last[0] != (mask, is_test):
+            knowledge = self._trial.known if is_test else self._trial.part
+            knowledge = replace(knowledge, settings=self._trial.settings(mask))
+            self._last = (mask, is_test), ServedSource(knowledge, self._source(knowledge, is_test=is_test))
+        return self._last[1]
+
+    def _source(self, knowledge: Knowledge, *, is_test: bool) -> PreparedSource:
+        """Return what is prepared for settings, out of what is kept if it is there."""
+        kept = self._prepared[is_test]
+        prepared = next((each for each in kept if each.is_for(knowledge.settings)), None)
+        if prepared is None:
+            prepared = kept[0].under(knowledge) if kept else PreparedSource.of(knowledge)
+        else:
+            kept.remove(prepared)
+        self._prepared[is_test] = [prepared, *kept[: KEPT - 1]]
+        return prepared
+
+
+Gather = Callable[[Sequence[int], Iterable[int]], Sequence[MethodLists]]
 """Gives the lists of items, in their order; meanwhile those of other ones may be made, which are likely to be next."""
 
 
@@ -62,12 +215,12 @@ def objections(before: SourceSettings, after: SourceSettings, people: int, gain:
 
     ``gain`` is that of NDCG@10 among so many people, by whom nothing was chosen.
     """
-    found = obstacles(after, people)
+    reasons = obstacles(after, people)
     if after == before:
-        return found or ["No other settings did better where they were tried."]
+        return reasons or ["No other settings did better where they were tried."]
     if not gain.low > 0:
-        found.append(f"Those who judged gained {gain}; the whole interval has to lie above 0.")
-    return found
+        reasons.append(f"Those who judged gained {gain}; the whole interval has to lie above 0.")
+    return reasons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +295,7 @@ class _Search:
         self.tried += 1
         mask = self.best | 1 << number
         # First a quarter of the people: a candidate that is clearly worse costs only that.
-        early, late = self.trial.places(EARLY), self.trial.places(LATE)
+        early, late = self.trial.rows(EARLY), self.trial.rows(LATE)
         gains = self.gains.copy()
         gains[early] = self.gains_of(mask, EARLY, self._following(number))
         lead = gains[early] - self.gains[early]
@@ -157,13 +310,13 @@ class _Search:
 
     def gains_of(self, mask: int, group: int, likely: Iterable[int] = ()) -> FloatArray:
         """Return NDCG@10 of a group, in the order of its people; ``likely`` is what may be asked for next."""
-        asked = self.trial.test if group == TEST else self.trial.validation
-        places = self.trial.places(group).tolist()
-        if not places:
+        judges = self.trial.test if group == TEST else self.trial.validation
+        rows = self.trial.rows(group).tolist()
+        if not rows:
             return np.zeros(0)
         lists = self.gather(self.trial.items(mask, group), likely)
         # Of all at once: the figures of one person then do not depend on how people are cut into ranges.
-        return mean_ndcg(np.concatenate(lists), [asked.relevant[place] for place in places])
+        return mean_ndcg(np.concatenate([part.lists for part in lists]), [judges.relevant[row] for row in rows])
 
     def _following(self, number: int) -> Iterator[int]:
         """Yield the items that come after a change if the best stays as it is."""
@@ -184,7 +337,7 @@ def tune(
     tell("the settings in force", 0, request.candidates)
     search.gains = np.zeros(len(trial.validation.people))
     for group in (EARLY, LATE):
-        search.gains[trial.places(group)] = search.gains_of(0, group)
+        search.gains[trial.rows(group)] = search.gains_of(0, group)
     before = search.gains
     if not obstacles(trial.known.settings, len(trial.test.people)):
         search.run(tell)
@@ -210,7 +363,7 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
         validation_people=len(trial.validation.people),
         test_people=len(trial.test.people),
         validation_gain=_estimate(search.gains - before, seed),
-        sure_gain=intervals.certain_gain(search.gains - before, search.tried),
+        sure_gain=metrics.certain_gain(search.gains - before, search.tried),
         test_before=_estimate(earlier, seed),
         test_after=_estimate(later, seed),
         gain=_estimate(later - earlier, seed),
@@ -218,6 +371,6 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
 
 
 def _estimate(values: FloatArray, seed: int) -> Estimate:
-    found = intervals.estimate(values, seed)
-    assert found is not None  # noqa: S101  # there is a person
-    return found
+    estimated = metrics.estimate(values, seed)
+    assert estimated is not None  # noqa: S101  # there is a person
+    return estimated

@@ -1,9 +1,10 @@
-"""Stand-in ranges: the stand-ins of the pieces of a large source, found by a crew in ranges of these pieces.
+"""Stand-in ranges: the stand-ins of the pieces of a large source, found by an executor in ranges of these pieces.
 
 query    what tells how alike pieces are, and the pieces, as arrays
 context  the kernels to search with
 """
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.cluster import Crew, Files, Work, WorkPlan
+from penchant.cluster import Executor, Files, Work, WorkPlan
 from penchant.errors import Refused
 from penchant.index import engine
 from penchant.index.kernel_samples import RIDGE
@@ -25,10 +26,9 @@ from penchant.service.bulk_lists import KernelChoice
 from penchant.telemetry import logger
 
 LEAST = 50_000
-"""Pieces that want stand-ins from which a crew is asked: below, Ray takes about as long to begin as is saved."""
+"""Pieces that want stand-ins from which a cluster is asked: below, Ray takes about as long to begin as is saved."""
 RANGE = 1_000
 """Pieces of a range: a third of a second of a core where there are 100,000, three seconds where there is a million."""
-PATIENCE_S = 60.0
 CONTEXT = "context"
 WORK = "penchant.service.stand_in_ranges:prepare"
 STAMP = Stamp(0, 0, 0, 0, 0)
@@ -44,9 +44,9 @@ class StoredQuery:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
         norms, rows = self.query.norms, {"terms": self.query.terms, "postings": self.query.postings}
-        found = {f"{kind}-{name}": array for kind, each in rows.items() for name, array in each._asdict().items()}
-        found |= {"profiles": norms.profiles, "roots": norms.roots, "mean": np.asarray([norms.mean])}
-        return found | {"pieces": self.query.pieces}
+        arrays = {f"{kind}-{name}": array for kind, each in rows.items() for name, array in each._asdict().items()}
+        arrays |= {"profiles": norms.profiles, "roots": norms.roots, "mean": np.asarray([norms.mean])}
+        return arrays | {"pieces": self.query.pieces}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "StoredQuery":
@@ -61,8 +61,8 @@ class StoredQuery:
 QUERY = FileKind(name="query", suffix=".query", magic=b"penchant standin", format=1, of_arrays=StoredQuery.of_arrays)
 
 
-def searching_by(crew_of: Callable[[WorkPlan, Path], Crew], kernels: Path) -> StandInSearch:
-    """Return what has a crew find stand-ins; nobody is asked for few of them, and none come of a crew that fails."""
+def search_by(executor_of: Callable[[WorkPlan, Path], Executor], kernels: Path) -> StandInSearch:
+    """Return what has an executor find stand-ins; few are not worth one, and none come of one that fails."""
 
     def search(query: StandInQuery) -> FoundStandIns | None:
         if len(query.pieces) < LEAST:
@@ -70,11 +70,12 @@ def searching_by(crew_of: Callable[[WorkPlan, Path], Crew], kernels: Path) -> St
         try:
             with tempfile.TemporaryDirectory(prefix="penchant-stand-ins-") as folder:
                 plan = write_plan(query, kernels, Path(folder))
-                parts = {part.number: part.content for part in crew_of(plan, Path(folder)).run(range(plan.range_count))}
+                with contextlib.closing(executor_of(plan, Path(folder))) as executor:
+                    parts = executor.gather(range(plan.range_count), ())
         except (Refused, OSError) as error:
             logger.warning("the cluster has found no stand-ins, so that this process does: %s", error)
             return None
-        return found_in([parts[number] for number in range(plan.range_count)])
+        return join_parts(parts)
 
     return search
 
@@ -88,7 +89,7 @@ def write_plan(query: StandInQuery, kernels: Path, folder: Path) -> WorkPlan:
     write_file(QUERY, folder / QUERY.name, STAMP, StoredQuery(query=query))
     (folder / CONTEXT).write_bytes(msgspec.json.encode(KernelChoice(str(kernels.absolute()), (RIDGE,))))
     files = (QUERY.name, CONTEXT)
-    return WorkPlan(work=WORK, files=files, count=len(query.pieces), size=RANGE, patience_s=PATIENCE_S)
+    return WorkPlan(work=WORK, files=files, count=len(query.pieces), size=RANGE)
 
 
 def prepare(files: Files) -> Work:
@@ -97,15 +98,15 @@ def prepare(files: Files) -> Work:
     query = StoredQuery.of_arrays(arrays_in(QUERY, files[QUERY.name], QUERY.name, STAMP)).query
 
     def work(begin: int, end: int) -> bytes:
-        found, likenesses = engine.stand_ins(*query._replace(pieces=query.pieces[begin:end]), STAND_INS)
-        return found.astype("<i8").tobytes() + likenesses.astype("<f8").tobytes()
+        stand_ins, likenesses = engine.stand_ins(*query._replace(pieces=query.pieces[begin:end]), STAND_INS)
+        return stand_ins.astype("<i8").tobytes() + likenesses.astype("<f8").tobytes()
 
     return work
 
 
-def found_in(parts: Sequence[bytes]) -> FoundStandIns:
+def join_parts(parts: Sequence[bytes]) -> FoundStandIns:
     """Return what the ranges of all pieces, in order, have become."""
     halves = [(part[: len(part) // 2], part[len(part) // 2 :]) for part in parts]
-    found = np.frombuffer(b"".join(first for first, _ in halves), dtype="<i8").astype(np.int64)
+    stand_ins = np.frombuffer(b"".join(first for first, _ in halves), dtype="<i8").astype(np.int64)
     likenesses = np.frombuffer(b"".join(second for _, second in halves), dtype="<f8").astype(np.float64)
-    return found.reshape(-1, STAND_INS), likenesses.reshape(-1, STAND_INS)
+    return stand_ins.reshape(-1, STAND_INS), likenesses.reshape(-1, STAND_INS)
