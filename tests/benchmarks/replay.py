@@ -270,6 +270,13 @@ def _load(answers: Answers, films: Path) -> tuple[list[str], list[str]]:
         status, _, body = answers.send(request)
         if status >= 300:
             raise SystemExit(f"{request.method} {request.path}: {status} {body[:500]!r}")
+    # What people like is weighed in the background: all of it, before anything is asked.
+    path, version = f"/{SOURCE}/users/{people[0]}/recommendation", "0"
+    for _ in range(int(STARTING_S)):
+        before, version = version, answers.send(Request("GET", path))[1]["x-penchant-audience-version"]
+        if version == before != "0":
+            break
+        time.sleep(1)
     return ids, people
 
 
