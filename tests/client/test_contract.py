@@ -27,7 +27,6 @@ from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.wire import PersonPreferences
 from penchant.wire.records import (
-    AttributeSettings,
     Interaction,
     Likings,
     PageList,
@@ -36,7 +35,8 @@ from penchant.wire.records import (
     PlacementVariant,
     SeenList,
 )
-from penchant.wire.records import Settings as SourceSettings
+from penchant.wire.settings import AttributeSettings
+from penchant.wire.settings import Settings as SourceSettings
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}

@@ -62,8 +62,8 @@ from penchant.wire.records import (
     PlacementVariant,
     SeenList,
     SeenPiece,
-    Settings,
 )
+from penchant.wire.settings import Settings
 
 __all__ = [
     "Algorithm",

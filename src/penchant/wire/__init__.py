@@ -68,6 +68,7 @@ from penchant.wire.exported import (
     encode_exported_placement,
     encode_stated_preferences,
 )
+from penchant.wire.fields import BodyMember
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
 from penchant.wire.impressions import decode_impressions
 from penchant.wire.interactions import decode_interaction_lines, decode_interactions
@@ -108,7 +109,7 @@ from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.results import DayCount, Doubt, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
-from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
+from penchant.wire.settings import BLEND, MAX_DAYS, SETTINGS, decode_settings, encode_settings, stored_retention_days
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
     STORED_FORM,
@@ -123,6 +124,7 @@ from penchant.wire.times import format_timestamp, parse_date, parse_interaction_
 
 __all__ = [
     "BASE",
+    "BLEND",
     "BUCKETS",
     "DEFAULT_LIMITS",
     "MAX_ADDRESS_RATE",
@@ -137,12 +139,14 @@ __all__ = [
     "MAX_PREVIEWED",
     "MAX_SIGNED_S",
     "SAMPLES",
+    "SETTINGS",
     "STORED_FORM",
     "AccountUsageAnswer",
     "Addresses",
     "AnonymousResult",
     "AuditEntryAnswer",
     "AuditLog",
+    "BodyMember",
     "BulkReceipt",
     "ChangeLine",
     "DayCount",

@@ -8,15 +8,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, Blend, Scope, SourceSettings
+from penchant.model import Scope
 from penchant.wire.answers import InteractionKey, PersonPreferences
+from penchant.wire.fields import Number
 from penchant.wire.frames import Record, RecordList
-
-Number = int | float
-_DEFAULTS = SourceSettings()
 
 
 class Piece(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -185,42 +182,6 @@ class AuditRecords(Record, frozen=True, kw_only=True):
     """Changes, newest first."""
 
     entries: list[AuditRecord]
-
-
-class BlendSettings(Record, frozen=True, kw_only=True):
-    """How much each part counts in a recommendation; 0 to 100 each, not all 0."""
-
-    content: Number = Blend().content
-    audience: Number = Blend().audience
-    popularity: Number = Blend().popularity
-
-
-def _interaction_weights() -> dict[str, Number]:
-    return {kind.value: weight for kind, weight in DEFAULT_INTERACTION_WEIGHTS.items()}
-
-
-class AttributeSettings(Record, frozen=True, kw_only=True):
-    """A member of pieces' extras that lists can be filtered by: its JSON pointer, and the type of its values."""
-
-    pointer: str
-    type: str
-
-
-class Settings(Record, frozen=True, kw_only=True, rename="camel"):
-    """The settings of a source, by default those that a new one has."""
-
-    category_weights: Mapping[str, Number] = {}
-    interaction_weights: Mapping[str, Number] = msgspec.field(default_factory=_interaction_weights)
-    half_life_days: Number = _DEFAULTS.half_life_days
-    retention_days: int = _DEFAULTS.retention_days
-    exclude_seen: bool = _DEFAULTS.exclude_seen
-    blend: BlendSettings = BlendSettings()
-    new_piece_half_life_days: Number = _DEFAULTS.new_piece_half_life_days
-    max_per_value: Mapping[str, int] | UnsetType = UNSET
-    attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
-    attribution_window_hours: int | UnsetType = UNSET
-    image_attribute: str | UnsetType = UNSET
-    public_extras: Sequence[str] | bool | UnsetType = UNSET
 
 
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):

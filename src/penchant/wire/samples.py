@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from penchant.wire.settings import SETTINGS
+
 _MOMENT = "2026-11-21T08:15:30.123Z"
 LIST_ID = "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"
 """The id of a list of no source."""
@@ -203,14 +205,7 @@ SAMPLES: Mapping[str, Any] = {
         "id": "kim",
         "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": _MOMENT}],
     },
-    "Settings": {
-        "categoryWeights": {"people/director": 2},
-        "halfLifeDays": 60,
-        "excludeSeen": True,
-        "attributes": {"year": {"pointer": "/year", "type": "integer"}},
-        "imageAttribute": "/images/0",
-        "publicExtras": ["images", "url"],
-    },
+    "Settings": SETTINGS.sample(),
     "SettingsPreview": {
         "pieces": [
             {

@@ -4,6 +4,7 @@ Of answers that are records msgspec makes the schemas. Others are written by han
 are checked by hand, too, with a pointer for each fault. A test holds each schema against a sample (`wire.samples`).
 """
 
+import copy
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from penchant.wire import administration, answers, explanations, placement_answe
 from penchant.wire.placement_schemas import placement_schemas
 from penchant.wire.previews import MAX_PREVIEWED
 from penchant.wire.recording_schemas import recording_schemas
-from penchant.wire.settings_schemas import settings_schemas
+from penchant.wire.settings import ATTRIBUTE_SCHEMA, SETTINGS
 
 _ANSWERS = (
     answers.Addresses,
@@ -68,6 +69,7 @@ _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
     _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
+    settings = SETTINGS.schema(last=["attributes"])
     schemas = {
         **generated,
         **_arrays(),
@@ -77,11 +79,14 @@ def components() -> dict[str, Any]:
         **_pieces(),
         **_lists(),
         **recording_schemas(),
-        **settings_schemas(),
-        **placement_schemas(settings_schemas()["Settings"], generated["PlacementVersion"]),
+        "Settings": settings,
+        "Attribute": ATTRIBUTE_SCHEMA,
+        **placement_schemas(settings, generated["PlacementVersion"]),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
+    # Forms go on being used: what is added here is none of theirs.
+    schemas = copy.deepcopy(schemas)
     for schema in schemas.values():
         _complete(schema)
     return schemas

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from penchant.wire.fields import is_category
 from penchant.wire.lists import check_ids
 from penchant.wire.syntax import Faults, kind_of, pointer
-from penchant.wire.text import name_problem
 
 
 def read_ids(value: Mapping[str, Any], name: str, faults: Faults) -> tuple[str, ...]:
@@ -39,14 +39,6 @@ def read_categories(value: Mapping[str, Any], name: str, faults: Faults) -> Iter
         where = f"/{name}{pointer(category)}"
         if is_category(category, where, faults):
             yield where, category, keywords
-
-
-def is_category(name: str, where: str, faults: Faults) -> bool:
-    """Return whether a category can have a name; otherwise the fault is noted."""
-    problem = next(filter(None, map(name_problem, name.split("/"))), None)
-    if problem:
-        faults.add(where, f"No category can be called so: {problem}")
-    return problem is None
 
 
 def _entries(value: Mapping[str, Any], name: str, kind: str, faults: Faults) -> list[Any]:
