@@ -26,13 +26,11 @@ from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.wire import PersonPreferences
+from penchant.wire.placements import PageList, Placement, PlacementVariant
 from penchant.wire.records import (
     Interaction,
     Likings,
-    PageList,
     Piece,
-    Placement,
-    PlacementVariant,
     SeenList,
 )
 from penchant.wire.settings import AttributeSettings

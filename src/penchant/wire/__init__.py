@@ -76,7 +76,6 @@ from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.list_lines import ListLines
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
-from penchant.wire.pages import MAX_LISTS, PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.placement_answers import (
     PageEntry,
@@ -90,26 +89,40 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PreviewedPlacement,
 )
-from penchant.wire.placement_previews import PlacementWish, decode_placement_preview
 from penchant.wire.placements import (
     BASE,
     BUCKETS,
+    MAX_LISTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     ListRules,
+    PageRow,
+    PageWish,
     PlacementSpec,
+    PlacementWish,
     check_filters,
+    decode_page,
     decode_placement,
+    decode_placement_preview,
     encode_placement,
     placement_problem,
     read_placement,
 )
 from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
-from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
 from penchant.wire.results import DayCount, Doubt, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
-from penchant.wire.settings import BLEND, MAX_DAYS, SETTINGS, decode_settings, encode_settings, stored_retention_days
+from penchant.wire.settings import (
+    BLEND,
+    MAX_DAYS,
+    MAX_PREVIEWED,
+    SETTINGS,
+    PreviewWish,
+    decode_preview,
+    decode_settings,
+    encode_settings,
+    stored_retention_days,
+)
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
     STORED_FORM,

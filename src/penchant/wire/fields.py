@@ -8,19 +8,23 @@ them; so a member that is added to the record is in all three, and clients have 
         content: Annotated[Number, number(0, 100), Example(1)] = 0.1
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
-from penchant.wire.syntax import Faults, hundredths_of, kind_of, pointer
-from penchant.wire.text import name_problem
+from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH
+from penchant.wire.syntax import Faults, decode_object, hundredths_of, kind_of, pointer
+from penchant.wire.text import id_problem, name_problem
 
 Json = dict[str, Any]
 Number = int | float
-Kind = TypeVar("Kind", bound="Shape | Example | Label")
+Note = TypeVar("Note")
+Wish = TypeVar("Wish", bound=msgspec.Struct)
+Choice = TypeVar("Choice", bound=enum.Enum)
 
 _LARGE = 36_500**2
 """Numbers from here on are not printed in a fault."""
@@ -53,80 +57,147 @@ class Label:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the schema says of a member in words."""
+
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyMember:
-    """A member of a body: ``name`` is that of the record, ``key`` that of the JSON, ``default`` as msgspec has it."""
+    """A member of a body: ``name`` is that of the record, ``key`` that of the JSON, ``default`` as msgspec has it.
+
+    ``notes`` are all that its field is annotated with.
+    """
 
     name: str
     key: str
     shape: Shape
     default: Any
-    example: Any
-    label: str
+    notes: tuple[Any, ...]
+
+    def note(self, kind: type[Note]) -> Note | None:
+        """Return what the field is annotated with of a kind."""
+        return _note(self.notes, kind)
+
+    @property
+    def label(self) -> str:
+        """What forms call the member, "" where they have no field for it."""
+        label = self.note(Label)
+        return "" if label is None else label.text
 
     @property
     def schema(self) -> Json:
         """The schema of the member, with its default where that is a single value."""
         plain = type(self.default) in {bool, int, float, str}
-        return self.shape.schema | ({"default": self.default} if plain else {})
+        described = self.note(Description)
+        return (
+            self.shape.schema
+            | ({"default": self.default} if plain else {})
+            | ({"description": described.text} if described else {})
+        )
 
 
-class Body:
-    """The fields of a record by their JSON names; ``is_closed`` refuses members that have none.
+class Body(Generic[Wish]):
+    """The fields of a record by their JSON names; others are refused where it ``is_closed``.
 
-    Where ``takes_null``, a member that is null is as one that is left out.
+    Where ``takes_null``, a member that is null is as one that is left out. Members are in the order of the record, but
+    for the ``first`` ones.
     """
 
-    def __init__(self, record: type[msgspec.Struct], *, takes_null: bool = True, is_closed: bool = True) -> None:
-        self.members: Mapping[str, BodyMember] = {
-            info.encode_name: _member(info) for info in msgspec.structs.fields(record) if _of(info, Shape) is not None
-        }
-        self._required = [info.encode_name for info in msgspec.structs.fields(record) if info.required]
+    def __init__(
+        self, record: type[Wish], *, takes_null: bool = True, is_closed: bool = True, first: Sequence[str] = ()
+    ) -> None:
+        self.record = record
+        members = {info.encode_name: _member(info) for info in msgspec.structs.fields(record) if _shape(info)}
+        self.members = {key: members[key] for key in first} | members
+        self.required = [info.encode_name for info in msgspec.structs.fields(record) if info.required]
         self._takes_null = takes_null
         self._is_closed = is_closed
 
-    def read(self, value: Any, where: str, faults: Faults) -> dict[str, Any]:
-        """Return the members of an object that are given, by the names of the record; those at fault are left out."""
+    def read(self, value: Any, where: str, faults: Faults, order: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the members of an object that are given, by the names of the record; those at fault are left out.
+
+        They are looked at in their own order, or in another.
+        """
         if not isinstance(value, dict):
             faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
             return {}
         if self._is_closed:
             faults.only(value, tuple(self.members), where)
-        read = {
-            member.name: member.shape.read(value.get(key), f"{where}/{key}", faults)
-            for key, member in self.members.items()
-            if key in self._required or (key in value and not (self._takes_null and value[key] is None))
-        }
+        given = [key for key in order or self.members if key in self.required or self._is_given(value, key)]
+        read = {self.members[key].name: self.read_member(value, key, where, faults) for key in given}
         return {name: meaning for name, meaning in read.items() if meaning is not UNSET}
+
+    def read_members(self, value: Mapping[str, Any], keys: Iterable[str], where: str, faults: Faults) -> dict[str, Any]:
+        """Return those of some members that are given and not null, looked at in this order, as `read` does."""
+        given = [key for key in keys if value.get(key) is not None]
+        read = {self.members[key].name: self.read_member(value, key, where, faults) for key in given}
+        return {name: meaning for name, meaning in read.items() if meaning is not UNSET}
+
+    def read_member(self, value: Mapping[str, Any], key: str, where: str, faults: Faults) -> Any:
+        """Return a member of an object that is at a place; one that is missing is read as null."""
+        return self.members[key].shape.read(value.get(key), f"{where}/{key}", faults)
+
+    def decode(self, body: bytes) -> Wish:
+        """Return the record that a body says.
+
+        Raises:
+            InvalidSyntax: not JSON.
+            InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
+        """
+        return self.make(decode_object(body))
+
+    def make(self, value: Mapping[str, Any], order: Sequence[str] = ()) -> Wish:
+        """Return the record that a decoded body says, looked at as by `read`; raises `InvalidInput` as `decode`."""
+        faults = Faults()
+        members = self.read(value, "", faults, order)
+        faults.raise_any()
+        return self.record(**members)
+
+    def _is_given(self, value: Mapping[str, Any], key: str) -> bool:
+        return key in value and not (self._takes_null and value[key] is None)
 
     def schema(self, *, last: Sequence[str] = ()) -> Json:
         """Return the JSON schema of the body; the ``last`` members stand behind the others."""
         keys = [key for key in self.members if key not in last] + list(last)
         closed = {"additionalProperties": False} if self._is_closed else {}
-        required = {"required": list(self._required)} if self._required else {}
-        return {"type": "object", **closed, "properties": {key: self.members[key].schema for key in keys}, **required}
+        required = {"required": list(self.required)} if self.required else {}
+        return {"type": "object", **closed, "properties": {key: self._schema(key) for key in keys}, **required}
+
+    def _schema(self, key: str) -> Json:
+        schema = self.members[key].schema
+        return nullable(schema) if self._takes_null and key not in self.required else schema
 
     def sample(self) -> Json:
         """Return the sample of the body."""
-        return {key: member.example for key, member in self.members.items() if member.example is not UNSET}
+        examples = {key: member.note(Example) for key, member in self.members.items()}
+        return {key: example.value for key, example in examples.items() if example}
 
 
 def _member(info: msgspec.structs.FieldInfo) -> BodyMember:
-    shape, example, label = _of(info, Shape), _of(info, Example), _of(info, Label)
-    assert shape is not None  # noqa: S101  # a field without a shape is no member
-    return BodyMember(
-        name=info.name,
-        key=info.encode_name,
-        shape=shape,
-        default=info.default,
-        example=UNSET if example is None else example.value,
-        label="" if label is None else label.text,
-    )
+    notes = info.type.__metadata__
+    shape = next(each for each in notes if isinstance(each, Shape))
+    return BodyMember(name=info.name, key=info.encode_name, shape=shape, default=info.default, notes=notes)
 
 
-def _of(info: msgspec.structs.FieldInfo, kind: type[Kind]) -> Kind | None:
-    """Return what a field is annotated with of a kind."""
-    return next((each for each in getattr(info.type, "__metadata__", ()) if isinstance(each, kind)), None)
+def _shape(info: msgspec.structs.FieldInfo) -> Shape | None:
+    return _note(getattr(info.type, "__metadata__", ()), Shape)
+
+
+def _note(notes: Iterable[Any], kind: type[Note]) -> Note | None:
+    return next((each for each in notes if isinstance(each, kind)), None)
+
+
+def nullable(schema: Json) -> Json:
+    """Return a schema that takes null, too."""
+    # Generators make an alternative a type of its own, which they must do for references and named texts alone.
+    if "$ref" in schema or "minLength" in schema:
+        described = {name: value for name, value in schema.items() if name == "description"}
+        plain = {name: value for name, value in schema.items() if name != "description"}
+        return {"oneOf": [plain, {"type": "null"}]} | described
+    return schema | {"type": [schema["type"], "null"]}
 
 
 def ref(name: str) -> Json:
@@ -179,6 +250,37 @@ def _read_boolean(value: Any, where: str, faults: Faults) -> Any:
 
 
 BOOLEAN = Shape(_read_boolean, {"type": "boolean"})
+
+
+def text(problem_of: Callable[[str], str | None], accepted: str, schema: Json) -> Shape:
+    """Return the shape of a text with which there is no problem; ``accepted`` says what it is."""
+
+    def read(value: Any, where: str, faults: Faults) -> Any:
+        problem = problem_of(value) if isinstance(value, str) else f"Found {kind_of(value)}; {accepted} is accepted."
+        if problem:
+            faults.add(where, problem)
+            return UNSET
+        return value
+
+    return Shape(read, schema)
+
+
+ID_SCHEMA: Json = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
+NAME_SCHEMA: Json = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
+ID = text(id_problem, "an id", ID_SCHEMA)
+
+
+def choice(kind: type[Choice], accepted: str) -> Shape:
+    """Return the shape of a name of an enumeration; ``accepted`` says what it names."""
+    names = [each.value for each in kind]
+
+    def read(value: Any, where: str, faults: Faults) -> Any:
+        if isinstance(value, str) and value in names:
+            return kind(value)
+        faults.add(where, f"Found another {accepted}; accepted are {', '.join(names)}.")
+        return UNSET
+
+    return Shape(read, {"type": "string", "enum": names})
 
 
 def by_category(shape: Shape) -> Shape:

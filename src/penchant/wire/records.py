@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import UNSET, UnsetType
-
 from penchant.model import Scope
 from penchant.wire.answers import InteractionKey, PersonPreferences
-from penchant.wire.fields import Number
 from penchant.wire.frames import Record, RecordList
+from penchant.wire.placements import Placement
 
 
 class Piece(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -184,42 +182,6 @@ class AuditRecords(Record, frozen=True, kw_only=True):
     entries: list[AuditRecord]
 
 
-class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
-    """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
-
-    algorithm: str | UnsetType | None = UNSET
-    blend: Mapping[str, Number] | UnsetType | None = UNSET
-    category_weights: Mapping[str, Number] | UnsetType | None = UNSET
-    max_per_value: Mapping[str, int] | UnsetType | None = UNSET
-    diversity: Number | UnsetType | None = UNSET
-    rotation: Number | UnsetType | None = UNSET
-    exclude_seen: bool | UnsetType | None = UNSET
-    half_life_days: int | UnsetType | None = UNSET
-    catalogs: Sequence[str] | UnsetType | None = UNSET
-    filter: Mapping[str, Any] | UnsetType | None = UNSET
-    boosts: Sequence[Mapping[str, Any]] | UnsetType | None = UNSET
-    whitelist: Sequence[str] | UnsetType | None = UNSET
-    blacklist: Sequence[str] | UnsetType | None = UNSET
-    fallback: str | UnsetType | None = UNSET
-
-
-class PlacementVariant(ListMembers, frozen=True, kw_only=True, rename="camel"):
-    """A variant of a placement, for a share of all people; what is `None` is as the source has it."""
-
-    name: str
-    share: Number
-    kind: str | UnsetType = UNSET
-
-
-class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
-    """What a row of a page shows, and to whom its variants are shown instead."""
-
-    kind: str
-    experiment: str | UnsetType = UNSET
-    auto_stop: bool | UnsetType = UNSET
-    variants: Sequence[PlacementVariant] | UnsetType = UNSET
-
-
 class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
     """A version of a placement, when it was stored, and with which key."""
 
@@ -240,14 +202,6 @@ class PlacementVersions(Record, frozen=True, kw_only=True):
     """The versions of a placement that are kept, newest first; the first is in force."""
 
     versions: list[StoredPlacement]
-
-
-class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A list of a page: of which placement, beside which piece, and how long."""
-
-    placement: str
-    content: str | None = None
-    take: int | None = None
 
 
 class Likings(Record, frozen=True, kw_only=True, rename="camel"):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from penchant.wire.settings import SETTINGS
+from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
+from penchant.wire.settings import PREVIEW, SETTINGS
 
 _MOMENT = "2026-11-21T08:15:30.123Z"
 LIST_ID = "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"
@@ -64,12 +65,7 @@ _KEY = {
     "requestsPerSecond": None,
     "requestsPerMonth": None,
 }
-_PLACEMENT = {
-    "kind": "recommendations",
-    "blend": {"content": 1, "audience": 2, "popularity": 0.5},
-    "fallback": "popular",
-    "variants": [{"name": "mixed", "share": 0.2, "diversity": 0.4}],
-}
+_PLACEMENT = PLACEMENT.sample()
 _PLACEMENT_VERSION = {
     "name": "home",
     "version": 17,
@@ -131,7 +127,7 @@ SAMPLES: Mapping[str, Any] = {
             {"placement": "beside", "contentId": "not-there", "error": _PROBLEM},
         ],
     },
-    "PageWish": {"user": "kim", "exclude": ["alien"], "lists": [{"placement": "home", "take": 10}]},
+    "PageWish": PAGE.sample(),
     "PersonalPlace": {"id": "kim", "why": _PERSONAL_WHY, **_RANK},
     "Piece": _PIECE,
     "PersonPreferences": _PREFERENCES,
@@ -150,7 +146,7 @@ SAMPLES: Mapping[str, Any] = {
             }
         ]
     },
-    "PlacementWish": {"name": "home", "placement": _PLACEMENT, "users": ["kim"], "take": 10},
+    "PlacementWish": PLACEMENT_WISH.sample(),
     "PlacementResult": _PLACEMENT_LIST
     | {
         "userId": "kim",
@@ -186,7 +182,7 @@ SAMPLES: Mapping[str, Any] = {
     },
     "PlanWish": {"plan": "full"},
     "Preferences": _PREFERENCES,
-    "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},
+    "PreviewWish": PREVIEW.sample(),
     "Problem": _PROBLEM,
     "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
     "ProspectList": {"id": "alien", "people": [{"id": "kim", "score": 0.25}]},

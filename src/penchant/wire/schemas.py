@@ -12,19 +12,19 @@ import msgspec
 from penchant.model import (
     MAX_ID_LENGTH,
     MAX_LABEL_LENGTH,
-    MAX_LIST_LENGTH,
     MAX_NAME_LENGTH,
     MAX_PIECES_PER_SUBMISSION,
     MAX_TAKE,
     MAX_WEIGHT,
     InteractionType,
+    PlacementKind,
     Scope,
 )
 from penchant.wire import administration, answers, explanations, placement_answers, results
-from penchant.wire.placement_schemas import placement_schemas
-from penchant.wire.previews import MAX_PREVIEWED
+from penchant.wire.fields import ref
+from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.recording_schemas import recording_schemas
-from penchant.wire.settings import ATTRIBUTE_SCHEMA, SETTINGS
+from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
 
 _ANSWERS = (
     answers.Addresses,
@@ -69,7 +69,7 @@ _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
     _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
-    settings = SETTINGS.schema(last=["attributes"])
+    version = generated["PlacementVersion"]
     schemas = {
         **generated,
         **_arrays(),
@@ -79,9 +79,13 @@ def components() -> dict[str, Any]:
         **_pieces(),
         **_lists(),
         **recording_schemas(),
-        "Settings": settings,
+        "Settings": SETTINGS.schema(last=["attributes"]),
         "Attribute": ATTRIBUTE_SCHEMA,
-        **placement_schemas(settings, generated["PlacementVersion"]),
+        **placement_schemas(),
+        "PlacementVersion": version | {"properties": version["properties"] | {"placement": ref("Placement")}},
+        "PlacementWish": PLACEMENT_WISH.schema(),
+        "PageWish": PAGE.schema(),
+        "PageEntry": _page_entry(),
         "KeyWish": _key_wish(),
         "PlanWish": _plan_wish(),
     }
@@ -132,15 +136,15 @@ def _arrays() -> dict[str, Any]:
     """Return the schemas of bodies and answers that are arrays."""
     text = {"type": "string"}
     return {
-        "Submission": {"type": "array", "maxItems": MAX_PIECES_PER_SUBMISSION, "items": _ref("SubmittedPiece")},
+        "Submission": {"type": "array", "maxItems": MAX_PIECES_PER_SUBMISSION, "items": ref("SubmittedPiece")},
         "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
         "IdArray": {"type": "array", "items": text},
         "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
         "UserIds": {"type": "array", "maxItems": 1000, "items": _ID},
-        "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
-        "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
-        "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
-        "ProfileList": {"type": "array", "items": _ref("Profile")},
+        "RecommendationResults": {"type": "array", "items": ref("RecommendationResult")},
+        "SimilarEntries": {"type": "array", "items": ref("SimilarEntry")},
+        "InteractionList": {"type": "array", "items": ref("InteractionAnswer")},
+        "ProfileList": {"type": "array", "items": ref("Profile")},
     }
 
 
@@ -161,24 +165,20 @@ def _service() -> dict[str, Any]:
     }
 
 
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
 def _pieces() -> dict[str, Any]:
     """Return the schemas of pieces as they are sent, as drafts, and as they are returned."""
     members = {
         "id": {**_ID, "description": "Unique in the source; neither '.' nor '..'."},
         "label": {"type": ["string", "null"], "maxLength": MAX_LABEL_LENGTH},
-        "categories": _ref("Categories"),
-        "filters": {"oneOf": [_ref("Filters"), {"type": "null"}]},
+        "categories": ref("Categories"),
+        "filters": {"oneOf": [ref("Filters"), {"type": "null"}]},
         "extras": {"type": ["object", "null"], "description": "Free-form; returned as it was sent."},
     }
     # A submitted member may be null where it may be left out; those of a returned piece never are.
     returned = {
         **members,
         "label": {"type": "string"},
-        "filters": _ref("Filters"),
+        "filters": ref("Filters"),
         "extras": {"type": "object"},
     }
     keyword = {
@@ -196,8 +196,8 @@ def _pieces() -> dict[str, Any]:
             "propertyNames": {"minLength": 1, "maxLength": MAX_NAME_LENGTH},
             "additionalProperties": {
                 "oneOf": [
-                    {"type": "array", "items": {"oneOf": [_ID, _ref("Keyword")]}},
-                    _ref("Categories"),
+                    {"type": "array", "items": {"oneOf": [_ID, ref("Keyword")]}},
+                    ref("Categories"),
                 ]
             },
         },
@@ -229,13 +229,13 @@ def _pieces() -> dict[str, Any]:
 def _explained(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the schemas of lists with reasons, whose kind depends on the list, and of the requests for them."""
     properties = entry["properties"]
-    either = {"anyOf": [_ref("SimilarWhy"), _ref("PersonalWhy")], "description": "With `explain=true`."}
+    either = {"anyOf": [ref("SimilarWhy"), ref("PersonalWhy")], "description": "With `explain=true`."}
     explained = {
         "type": "object",
-        "properties": properties | {"why": _ref("SimilarWhy")},
+        "properties": properties | {"why": ref("SimilarWhy")},
         "required": ["id", "score", "why"],
     }
-    entries = {"type": "array", "items": _ref("RecommendedPiece")}
+    entries = {"type": "array", "items": ref("RecommendedPiece")}
     return {
         "RecommendedPiece": entry | {"properties": properties | {"why": either}},
         "ExplainedPiece": explained,
@@ -243,19 +243,19 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "id": {"type": ["string", "null"]},
-                "content": {"type": "array", "items": _ref("ExplainedPiece")},
+                "content": {"type": "array", "items": ref("ExplainedPiece")},
             },
             "required": ["id", "content"],
         },
         "SimilarEntry": {
             "type": "object",
-            "properties": {"id": _ID, "content": entries, "error": _ref("Problem")},
+            "properties": {"id": _ID, "content": entries, "error": ref("Problem")},
             "required": ["id"],
             "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
         },
         "SimilarPlace": _place("SimilarWhy"),
         "PersonalPlace": _place("PersonalWhy"),
-        "PreviewWish": _preview_wish(),
+        "PreviewWish": PREVIEW.schema(),
         "Likings": _likings(),
         "Preferences": _preferences(),
     }
@@ -268,27 +268,10 @@ def _place(why: str) -> dict[str, Any]:
         "contentId": _ID,
         "rank": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_TAKE},
         "score": {"type": ["number", "null"]},
-        "why": {"oneOf": [_ref(why), {"type": "null"}]},
-        "reasons": {"type": "array", "items": _ref("Reason")},
+        "why": {"oneOf": [ref(why), {"type": "null"}]},
+        "reasons": {"type": "array", "items": ref("Reason")},
     }
     return {"type": "object", "properties": members, "required": list(members)}
-
-
-def _preview_wish() -> dict[str, Any]:
-    ids = {"type": ["array", "null"], "items": _ID, "maxItems": MAX_LIST_LENGTH}
-    some = ids | {"maxItems": MAX_PREVIEWED}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "settings": {"oneOf": [_ref("Settings"), {"type": "null"}]},
-            "whitelist": ids,
-            "blacklist": ids,
-            "pieces": some,
-            "users": some,
-            "take": {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE},
-        },
-    }
 
 
 def _likings() -> dict[str, Any]:
@@ -324,10 +307,28 @@ def _lists() -> dict[str, Any]:
             "properties": {
                 "source": {"type": "string"},
                 "timestamp": {"type": "string", "format": "date-time"},
-                "content": {"type": "array", "items": _ref("Piece")},
+                "content": {"type": "array", "items": ref("Piece")},
             },
             "required": ["source", "timestamp", "content"],
         },
+    }
+
+
+def _page_entry() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "placement": {"type": "string"},
+            "variant": {"type": "string"},
+            "kind": {"type": "string", "enum": list(PlacementKind)},
+            "contentId": {"type": ["string", "null"]},
+            "listId": {"type": "string"},
+            "categoryWeights": {"type": "object", "additionalProperties": {"type": "number"}},
+            "content": {"type": "array", "items": ref("PlacedPiece")},
+            "error": ref("Problem"),
+        },
+        "required": ["placement", "contentId"],
+        "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
     }
 
 

@@ -1,4 +1,4 @@
-"""Settings of a source as JSON: all members are optional, and those left out are at their defaults.
+"""Settings of a source as JSON, and previews of them: all members are optional, those left out at their defaults.
 
 A setting is a field of `Settings` here and of `SourceSettings`, under one name: what it must be, its place in the JSON,
 its schema, its sample and its field in the dashboard's form follow from its annotation.
@@ -11,9 +11,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.attributes import MAX_ATTRIBUTES, AttributeType
+from penchant.errors import TooManyEntries
 from penchant.model import (
     DEFAULT_INTERACTION_WEIGHTS,
     IMPRESSION_DAYS,
+    MAX_LIST_LENGTH,
     MAX_TAKE,
     Blend,
     InteractionType,
@@ -36,6 +38,7 @@ from penchant.wire.fields import (
     weight,
 )
 from penchant.wire.frames import Record
+from penchant.wire.lists import TAKE, ids
 from penchant.wire.syntax import Faults, decode_object, kind_of
 
 MAX_DAYS = 36_500
@@ -230,3 +233,51 @@ def encode_settings(settings: SourceSettings) -> bytes:
         if member.default is not UNSET or value != getattr(_DEFAULTS, member.name):
             members[key] = member.shape.write(value)
     return encode(members)
+
+
+MAX_PREVIEWED = 20
+"""Pieces and people together that one preview shows lists of."""
+
+
+def _read_changes(value: Any, where: str, faults: Faults) -> Any:
+    SETTINGS.read(value, where, faults)
+    return value if isinstance(value, dict) else UNSET
+
+
+class PreviewWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What to preview: changes, whose lists, and how long these are. ``None`` leaves a list as it is.
+
+    ``changes`` are settings, of which those that are left out stay as they are.
+    """
+
+    changes: Annotated[
+        Mapping[str, Any], Shape(_read_changes, ref("Settings")), Example({"categoryWeights": {"genre": 2}})
+    ] = msgspec.field(default_factory=dict, name="settings")
+    whitelist: Annotated[tuple[str, ...] | None, ids(unique=True, listed=MAX_LIST_LENGTH)] = None
+    blacklist: Annotated[tuple[str, ...] | None, ids(unique=True, listed=MAX_LIST_LENGTH)] = None
+    pieces: Annotated[tuple[str, ...], ids(listed=MAX_PREVIEWED), Example(["alien"])] = ()
+    users: Annotated[tuple[str, ...], ids(listed=MAX_PREVIEWED)] = ()
+    take: Annotated[int, TAKE, Example(10)] = MAX_TAKE
+
+    def settings(self, current: SourceSettings) -> SourceSettings:
+        """Return the settings in force, completed by those that were given."""
+        # As JSON, member by member: a given one takes the place of the whole member in force, inner ones included.
+        return read_settings(msgspec.json.decode(encode_settings(current)) | self.changes) if self.changes else current
+
+
+PREVIEW = Body(PreviewWish)
+
+
+def decode_preview(body: bytes) -> PreviewWish:
+    """Return what a body wishes to preview.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more pieces and users, or ids on a list, than are accepted.
+        InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
+    """
+    wish = PREVIEW.decode(body)
+    count = len(wish.pieces) + len(wish.users)
+    if count > MAX_PREVIEWED:
+        raise TooManyEntries(f"Found {count} pieces and users; up to {MAX_PREVIEWED} together are accepted.")
+    return wish
