@@ -54,13 +54,9 @@ from penchant.client.retries import Retries
 from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
 from penchant.wire.placements import PageList, Placement, PlacementVariant
-from penchant.wire.records import (
-    Interaction,
-    Likings,
-    Piece,
-    SeenList,
-    SeenPiece,
-)
+from penchant.wire.preferences import Likings
+from penchant.wire.recording import Interaction, SeenList, SeenPiece
+from penchant.wire.records import Piece
 from penchant.wire.settings import Settings
 
 __all__ = [

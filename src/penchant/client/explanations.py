@@ -9,7 +9,8 @@ from penchant.client.people import PersonalOptions, RecommendOptions
 from penchant.client.requests import Flow, Request, asking, encode, reading, several
 from penchant.wire import SettingsPreview
 from penchant.wire.explained import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
-from penchant.wire.records import Likings, Piece
+from penchant.wire.preferences import Likings
+from penchant.wire.records import Piece
 from penchant.wire.settings import Settings
 
 MAX_ASKED = 100

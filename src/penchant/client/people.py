@@ -9,7 +9,8 @@ from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, encode, query_of, reading
 from penchant.wire import BulkReceipt, InteractionType, PersonPreferences, Profile
 from penchant.wire.explained import PersonalPieces
-from penchant.wire.records import Interaction, KnownPieces, PersonExport, RecordedInteraction
+from penchant.wire.recording import Interaction
+from penchant.wire.records import KnownPieces, PersonExport, RecordedInteraction
 
 MAX_INTERACTIONS = 10_000
 """Interactions in one request."""

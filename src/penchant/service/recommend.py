@@ -228,7 +228,7 @@ class Recommender:
             for piece_id, kind in rated.items()
             if view.knows(piece_id)
         ]
-        stated = dict.fromkeys(likings.disliked_terms, -1.0) | dict.fromkeys(likings.liked_terms, 1.0)
+        stated = dict.fromkeys(likings.disliked_keywords, -1.0) | dict.fromkeys(likings.liked_keywords, 1.0)
         return history_of(view, interactions, Preferences(stated=stated), now=now)
 
     def now(self, view: View) -> int:

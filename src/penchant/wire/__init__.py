@@ -26,7 +26,6 @@ from penchant.wire.answers import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
-    PersonPreferences,
     Problem,
     ProblemFault,
     Profile,
@@ -70,9 +69,6 @@ from penchant.wire.exported import (
 )
 from penchant.wire.fields import BodyMember
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
-from penchant.wire.impressions import decode_impressions
-from penchant.wire.interactions import decode_interaction_lines, decode_interactions
-from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.list_lines import ListLines
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
@@ -108,7 +104,15 @@ from penchant.wire.placements import (
     placement_problem,
     read_placement,
 )
-from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
+from penchant.wire.preferences import (
+    PersonPreferences,
+    StatedLikings,
+    decode_likings,
+    decode_preferences,
+    encode_preferences,
+    preferences_answer,
+)
+from penchant.wire.recording import decode_impressions, decode_interaction_lines, decode_interactions
 from penchant.wire.results import DayCount, Doubt, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components

@@ -1,6 +1,7 @@
 """Answers: records whose fields are the interface's members, in its order and spelling."""
 
 from penchant.wire.frames import Record
+from penchant.wire.preferences import PersonPreferences
 
 
 class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
@@ -113,14 +114,6 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
 
     accepted: int
     duplicates: int
-
-
-class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel"):
-    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories."""
-
-    keywords: dict[str, dict[str, float]]
-    hidden: list[str]
-    unused_categories: list[str]
 
 
 class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -100,19 +100,26 @@ class BodyMember:
 
 
 class Body(Generic[Wish]):
-    """The fields of a record by their JSON names; others are refused where it ``is_closed``.
+    """The fields of a record by their JSON names, in the order of the record but for the ``first`` ones.
 
-    Where ``takes_null``, a member that is null is as one that is left out. Members are in the order of the record, but
-    for the ``first`` ones.
+    Those without a default are ``required``, if nothing else is said; others than these are refused where the body
+    ``is_closed``. Where it ``takes_null``, a member that is null is as one that is left out.
     """
 
     def __init__(
-        self, record: type[Wish], *, takes_null: bool = True, is_closed: bool = True, first: Sequence[str] = ()
+        self,
+        record: type[Wish],
+        *,
+        required: Sequence[str] | None = None,
+        takes_null: bool = True,
+        is_closed: bool = True,
+        first: Sequence[str] = (),
     ) -> None:
         self.record = record
         members = {info.encode_name: _member(info) for info in msgspec.structs.fields(record) if _shape(info)}
         self.members = {key: members[key] for key in first} | members
-        self.required = [info.encode_name for info in msgspec.structs.fields(record) if info.required]
+        without_default = [info.encode_name for info in msgspec.structs.fields(record) if info.required]
+        self.required = without_default if required is None else required
         self._takes_null = takes_null
         self._is_closed = is_closed
 
@@ -203,6 +210,11 @@ def nullable(schema: Json) -> Json:
 def ref(name: str) -> Json:
     """Return the schema that refers to the component of this name."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def described(schema: Json) -> Shape:
+    """Return the shape of a value that the reader of its body looks at itself."""
+    return Shape(lambda value, *_: value, schema)
 
 
 def number(least: float, most: float) -> Shape:

@@ -28,6 +28,7 @@ from penchant.wire.fields import (
     Number,
     Shape,
     choice,
+    described,
     is_number,
     ref,
     text,
@@ -435,7 +436,7 @@ class PlacementWish(msgspec.Struct, frozen=True, kw_only=True):
     )
     users: Annotated[tuple[str, ...], ids(listed=MAX_PREVIEWED), Example(["kim"])] = ()
     content_id: Annotated[str | None, ID] = msgspec.field(default=None, name="content")
-    variant: Annotated[str | None, Shape(lambda value, *_: value, _PLACEMENT_NAME.schema)] = None
+    variant: Annotated[str | None, described(_PLACEMENT_NAME.schema)] = None
     take: Annotated[int, TAKE, Example(10)] = MAX_TAKE
 
 

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from penchant.model import Scope
-from penchant.wire.answers import InteractionKey, PersonPreferences
+from penchant.wire.answers import InteractionKey
 from penchant.wire.frames import Record, RecordList
 from penchant.wire.placements import Placement
+from penchant.wire.preferences import PersonPreferences
 
 
 class Piece(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,39 +40,6 @@ class ContentList(RecordList[Piece], frozen=True, kw_only=True):
 
     source: str
     timestamp: datetime
-
-
-class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An interaction to store; without a time it happened now, with an event id it is stored once.
-
-    ``type`` is an `penchant.model.InteractionType` or its name.
-    """
-
-    user_id: str
-    type: str
-    content_id: str
-    timestamp: datetime | str | None = None
-    event_id: str | None = None
-    list_id: str | None = None
-
-
-class SeenPiece(Record, frozen=True, kw_only=True):
-    """A piece that was seen, at a position from 1."""
-
-    id: str
-    position: int
-
-
-class SeenList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What was seen of a list: ids in the order of their positions from 1, or pieces with positions.
-
-    ``list_id`` is the ``x-penchant-list`` of its answer; with ``user_id`` it must be a list for this person.
-    """
-
-    list_id: str
-    content: Sequence[str | SeenPiece]
-    user_id: str | None = None
-    timestamp: datetime | str | None = None
 
 
 class PersonImpression(Record, frozen=True, kw_only=True, rename="camel"):
@@ -202,15 +170,6 @@ class PlacementVersions(Record, frozen=True, kw_only=True):
     """The versions of a placement that are kept, newest first; the first is in force."""
 
     versions: list[StoredPlacement]
-
-
-class Likings(Record, frozen=True, kw_only=True, rename="camel"):
-    """What somebody likes and dislikes: ids, and keywords by category."""
-
-    liked: Sequence[str] = ()
-    disliked: Sequence[str] = ()
-    liked_keywords: Mapping[str, Sequence[str]] = {}
-    disliked_keywords: Mapping[str, Sequence[str]] = {}
 
 
 class Health(Record, frozen=True, kw_only=True):

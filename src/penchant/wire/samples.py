@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
+from penchant.wire.preferences import LIKINGS, PREFERENCES
+from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
 from penchant.wire.settings import PREVIEW, SETTINGS
 
-_MOMENT = "2026-11-21T08:15:30.123Z"
-LIST_ID = "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"
-"""The id of a list of no source."""
 _INTERACTION = {
     "key": {"source": "films", "userId": "kim"},
     "type": "RateLike",
     "contentId": "alien",
-    "timestamp": _MOMENT,
+    "timestamp": MOMENT,
 }
 _PIECE = {
     "id": "alien",
@@ -36,11 +35,7 @@ _PERSONAL_WHY = {
     ],
     "rules": [],
 }
-_PREFERENCES = {
-    "keywords": {"genre": {"science fiction": 1.0, "horror": -0.5}},
-    "hidden": ["gravity"],
-    "unusedCategories": ["country"],
-}
+_PREFERENCES = PREFERENCES.sample()
 _ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
 _PROBLEM = {
     "type": "/-/problems/unknown-piece",
@@ -57,7 +52,7 @@ _KEY = {
     "plan": "full",
     "role": "tenant",
     "state": "active",
-    "createdAt": _MOMENT,
+    "createdAt": MOMENT,
     "expiresAt": None,
     "revokedAt": None,
     "scopes": ["read", "personal", "interact", "write"],
@@ -69,7 +64,7 @@ _PLACEMENT = PLACEMENT.sample()
 _PLACEMENT_VERSION = {
     "name": "home",
     "version": 17,
-    "timestamp": _MOMENT,
+    "timestamp": MOMENT,
     "keyId": "Zk4tQ9",
     "placement": _PLACEMENT,
 }
@@ -91,7 +86,7 @@ SAMPLES: Mapping[str, Any] = {
     "AuditLog": {
         "entries": [
             {
-                "recordedAt": _MOMENT,
+                "recordedAt": MOMENT,
                 "account": "press",
                 "actor": "command-line",
                 "action": "key.create",
@@ -100,25 +95,23 @@ SAMPLES: Mapping[str, Any] = {
         ]
     },
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
-    "ContentList": {"source": "films", "timestamp": _MOMENT, "content": [_PIECE]},
+    "ContentList": {"source": "films", "timestamp": MOMENT, "content": [_PIECE]},
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
     "EmptyArray": [],
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],
     "IdList": {"count": 2, "content": ["alien", "gravity"]},
-    "ImpressionArray": [{"listId": LIST_ID, "content": ["alien", {"id": "gravity", "position": 4}]}],
+    "ImpressionArray": [SEEN_LIST.sample()],
     "InteractionAnswer": _INTERACTION,
-    "InteractionArray": [
-        {"userId": "kim", "type": "Watch", "contentId": "alien", "timestamp": _MOMENT, "eventId": "e-1"}
-    ],
+    "InteractionArray": [INTERACTION.sample()],
     "InteractionList": [_INTERACTION],
     "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
     "KeyWish": {"account": "press", "plan": "basic", "expiresInDays": 365},
-    "Likings": {"liked": ["alien"], "dislikedKeywords": {"genre": ["drama"]}},
+    "Likings": LIKINGS.sample(),
     "OpenApi": {"openapi": "3.1.1"},
     "PageResult": {
         "userId": "kim",
@@ -199,7 +192,7 @@ SAMPLES: Mapping[str, Any] = {
     "RecommendationResults": [{"id": "kim", "content": _ENTRIES}],
     "RevisitResult": {
         "id": "kim",
-        "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": _MOMENT}],
+        "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": MOMENT}],
     },
     "Settings": SETTINGS.sample(),
     "SettingsPreview": {
@@ -220,8 +213,8 @@ SAMPLES: Mapping[str, Any] = {
         "pieces": 2,
         "version": 17,
         "indexedVersion": 17,
-        "createdAt": _MOMENT,
-        "updatedAt": _MOMENT,
+        "createdAt": MOMENT,
+        "updatedAt": MOMENT,
     },
     "Submission": [_PIECE, {"id": "gravity", "categories": {"genre": ["drama", "science fiction"]}}],
     "Text": "…",

@@ -11,6 +11,8 @@ import msgspec
 
 from penchant.model import (
     MAX_ID_LENGTH,
+    MAX_IMPRESSIONS_PER_REQUEST,
+    MAX_INTERACTIONS_PER_REQUEST,
     MAX_LABEL_LENGTH,
     MAX_NAME_LENGTH,
     MAX_PIECES_PER_SUBMISSION,
@@ -23,7 +25,8 @@ from penchant.model import (
 from penchant.wire import administration, answers, explanations, placement_answers, results
 from penchant.wire.fields import ref
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
-from penchant.wire.recording_schemas import recording_schemas
+from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
+from penchant.wire.recording import INTERACTION, SEEN_LIST
 from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
 
 _ANSWERS = (
@@ -38,7 +41,7 @@ _ANSWERS = (
     answers.ExportedInteraction,
     answers.InteractionAnswer,
     answers.BulkReceipt,
-    answers.PersonPreferences,
+    PersonPreferences,
     answers.UserExport,
     results.PlacementResults,
     answers.Problem,
@@ -78,7 +81,10 @@ def components() -> dict[str, Any]:
         **_explained(generated["RecommendedPiece"]),
         **_pieces(),
         **_lists(),
-        **recording_schemas(),
+        "InteractionInput": INTERACTION.schema(),
+        "InteractionArray": _array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
+        "ImpressionInput": SEEN_LIST.schema(),
+        "ImpressionArray": _array("ImpressionInput", MAX_IMPRESSIONS_PER_REQUEST),
         "Settings": SETTINGS.schema(last=["attributes"]),
         "Attribute": ATTRIBUTE_SCHEMA,
         **placement_schemas(),
@@ -136,7 +142,7 @@ def _arrays() -> dict[str, Any]:
     """Return the schemas of bodies and answers that are arrays."""
     text = {"type": "string"}
     return {
-        "Submission": {"type": "array", "maxItems": MAX_PIECES_PER_SUBMISSION, "items": ref("SubmittedPiece")},
+        "Submission": _array("SubmittedPiece", MAX_PIECES_PER_SUBMISSION),
         "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
         "IdArray": {"type": "array", "items": text},
         "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
@@ -146,6 +152,10 @@ def _arrays() -> dict[str, Any]:
         "InteractionList": {"type": "array", "items": ref("InteractionAnswer")},
         "ProfileList": {"type": "array", "items": ref("Profile")},
     }
+
+
+def _array(name: str, most: int) -> dict[str, Any]:
+    return {"type": "array", "maxItems": most, "items": ref(name)}
 
 
 def _service() -> dict[str, Any]:
@@ -256,8 +266,8 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "SimilarPlace": _place("SimilarWhy"),
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": PREVIEW.schema(),
-        "Likings": _likings(),
-        "Preferences": _preferences(),
+        "Likings": LIKINGS.schema(),
+        "Preferences": PREFERENCES.schema(),
     }
 
 
@@ -272,23 +282,6 @@ def _place(why: str) -> dict[str, Any]:
         "reasons": {"type": "array", "items": ref("Reason")},
     }
     return {"type": "object", "properties": members, "required": list(members)}
-
-
-def _likings() -> dict[str, Any]:
-    ids = {"type": ["array", "null"], "items": _ID}
-    keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
-    members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
-    return {"type": "object", "additionalProperties": False, "properties": members}
-
-
-def _preferences() -> dict[str, Any]:
-    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
-    members = {
-        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
-        "hidden": {"type": ["array", "null"], "items": _ID},
-        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
-    }
-    return {"type": "object", "additionalProperties": False, "properties": members}
 
 
 def _lists() -> dict[str, Any]:
