@@ -12,7 +12,7 @@ from penchant.client.batches import Batch, batches, send_all
 from penchant.client.errors import moved
 from penchant.client.requests import Algorithm, Basis, Flow, ListingRequest, Request, query_of, reading, several
 from penchant.wire import ChangeLine, Receipt
-from penchant.wire.explained import SimilarPieces
+from penchant.wire.explanations import SimilarPieces
 from penchant.wire.records import ContentList, IdList, Piece, SourceState
 
 MAX_PIECES = 2_000

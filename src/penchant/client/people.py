@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, encode, query_of, reading
 from penchant.wire import BulkReceipt, InteractionType, PersonPreferences, Profile
-from penchant.wire.explained import PersonalPieces
+from penchant.wire.explanations import PersonalPieces
 from penchant.wire.recording import Interaction
 from penchant.wire.records import KnownPieces, PersonExport, RecordedInteraction
 

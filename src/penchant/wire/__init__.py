@@ -40,8 +40,6 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
-from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
-from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
@@ -59,21 +57,30 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
-from penchant.wire.exported import (
-    ExportedPlacement,
-    StatedPreferences,
-    decode_exported_placement,
-    decode_stated_preferences,
-    encode_exported_placement,
-    encode_stated_preferences,
-)
 from penchant.wire.fields import BodyMember
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
+from penchant.wire.lines import (
+    ChangeLine,
+    ExportedPlacement,
+    ListLines,
+    StatedPreferences,
+    begin_line,
+    decode_exported_placement,
+    decode_stated_preferences,
+    delete_line,
+    encode_exported_placement,
+    encode_stated_preferences,
+    end_line,
+    upsert_line,
+)
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
-from penchant.wire.list_lines import ListLines
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.placement_answers import (
+    DayCount,
+    Doubt,
+    Interval,
+    ListShare,
     PageEntry,
     PageResult,
     PlacedPiece,
@@ -82,8 +89,11 @@ from penchant.wire.placement_answers import (
     PlacementListing,
     PlacementPreview,
     PlacementResult,
+    PlacementResults,
     PlacementVersion,
+    PositionCount,
     PreviewedPlacement,
+    VariantResult,
 )
 from penchant.wire.placements import (
     BASE,
@@ -113,7 +123,6 @@ from penchant.wire.preferences import (
     preferences_answer,
 )
 from penchant.wire.recording import decode_impressions, decode_interaction_lines, decode_interactions
-from penchant.wire.results import DayCount, Doubt, Interval, ListShare, PlacementResults, PositionCount, VariantResult
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
 from penchant.wire.settings import (
@@ -136,6 +145,7 @@ from penchant.wire.stored import (
     decode_stored_texts,
     public_body,
 )
+from penchant.wire.syntax import encode
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 

@@ -9,9 +9,8 @@ from msgspec import UNSET
 
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, MAX_TAKE
-from penchant.wire.entries import split_array
 from penchant.wire.fields import ID_SCHEMA, Shape
-from penchant.wire.syntax import MAX_FAULTS, UNREADABLE, Faults, decode_entry, fail_at, kind_of
+from penchant.wire.syntax import MAX_FAULTS, UNREADABLE, Faults, decode_entry, fail_at, kind_of, split_array
 from penchant.wire.text import id_problem, submitted_id_problem
 
 _text_decoder = msgspec.json.Decoder(str)

@@ -15,7 +15,6 @@ from msgspec import UNSET, UnsetType
 from penchant.attributes import Attribute
 from penchant.errors import InvalidInput, TooManyEntries
 from penchant.model import MAX_TAKE, Basis, Blend, PlacementKind, SourceSettings
-from penchant.wire.encoding import encode
 from penchant.wire.fields import (
     BOOLEAN,
     ID,
@@ -38,7 +37,7 @@ from penchant.wire.frames import Record
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import TAKE, check_ids, ids
 from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
-from penchant.wire.syntax import Faults, decode_object, kind_of
+from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
 
 MAX_PLACEMENTS = 100

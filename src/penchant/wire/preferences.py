@@ -8,11 +8,10 @@ from msgspec import UNSET
 
 from penchant.errors import TooManyEntries
 from penchant.model import NO_PREFERENCES, Preferences, Term
-from penchant.wire.encoding import encode
 from penchant.wire.fields import ID_SCHEMA, Body, Example, Json, Shape, is_category, is_number
 from penchant.wire.frames import Record
 from penchant.wire.lists import ids
-from penchant.wire.syntax import Faults, decode_object, kind_of, pointer
+from penchant.wire.syntax import Faults, decode_object, encode, kind_of, pointer
 from penchant.wire.text import id_problem
 
 MAX_SAID = 1_000

@@ -21,11 +21,10 @@ from penchant.model import (
     NewImpression,
     NewInteraction,
 )
-from penchant.wire.entries import split_array
 from penchant.wire.fields import ID, ID_SCHEMA, Body, Description, Example, described
 from penchant.wire.frames import Record
 from penchant.wire.list_ids import MAX_LENGTH
-from penchant.wire.syntax import UNREADABLE, Faults, decode_entry, kind_of, pointer, require_syntax
+from penchant.wire.syntax import UNREADABLE, Faults, decode_entry, kind_of, pointer, require_syntax, split_array
 from penchant.wire.text import id_problem
 from penchant.wire.times import parse_interaction_timestamp
 

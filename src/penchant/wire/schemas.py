@@ -22,7 +22,7 @@ from penchant.model import (
     PlacementKind,
     Scope,
 )
-from penchant.wire import administration, answers, explanations, placement_answers, results
+from penchant.wire import administration, answers, explanations, placement_answers
 from penchant.wire.fields import ref
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
@@ -43,7 +43,7 @@ _ANSWERS = (
     answers.BulkReceipt,
     PersonPreferences,
     answers.UserExport,
-    results.PlacementResults,
+    placement_answers.PlacementResults,
     answers.Problem,
     explanations.Reason,
     explanations.SettingsPreview,

@@ -22,7 +22,6 @@ from penchant.model import (
     SourceSettings,
 )
 from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_pointer
-from penchant.wire.encoding import encode
 from penchant.wire.fields import (
     BOOLEAN,
     Body,
@@ -39,7 +38,7 @@ from penchant.wire.fields import (
 )
 from penchant.wire.frames import Record
 from penchant.wire.lists import TAKE, ids
-from penchant.wire.syntax import Faults, decode_object, kind_of
+from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 
 MAX_DAYS = 36_500
 """A hundred years (interface, section 7)."""
