@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from penchant.wire.administration import KEY_WISH, PLAN_WISH
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
@@ -110,7 +111,7 @@ SAMPLES: Mapping[str, Any] = {
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
-    "KeyWish": {"account": "press", "plan": "basic", "expiresInDays": 365},
+    "KeyWish": KEY_WISH.sample(),
     "Likings": LIKINGS.sample(),
     "OpenApi": {"openapi": "3.1.1"},
     "PageResult": {
@@ -173,7 +174,7 @@ SAMPLES: Mapping[str, Any] = {
             }
         ],
     },
-    "PlanWish": {"plan": "full"},
+    "PlanWish": PLAN_WISH.sample(),
     "Preferences": _PREFERENCES,
     "PreviewWish": PREVIEW.sample(),
     "Problem": _PROBLEM,

@@ -20,7 +20,6 @@ from penchant.model import (
     MAX_WEIGHT,
     InteractionType,
     PlacementKind,
-    Scope,
 )
 from penchant.wire import administration, answers, explanations, placement_answers
 from penchant.wire.fields import ref
@@ -92,8 +91,8 @@ def components() -> dict[str, Any]:
         "PlacementWish": PLACEMENT_WISH.schema(),
         "PageWish": PAGE.schema(),
         "PageEntry": _page_entry(),
-        "KeyWish": _key_wish(),
-        "PlanWish": _plan_wish(),
+        "KeyWish": administration.KEY_WISH.schema(),
+        "PlanWish": administration.PLAN_WISH.schema(),
     }
     # Forms go on being used: what is added here is none of theirs.
     schemas = copy.deepcopy(schemas)
@@ -323,37 +322,3 @@ def _page_entry() -> dict[str, Any]:
         "required": ["placement", "contentId"],
         "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
     }
-
-
-def _key_wish() -> dict[str, Any]:
-    """Return the schema of a request for a new key."""
-    name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
-    days = {"type": ["integer", "null"], "minimum": 1, "maximum": administration.MAX_KEY_DAYS}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "account": name,
-            "plan": name | {"default": "full"},
-            "admin": {"type": "boolean", "default": False},
-            "expiresInDays": days,
-            "scopes": {"type": ["array", "null"], "items": {"type": "string", "enum": list(Scope)}},
-            "origins": {
-                "type": ["array", "null"],
-                "items": {"type": "string", "maxLength": MAX_NAME_LENGTH},
-                "maxItems": administration.MAX_ORIGINS,
-            },
-            "requestsPerSecond": _limit(administration.MAX_ADDRESS_RATE, "What a browser key allows one address."),
-            "requestsPerMonth": _limit(administration.MAX_BROWSER_QUOTA, "Answers that a browser key allows pages."),
-        },
-        "required": ["account"],
-    }
-
-
-def _limit(most: int, description: str) -> dict[str, Any]:
-    return {"type": ["integer", "null"], "minimum": 1, "maximum": most, "description": description}
-
-
-def _plan_wish() -> dict[str, Any]:
-    name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
-    return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}
