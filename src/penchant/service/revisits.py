@@ -32,7 +32,7 @@ class RevisitLists:
         self._database = database
         self._recommender = recommender
 
-    async def again(self, view: View, query: PersonalRequest) -> RevisitResult:
+    async def again(self, view: View, query: PersonalRequest) -> RevisitResult[str]:
         """Return what a person began or came back to on another day, of what may be shown."""
         return await self._database.promptly(self._again, view, query)
 
@@ -52,7 +52,7 @@ class RevisitLists:
 
         return [PlacedPiece(id=each.id, score=each.score, why=why(each.id)) for each in found.content]
 
-    def _again(self, view: View, query: PersonalRequest) -> RevisitResult:
+    def _again(self, view: View, query: PersonalRequest) -> RevisitResult[str]:
         now = self._recommender.now(view)
         person = self._recommender.stored(view, query.user_id, query.at, now)
         hidden = frozenset(decode_preferences(person.preferences).hidden)
@@ -61,7 +61,7 @@ class RevisitLists:
 
 def revisited_pieces(
     view: View, query: PersonalRequest, interactions: Sequence[StoredInteraction], hidden: frozenset[str], now: int
-) -> RevisitResult:
+) -> RevisitResult[str]:
     """Return the list that a person's interactions make, newest first, without what the person has hidden."""
     moment = moment_of(query.at, now)
     known = revisits(interactions, view.settings, moment // DAY_MS)
@@ -80,6 +80,6 @@ def revisited_pieces(
     return RevisitResult(id=query.user_id, content=content)
 
 
-def _revisit(known: Revisit, score: float) -> RevisitPiece:
+def _revisit(known: Revisit, score: float) -> RevisitPiece[str]:
     timestamp = format_timestamp(known.latest)
     return RevisitPiece(id=known.piece_id, score=score, began=known.began, days=known.days, timestamp=timestamp)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic
 
 import msgspec
 
 from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
+from penchant.wire.answers import Moment
 from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Shape, described
 from penchant.wire.frames import Record
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
@@ -72,7 +73,7 @@ class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
 PLAN_WISH = Body(PlanWish, takes_null=False)
 
 
-class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
 
     The last two are of browser keys: ``None`` where they are the usual ones.
@@ -83,9 +84,9 @@ class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     plan: str
     role: str
     state: str
-    created_at: str
-    expires_at: str | None = None
-    revoked_at: str | None = None
+    created_at: Moment
+    expires_at: Moment | None = None
+    revoked_at: Moment | None = None
     scopes: list[Scope]
     origins: list[str]
     requests_per_second: int | None = None
@@ -99,16 +100,16 @@ class SigningSecret(Record, frozen=True, kw_only=True):
     secret: str
 
 
-class IssuedKeyAnswer(KeyAnswer, frozen=True, kw_only=True, rename="camel"):
+class IssuedKeyAnswer(KeyAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A key that was just made, with the key itself: it cannot be shown again."""
 
     key: str
 
 
-class KeyList(Record, frozen=True, kw_only=True, rename="camel"):
+class KeyList(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Every key, oldest first."""
 
-    keys: list[KeyAnswer]
+    keys: list[KeyAnswer[Moment]]
 
 
 class AccountUsageAnswer(Record, frozen=True, kw_only=True, rename="camel"):
@@ -131,20 +132,20 @@ class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
     accounts: list[AccountUsageAnswer]
 
 
-class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Who changed what, when: ``actor`` is a key's id, or ``command-line``."""
 
-    recorded_at: str
+    recorded_at: Moment
     account: str
     actor: str
     action: str
     subject: str
 
 
-class AuditLog(Record, frozen=True, kw_only=True, rename="camel"):
+class AuditLog(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Changes, newest first."""
 
-    entries: list[AuditEntryAnswer]
+    entries: list[AuditEntryAnswer[Moment]]
 
 
 def decode_key_wish(body: bytes) -> KeyWish:

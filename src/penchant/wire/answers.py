@@ -1,7 +1,13 @@
 """Answers: records whose fields are the interface's members, in its order and spelling."""
 
+from datetime import datetime
+from typing import Generic, TypeVar
+
 from penchant.wire.frames import Record
 from penchant.wire.preferences import PersonPreferences
+
+Moment = TypeVar("Moment", str, datetime)
+"""A time in an answer: the service has it as text, clients read it as what it says."""
 
 
 class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
@@ -16,15 +22,15 @@ class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
     ignored: tuple[str, ...]
 
 
-class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
+class SourceStatus(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Where a source stands, and the version that its index has reached."""
 
     source: str
     pieces: int
     version: int
     indexed_version: int
-    created_at: str
-    updated_at: str
+    created_at: Moment
+    updated_at: Moment
 
 
 class RecommendedPiece(Record, frozen=True, kw_only=True, rename="camel"):
@@ -48,21 +54,21 @@ class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):
     content: list[RecommendedPiece]
 
 
-class RevisitPiece(Record, frozen=True, kw_only=True, rename="camel"):
+class RevisitPiece(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A piece that a person may take up again, and why: begun, or met on several days, last at ``timestamp``."""
 
     id: str
     score: float
     began: bool
     days: int
-    timestamp: str
+    timestamp: Moment
 
 
-class RevisitResult(Record, frozen=True, kw_only=True, rename="camel"):
+class RevisitResult(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """What a person began or keeps coming back to."""
 
     id: str
-    content: list[RevisitPiece]
+    content: list[RevisitPiece[Moment]]
 
 
 class ProspectScore(Record, frozen=True, kw_only=True, rename="camel"):
@@ -94,16 +100,18 @@ class InteractionKey(Record, frozen=True, kw_only=True, rename="camel"):
     user_id: str
 
 
-class InteractionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A recorded interaction."""
 
     key: InteractionKey
     type: str
     content_id: str
-    timestamp: str
+    timestamp: Moment
 
 
-class ExportedInteraction(InteractionAnswer, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ExportedInteraction(
+    InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
     """An interaction with all that is stored of it."""
 
     event_id: str | None = None
@@ -116,25 +124,25 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
     duplicates: int
 
 
-class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ExportedImpression(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
 
     placement: str
     variant: str
     content_id: str
     position: int | None = None
-    timestamp: str
+    timestamp: Moment
     led_to: tuple[str, ...] = ()
 
 
-class UserExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class UserExport(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """All that is stored of a person: interactions, newest first; preferences and impressions where there are any."""
 
     source: str
     user_id: str
-    interactions: list[ExportedInteraction]
+    interactions: list[ExportedInteraction[Moment]]
     preferences: PersonPreferences | None = None
-    impressions: tuple[ExportedImpression, ...] = ()
+    impressions: tuple[ExportedImpression[Moment], ...] = ()
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):

@@ -1,12 +1,12 @@
 """Answers about placements: lists, what is stored of them, previews of drafts, and what came of what was shown."""
 
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.model import PlacementKind
-from penchant.wire.answers import Problem, RecommendedPiece
+from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
 from penchant.wire.frames import Record
 
@@ -68,26 +68,26 @@ class PageResult(Record, frozen=True, kw_only=True, rename="camel"):
     lists: list[PageEntry]
 
 
-class PlacementVersion(Record, frozen=True, kw_only=True, rename="camel"):
+class PlacementVersion(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A version of a placement: when it was stored, with which key, and what it is."""
 
     name: str
     version: int
-    timestamp: str
+    timestamp: Moment
     key_id: str
     placement: dict[str, Any]
 
 
-class PlacementListing(Record, frozen=True, kw_only=True, rename="camel"):
+class PlacementListing(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """The placements of a source as they are in force, ascending by name."""
 
-    placements: list[PlacementVersion]
+    placements: list[PlacementVersion[Moment]]
 
 
-class PlacementHistory(Record, frozen=True, kw_only=True, rename="camel"):
+class PlacementHistory(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """The versions of a placement that are kept, newest first; the first is in force."""
 
-    versions: list[PlacementVersion]
+    versions: list[PlacementVersion[Moment]]
 
 
 class PreviewedPlacement(Record, frozen=True, kw_only=True, rename="camel"):

@@ -5,6 +5,7 @@ are checked by hand, too, with a pointer for each fault. A test holds each schem
 """
 
 import copy
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -27,21 +28,27 @@ from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
 from penchant.wire.recording import INTERACTION, SEEN_LIST
 from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
+from penchant.wire.syntax import encode
+
+
+class _Time(datetime):
+    """A time in answers where they are described: no type of msgspec's, whose schema would say no format."""
+
 
 _ANSWERS = (
     answers.Addresses,
     answers.Receipt,
-    answers.SourceStatus,
+    answers.SourceStatus[_Time],
     answers.RecommendationResult,
     answers.AnonymousResult,
     answers.ProspectList,
-    answers.RevisitResult,
+    answers.RevisitResult[_Time],
     answers.Profile,
-    answers.ExportedInteraction,
-    answers.InteractionAnswer,
+    answers.ExportedInteraction[_Time],
+    answers.InteractionAnswer[_Time],
     answers.BulkReceipt,
     PersonPreferences,
-    answers.UserExport,
+    answers.UserExport[_Time],
     placement_answers.PlacementResults,
     answers.Problem,
     explanations.Reason,
@@ -49,28 +56,26 @@ _ANSWERS = (
     explanations.SimilarWhy,
     explanations.TermRest,
     explanations.PersonalWhy,
-    administration.AuditLog,
-    administration.KeyList,
-    administration.IssuedKeyAnswer,
+    administration.AuditLog[_Time],
+    administration.KeyList[_Time],
+    administration.IssuedKeyAnswer[_Time],
     administration.SigningSecret,
     administration.UsageReport,
     placement_answers.PlacementResult,
     placement_answers.PageResult,
-    placement_answers.PlacementListing,
-    placement_answers.PlacementHistory,
+    placement_answers.PlacementListing[_Time],
+    placement_answers.PlacementHistory[_Time],
     placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
-_MOMENTS = {"timestamp", "createdAt", "updatedAt", "recordedAt", "expiresAt", "revokedAt"}
-"""Members of answers that are times."""
 _INT32 = 2**31 - 1
 _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
-    _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
+    generated = _generated()
     version = generated["PlacementVersion"]
     schemas = {
         **generated,
@@ -101,6 +106,18 @@ def components() -> dict[str, Any]:
     return schemas
 
 
+def _generated() -> dict[str, Any]:
+    """Return the schemas of the records that are answered by name."""
+    times = {"type": "string", "format": "date-time"}
+    _, schemas = msgspec.json.schema_components(
+        _ANSWERS, schema_hook=lambda _: dict(times), ref_template="#/components/schemas/{name}"
+    )
+    # Those with times are named after the type of a time, too.
+    text = encode(schemas).replace(b"__Time_", b"").replace(b"[_Time]", b"")
+    named: dict[str, Any] = msgspec.json.decode(text)
+    return named
+
+
 def _complete(schema: Any) -> None:
     """Add what generators of clients would guess wrongly: that objects are open, and the formats of numbers."""
     if isinstance(schema, list):
@@ -110,9 +127,7 @@ def _complete(schema: Any) -> None:
     if not isinstance(schema, dict):
         return
     _state_kind(schema)
-    for name, member in schema.get("properties", {}).items():
-        if name in _MOMENTS:
-            _state_moment(member)
+    for member in schema.get("properties", {}).values():
         _complete(member)
     for word in ("items", "additionalProperties", "anyOf", "oneOf"):
         _complete(schema.get(word))
@@ -129,12 +144,6 @@ def _state_kind(schema: dict[str, Any]) -> None:
         schema.setdefault("format", "double")
     elif "integer" in kinds:
         schema.setdefault("format", "int32" if schema.get("maximum", _INT32 + 1) <= _INT32 else "int64")
-
-
-def _state_moment(member: dict[str, Any]) -> None:
-    for choice in (member, *member.get("anyOf", ())):
-        if choice.get("type") == "string":
-            choice["format"] = "date-time"
 
 
 def _arrays() -> dict[str, Any]:
