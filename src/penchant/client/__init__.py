@@ -53,10 +53,10 @@ from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
 from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
+from penchant.wire.pieces import Piece
 from penchant.wire.placements import PageList, Placement, PlacementVariant
 from penchant.wire.preferences import Likings
 from penchant.wire.recording import Interaction, SeenList, SeenPiece
-from penchant.wire.records import Piece
 from penchant.wire.settings import Settings
 
 __all__ = [

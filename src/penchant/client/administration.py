@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.requests import Answered, Request, encode, query_of
 from penchant.wire import Addresses, AuditLog, IssuedKeyAnswer, KeyAnswer, KeyList, SigningSecret, UsageReport
-from penchant.wire.records import Health
+from penchant.wire.answers import Health
 
 
 def usage(*, month: str | None = None) -> Request[UsageReport]:

@@ -13,7 +13,7 @@ from penchant.client.errors import moved
 from penchant.client.requests import Algorithm, Basis, Flow, ListingRequest, Request, query_of, reading, several
 from penchant.wire import ChangeLine, Receipt, SourceStatus
 from penchant.wire.explanations import SimilarPieces
-from penchant.wire.records import ContentList, IdList, Piece
+from penchant.wire.pieces import ContentList, IdList, Piece
 
 MAX_PIECES = 2_000
 """Pieces in one request; ids to delete, too."""

@@ -9,8 +9,8 @@ from penchant.client.people import PersonalOptions, RecommendOptions
 from penchant.client.requests import Flow, Request, asking, encode, reading, several
 from penchant.wire import SettingsPreview
 from penchant.wire.explanations import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
+from penchant.wire.pieces import Piece
 from penchant.wire.preferences import Likings
-from penchant.wire.records import Piece
 from penchant.wire.settings import Settings
 
 MAX_ASKED = 100

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, encode, query_of, reading
 from penchant.wire import BulkReceipt, InteractionAnswer, InteractionType, PersonPreferences, Profile, UserExport
+from penchant.wire.answers import KnownPieces
 from penchant.wire.explanations import PersonalPieces
 from penchant.wire.recording import Interaction
-from penchant.wire.records import KnownPieces
 
 RecordedInteraction: TypeAlias = InteractionAnswer[datetime]
 

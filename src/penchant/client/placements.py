@@ -6,8 +6,8 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.requests import Request, asking, encode, query_of, reading, several
 from penchant.wire import PageResult, PlacementPreview, PlacementResult
+from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
 from penchant.wire.placements import PageList, Placement
-from penchant.wire.records import PlacementVersions, StoredPlacements
 
 _ONE = "/{source}/placements/{name}"
 

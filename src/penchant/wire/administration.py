@@ -241,7 +241,7 @@ def _object(body: bytes, faults: Faults, kind: Body[Any]) -> dict[str, Any]:
     if not isinstance(value, dict):
         faults.add("", f"Found {kind_of(value)}; an object is accepted.")
         return {}
-    faults.only(value, tuple(kind.members), "")
+    faults.only(value, kind.members, "")
     for name in kind.required:
         if name not in value:
             faults.add(pointer(name), f"The member is missing; the {name}'s name is accepted.")

@@ -1,9 +1,10 @@
 """Answers: records whose fields are the interface's members, in its order and spelling."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from penchant.wire.frames import Record
+from penchant.wire.frames import Record, RecordList
 from penchant.wire.preferences import PersonPreferences
 
 Moment = TypeVar("Moment", str, datetime)
@@ -175,3 +176,16 @@ class Problem(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     detail: str
     code: str
     errors: tuple[ProblemFault, ...] | None = None
+
+
+class KnownPieces(RecordList[RevisitPiece[datetime]], frozen=True, kw_only=True, rename="camel"):
+    """What the person with this id began or keeps coming back to."""
+
+    id: str
+
+
+class Health(Record, frozen=True, kw_only=True):
+    """That the service is there; ``warnings`` tell its operator what to change."""
+
+    status: str
+    warnings: Sequence[str] = ()

@@ -132,10 +132,16 @@ class Body(Generic[Wish]):
             faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
             return {}
         if self._is_closed:
-            faults.only(value, tuple(self.members), where)
-        given = [key for key in order or self.members if key in self.required or self._is_given(value, key)]
-        read = {self.members[key].name: self.read_member(value, key, where, faults) for key in given}
-        return {name: meaning for name, meaning in read.items() if meaning is not UNSET}
+            faults.only(value, self.members, where)
+        members = {}
+        for key in order or self.members:
+            given = value.get(key)
+            if given is None and key not in self.required and (self._takes_null or key not in value):
+                continue
+            meaning = self.members[key].shape.read(given, f"{where}/{key}", faults)
+            if meaning is not UNSET:
+                members[self.members[key].name] = meaning
+        return members
 
     def read_members(self, value: Mapping[str, Any], keys: Iterable[str], where: str, faults: Faults) -> dict[str, Any]:
         """Return those of some members that are given and not null, looked at in this order, as `read` does."""
@@ -162,9 +168,6 @@ class Body(Generic[Wish]):
         members = self.read(value, "", faults, order)
         faults.raise_any()
         return self.record(**members)
-
-    def _is_given(self, value: Mapping[str, Any], key: str) -> bool:
-        return key in value and not (self._takes_null and value[key] is None)
 
     def schema(self, *, last: Sequence[str] = ()) -> Json:
         """Return the JSON schema of the body; the ``last`` members stand behind the others."""

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 from penchant.model import Preferences
+from penchant.wire.pieces import Piece
 from penchant.wire.placements import BUCKETS, PlacementSpec, placement_problem, read_placement
 from penchant.wire.preferences import read_preferences
-from penchant.wire.records import Piece
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import id_problem
 

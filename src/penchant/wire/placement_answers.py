@@ -1,5 +1,6 @@
 """Answers about placements: lists, what is stored of them, previews of drafts, and what came of what was shown."""
 
+from datetime import datetime
 from typing import Any, Generic
 
 import msgspec
@@ -9,6 +10,7 @@ from penchant.model import PlacementKind
 from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
 from penchant.wire.frames import Record
+from penchant.wire.placements import Placement
 
 
 class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):
@@ -192,3 +194,25 @@ class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
     pieces_of_person: int | UnsetType = UNSET
     stopped: list[str]
     variants: list[VariantResult]
+
+
+class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
+    """A version of a placement, when it was stored, and with which key."""
+
+    name: str
+    version: int
+    timestamp: datetime
+    key_id: str
+    placement: Placement
+
+
+class StoredPlacements(Record, frozen=True, kw_only=True):
+    """The placements of a source as they are in force, ascending by name."""
+
+    placements: list[StoredPlacement]
+
+
+class PlacementVersions(Record, frozen=True, kw_only=True):
+    """The versions of a placement that are kept, newest first; the first is in force."""
+
+    versions: list[StoredPlacement]

@@ -366,7 +366,7 @@ def _read_spec(value: Any, where: str, faults: Faults) -> Any:
 
 
 def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> PlacementSpec:
-    faults.only(value, tuple(PLACEMENT.members), where)
+    faults.only(value, PLACEMENT.members, where)
     given = _rules(value, where, faults)
     if value.get("kind") is None:
         faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
@@ -401,7 +401,7 @@ def _variants(value: Mapping[str, Any], base: ListRules, where: str, faults: Fau
 
 
 def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faults) -> Variant:
-    faults.only(entry, tuple(_VARIANT.members), where)
+    faults.only(entry, _VARIANT.members, where)
     # What is null is no longer as the placement has it.
     absent = {key for key in _RULES if key in entry and entry[key] is None}
     if "kind" in absent:

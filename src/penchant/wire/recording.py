@@ -311,7 +311,7 @@ def _read_seen(
     if not isinstance(value, dict):
         faults.add(where, f"Found {kind_of(value)}; an object with listId and content is accepted.")
         return []
-    faults.only(value, tuple(SEEN_LIST.members), where)
+    faults.only(value, SEEN_LIST.members, where)
     identity = _read_list(value, where, read_list, faults)
     seen = _read_content(value.get("content"), f"{where}/content", faults)
     given_at = _read_moment(value.get("timestamp"), f"{where}/timestamp", now, faults)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
+from penchant.wire.pieces import PIECE
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
@@ -15,16 +16,7 @@ _INTERACTION = {
     "contentId": "alien",
     "timestamp": MOMENT,
 }
-_PIECE = {
-    "id": "alien",
-    "label": "Alien",
-    "categories": {
-        "genre": ["horror", {"key": "science fiction", "weight": 80}],
-        "people": {"director": ["Ridley Scott"]},
-    },
-    "filters": {"catalogs": ["classics"], "availableFrom": "2026-01-01T00:00:00Z"},
-    "extras": {"year": 1979},
-}
+_PIECE = PIECE.sample()
 _SHARES = [{"category": "genre", "keyword": "science fiction", "share": 0.25}]
 _SIMILAR_WHY = {"terms": _SHARES, "rules": [{"rule": "whitelist", "position": 0}]}
 _PERSONAL_WHY = {

@@ -14,16 +14,14 @@ from penchant.model import (
     MAX_ID_LENGTH,
     MAX_IMPRESSIONS_PER_REQUEST,
     MAX_INTERACTIONS_PER_REQUEST,
-    MAX_LABEL_LENGTH,
-    MAX_NAME_LENGTH,
     MAX_PIECES_PER_SUBMISSION,
     MAX_TAKE,
-    MAX_WEIGHT,
     InteractionType,
     PlacementKind,
 )
 from penchant.wire import administration, answers, explanations, placement_answers
 from penchant.wire.fields import ref
+from penchant.wire.pieces import piece_schemas
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
 from penchant.wire.recording import INTERACTION, SEEN_LIST
@@ -83,7 +81,7 @@ def components() -> dict[str, Any]:
         **_service(),
         # Later ones win: here an entry of a list gets the member that holds its reasons.
         **_explained(generated["RecommendedPiece"]),
-        **_pieces(),
+        **piece_schemas(),
         **_lists(),
         "InteractionInput": INTERACTION.schema(),
         "InteractionArray": _array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
@@ -180,67 +178,6 @@ def _service() -> dict[str, Any]:
         },
         "OpenApi": {"type": "object"},
         "Text": {"type": "string"},
-    }
-
-
-def _pieces() -> dict[str, Any]:
-    """Return the schemas of pieces as they are sent, as drafts, and as they are returned."""
-    members = {
-        "id": {**_ID, "description": "Unique in the source; neither '.' nor '..'."},
-        "label": {"type": ["string", "null"], "maxLength": MAX_LABEL_LENGTH},
-        "categories": ref("Categories"),
-        "filters": {"oneOf": [ref("Filters"), {"type": "null"}]},
-        "extras": {"type": ["object", "null"], "description": "Free-form; returned as it was sent."},
-    }
-    # A submitted member may be null where it may be left out; those of a returned piece never are.
-    returned = {
-        **members,
-        "label": {"type": "string"},
-        "filters": ref("Filters"),
-        "extras": {"type": "object"},
-    }
-    keyword = {
-        "type": "object",
-        "properties": {
-            "key": {"oneOf": [_ID, {"type": "null"}]},
-            "weight": {"type": ["integer", "null"], "minimum": 0, "maximum": MAX_WEIGHT},
-        },
-    }
-    return {
-        "Keyword": keyword,
-        "Categories": {
-            "type": "object",
-            "description": "Category names to keywords, or to further categories.",
-            "propertyNames": {"minLength": 1, "maxLength": MAX_NAME_LENGTH},
-            "additionalProperties": {
-                "oneOf": [
-                    {"type": "array", "items": {"oneOf": [_ID, ref("Keyword")]}},
-                    ref("Categories"),
-                ]
-            },
-        },
-        "Filters": {
-            "type": "object",
-            "properties": {
-                "catalogs": {
-                    "type": ["array", "null"],
-                    "items": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
-                },
-                "availableFrom": _MOMENT,
-                "availableUntil": _MOMENT,
-            },
-        },
-        "SubmittedPiece": {"type": "object", "properties": members, "required": ["id", "categories"]},
-        "Draft": {
-            "type": "object",
-            "properties": members | {"id": {"oneOf": [_ID, {"type": "null"}]}},
-            "required": ["categories"],
-        },
-        "Piece": {
-            "type": "object",
-            "properties": returned,
-            "required": ["id", "categories", "filters", "extras"],
-        },
     }
 
 

@@ -17,7 +17,7 @@ import contextlib
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -62,7 +62,7 @@ class Faults:
         if len(self.found) < MAX_FAULTS:
             self.found.append(Fault(pointer=pointer, detail=detail))
 
-    def only(self, members: Iterable[str], names: Sequence[str], where: str) -> None:
+    def only(self, members: Iterable[str], names: Collection[str], where: str) -> None:
         """Note every member of the object at ``where`` that has none of the accepted names."""
         for name in members:
             if name not in names:
