@@ -2,22 +2,17 @@
 
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
 from penchant.wire.fields import BOOLEAN, Body, Example, Label, Number, Shape, by_category, integer, number, weight
 from penchant.wire.frames import Record
-from penchant.wire.settings import SETTINGS, Settings
+from penchant.wire.placements import PLACEMENT
+from penchant.wire.preferences import LIKINGS, PREFERENCES
+from penchant.wire.recording import SeenPiece
+from penchant.wire.settings import BLEND, PREVIEW, SETTINGS
 from penchant.wire.syntax import Faults
-
-
-class LongerSettings(Settings, frozen=True, kw_only=True, rename="camel"):
-    """Settings with one more, as a change would add it."""
-
-    series_length: Annotated[int | UnsetType, integer(1, 9), Example(3), Label("Length of a series")] = UNSET
-
-
-LONGER = Body(LongerSettings, takes_null=False)
 
 
 def faults_of(shape: Shape, value: Any) -> list[tuple[str | None, str]]:
@@ -26,16 +21,35 @@ def faults_of(shape: Shape, value: Any) -> list[tuple[str | None, str]]:
     return [(fault.pointer, fault.detail) for fault in faults.found]
 
 
-def test_a_new_setting_is_read_described_shown_and_labelled() -> None:
+SERIES_LENGTH = Annotated[int | UnsetType, integer(1, 9), Example(3), Label("Length of a series")]
+"""A member as a change would add it."""
+
+
+@pytest.mark.parametrize(
+    "body", (SETTINGS, BLEND, PLACEMENT, LIKINGS, PREFERENCES, PREVIEW), ids=lambda body: body.record.__name__
+)
+def test_a_member_that_is_added_to_a_record_is_read_described_shown_and_labelled(body: Body[Any]) -> None:
+    longer = Body(
+        msgspec.defstruct(
+            "Longer",
+            [("series_length", SERIES_LENGTH, UNSET)],
+            bases=(body.record,),
+            rename="camel",
+            kw_only=True,
+            frozen=True,
+        ),
+        required=body.required,
+        takes_null=False,
+    )
     faults = Faults()
 
-    assert LONGER.read({"seriesLength": 4}, "", faults) == {"series_length": 4}
-    assert LONGER.schema()["properties"]["seriesLength"] == {"type": "integer", "minimum": 1, "maximum": 9}
-    assert LONGER.sample() == SETTINGS.sample() | {"seriesLength": 3}
-    assert LONGER.members["seriesLength"].label == "Length of a series"
-    LONGER.read({"seriesLength": 10, "other": 1}, "/settings", faults)
-    assert [fault.pointer for fault in faults.found] == ["/settings/other", "/settings/seriesLength"]
-    assert "publicExtras, seriesLength." in faults.found[0].detail
+    assert longer.read_members({"seriesLength": 4}, longer.members, "", faults) == {"series_length": 4}
+    assert longer.schema()["properties"]["seriesLength"] == {"type": "integer", "minimum": 1, "maximum": 9}
+    assert longer.sample() == body.sample() | {"seriesLength": 3}
+    assert longer.members["seriesLength"].label == "Length of a series"
+    longer.read(body.sample() | {"seriesLength": 10, "other": 1}, "/at", faults)
+    assert [fault.pointer for fault in faults.found] == ["/at/other", "/at/seriesLength"]
+    assert "seriesLength." in faults.found[0].detail
 
 
 @pytest.mark.parametrize(
@@ -63,3 +77,10 @@ def test_plain_defaults_and_required_members_are_in_the_schema() -> None:
 
     assert schema["required"] == ["least"]
     assert schema["properties"]["most"] == {"type": "number", "minimum": 0, "maximum": 1, "default": 1}
+
+
+def test_an_open_body_passes_over_members_that_it_does_not_know() -> None:
+    assert Body(SeenPiece, is_closed=False).read({"id": "a", "position": 3, "more": 1}, "", Faults()) == {
+        "id": "a",
+        "position": 3,
+    }
