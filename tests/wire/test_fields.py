@@ -1,14 +1,16 @@
 """A member of a body is described once: its reader, schema, sample and form field follow from its annotation."""
 
+import dataclasses
 from typing import Annotated, Any
 
 import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
+from penchant.model import Blend, SourceSettings
 from penchant.wire.fields import BOOLEAN, Body, Example, Label, Number, Shape, by_category, integer, number, weight
 from penchant.wire.frames import Record
-from penchant.wire.placements import PLACEMENT
+from penchant.wire.placements import PLACEMENT, ListRules
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import SeenPiece
 from penchant.wire.settings import BLEND, PREVIEW, SETTINGS
@@ -84,3 +86,17 @@ def test_an_open_body_passes_over_members_that_it_does_not_know() -> None:
         "id": "a",
         "position": 3,
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "record", "others"),
+    (
+        (SETTINGS, SourceSettings, set()),
+        (BLEND, Blend, set()),
+        (PLACEMENT, ListRules, {"blacklisted", "experiment", "auto_stop", "variants"}),
+    ),
+)
+def test_what_is_read_is_what_the_service_goes_by(body: Body[Any], record: type[Any], others: set[str]) -> None:
+    names = {member.name for member in body.members.values()}
+
+    assert names ^ {field.name for field in dataclasses.fields(record)} == others

@@ -91,19 +91,19 @@ class BodyMember:
     def schema(self) -> Json:
         """The schema of the member, with its default where that is a single value."""
         plain = type(self.default) in {bool, int, float, str}
-        described = self.note(Description)
+        description = self.note(Description)
         return (
             self.shape.schema
             | ({"default": self.default} if plain else {})
-            | ({"description": described.text} if described else {})
+            | ({"description": description.text} if description else {})
         )
 
 
 class Body(Generic[Wish]):
     """The fields of a record by their JSON names, in the order of the record but for the ``first`` ones.
 
-    Those without a default are ``required``, if nothing else is said; others than these are refused where the body
-    ``is_closed``. Where it ``takes_null``, a member that is null is as one that is left out.
+    Those without a default are ``required``, if nothing else is said. Where the body ``is_closed``, members for which
+    the record has no field are refused; where it ``takes_null``, one that is null is as one that is left out.
     """
 
     def __init__(
@@ -204,9 +204,9 @@ def nullable(schema: Json) -> Json:
     """Return a schema that takes null, too."""
     # Generators make an alternative a type of its own, which they must do for references and named texts alone.
     if "$ref" in schema or "minLength" in schema:
-        described = {name: value for name, value in schema.items() if name == "description"}
+        text = {name: value for name, value in schema.items() if name == "description"}
         plain = {name: value for name, value in schema.items() if name != "description"}
-        return {"oneOf": [plain, {"type": "null"}]} | described
+        return {"oneOf": [plain, {"type": "null"}]} | text
     return schema | {"type": [schema["type"], "null"]}
 
 

@@ -1,7 +1,7 @@
 """JSON schemas of what is sent and answered, for the OpenAPI document.
 
-Of answers that are records msgspec makes the schemas. Others are written by hand here, above all those of bodies: these
-are checked by hand, too, with a pointer for each fault. A test holds each schema against a sample (`wire.samples`).
+Those of bodies follow from the fields of their records (`wire.fields`), of answers that are records msgspec makes them;
+what is written as bytes has its schema here by hand. A test holds each against a sample (`wire.samples`).
 """
 
 import copy
@@ -97,7 +97,7 @@ def components() -> dict[str, Any]:
         "KeyWish": administration.KEY_WISH.schema(),
         "PlanWish": administration.PLAN_WISH.schema(),
     }
-    # Forms go on being used: what is added here is none of theirs.
+    # Shapes go on being used: what is added here is none of theirs.
     schemas = copy.deepcopy(schemas)
     for schema in schemas.values():
         _complete(schema)
