@@ -313,10 +313,10 @@ class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals.
 
     ``max_per_value`` tells by category how many pieces of a recommendation may have the same keyword, ``attributes``
-    by key what lists can be filtered by. For ``attribution_hours`` an interaction that names no list is attributed to
-    the last one that showed its piece. ``image_pointer`` leads to the address of a piece's picture in its extras.
-    ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what the picture's
-    pointer names.
+    by key what lists can be filtered by. For ``attribution_window_hours`` an interaction that names no list is
+    attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a piece's picture in
+    its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
+    the picture's pointer names.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -328,15 +328,15 @@ class SourceSettings:
     new_piece_half_life_days: float = 30
     max_per_value: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    attribution_hours: int = 24
-    image_pointer: str | None = None
+    attribution_window_hours: int = 24
+    image_attribute: str | None = None
     public_extras: tuple[str, ...] | Literal[True] | None = None
 
     def is_public_extra(self, name: str) -> bool:
         """Return whether a page may read the member of extras of this name."""
         if self.public_extras is not None:
             return self.public_extras is True or name in self.public_extras
-        return self.image_pointer is not None and steps_of(self.image_pointer)[:1] == (name,)
+        return self.image_attribute is not None and steps_of(self.image_attribute)[:1] == (name,)
 
     def without(self, categories: Iterable[str]) -> "SourceSettings":
         """Return settings under which these categories weigh nothing."""

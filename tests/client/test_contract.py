@@ -26,17 +26,12 @@ from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.wire import PersonPreferences
-from penchant.wire.records import (
-    AttributeSettings,
-    Interaction,
-    Likings,
-    PageList,
-    Piece,
-    Placement,
-    PlacementVariant,
-    SeenList,
-)
-from penchant.wire.records import Settings as SourceSettings
+from penchant.wire.pieces import Piece
+from penchant.wire.placements import PageList, Placement, PlacementVariant
+from penchant.wire.preferences import Likings
+from penchant.wire.recording import Interaction, SeenList
+from penchant.wire.settings import AttributeSettings
+from penchant.wire.settings import Settings as SourceSettings
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}

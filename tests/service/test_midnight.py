@@ -4,7 +4,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_a_list_is_of_one_day(settings: NodeSettings) -> None:
 def test_a_preview_that_changes_nothing_moves_nothing_at_midnight(settings: NodeSettings) -> None:
     async def scene() -> None:
         async with watched(settings) as (services, view):
-            wish = PreviewWish(settings=lambda old: replace(old, retention_days=300), users=("u",))
+            wish = PreviewWish(changes={"retentionDays": 300}, users=("u",))
             for before in range(1, 6):
                 services.views.forget(view.head.account_id, "s")
                 inputs = LiveInputs(services.database, services.views, clock=passing(before))

@@ -13,7 +13,8 @@ from penchant.service import rates
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
 from penchant.wire import encode, sign_user
-from penchant.wire.samples import LIST_ID, SAMPLES
+from penchant.wire.recording import LIST_ID
+from penchant.wire.samples import SAMPLES
 from serving import Service
 from shown import list_id
 

@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penchant.errors import PenchantError
-from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_submission
-from penchant.wire.plain import read_plain
+from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_submission, read_plain
 from strategies import examples
 
 Pairs = list[tuple[str, str]]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from penchant.errors import Fault, InvalidInput, InvalidSyntax, PenchantError, TooManyEntries
 from penchant.model import PieceLimits, SourceSettings, Term
 from penchant.wire import (
-    components,
     decode_ids,
     decode_interaction_lines,
     decode_interactions,
@@ -198,49 +197,20 @@ def test_settings_survive_a_round_trip() -> None:
     assert encode_settings(decode_settings(text)) == text == encode_settings(decode_settings(b"{}"))
 
 
-@pytest.mark.parametrize(
-    ("value", "pointer"),
-    (
-        ({"colour": 1}, "/colour"),
-        ({"halfLifeDays": True}, "/halfLifeDays"),
-        ({"retentionDays": 0}, "/retentionDays"),
-        ({"categoryWeights": {"a": 0.1 + 0.2}}, "/categoryWeights/a"),
-        ({"blend": {"content": 0, "audience": 0, "popularity": 0}}, "/blend"),
-    ),
-)
-def test_unacceptable_settings_are_refused(value: Any, pointer: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        decode_settings(body(value))
-    assert caught.value.faults[0].pointer == pointer
-
-
 def test_a_list_takes_each_id_once() -> None:
     with pytest.raises(InvalidInput) as caught:
         decode_list(b'["a","b","a"]')
     assert caught.value.faults[0].pointer == "/2"
 
 
-def test_lines_are_numbered_from_one() -> None:
-    line = b'{"userId":"u","type":"Click","contentId":"c"}\n'
-    with pytest.raises(InvalidInput) as caught:
-        decode_interaction_lines(line + b"\n" + line.replace(b"Click", b"click"), 0)
-    assert caught.value.faults[0].pointer == "/3/type"
-    with pytest.raises(InvalidSyntax, match="Line 2"):
-        decode_interaction_lines(line + b"{\n", 0)
-
-
 @pytest.mark.parametrize("offset", range(31))
-@pytest.mark.parametrize("number", ("9" * 309, "-" + "1" + "0" * 309, "1e400", '"\\udc00"', '"\\ud800\\u0041"'))
+@pytest.mark.parametrize(
+    "number", ("9" * 309, "9" * 310, "-" + "1" + "0" * 309, "9" * 400, "1e400", '"\\udc00"', '"\\ud800\\u0041"')
+)
 def test_what_cannot_be_kept_is_found_wherever_it_stands(number: str, offset: int) -> None:
     text = '[{"id":"a","categories":{},"extras":{"n":' + " " * offset + number + "}}]"
 
     assert pointers(text.encode()) == ["/0/extras/n"]
-
-
-def test_components_name_every_schema() -> None:
-    names = {"Receipt", "Problem", "SubmittedPiece", "Piece", "Settings", "InteractionInput", "IdList", "ContentList"}
-
-    assert names <= components().keys()
 
 
 def test_an_interaction_is_read_with_time_and_event_id() -> None:
@@ -303,12 +273,7 @@ def test_a_lone_surrogate_is_a_fault_of_its_own_entry() -> None:
     assert pointers(b'[{"id":"a","categories":{},"extras":{"b":[1,{"\\ud800":2}]}}]') == ["/0/extras/b/1"]
 
 
-def test_a_number_past_doubles_is_a_fault_wherever_it_begins() -> None:
-    for digits in (309, 310, 400):
-        for spaces in range(3):
-            extras = b'{"a":[0,{"n":' + b" " * spaces + b"9" * digits + b"}]}"
-
-            assert pointers(b'[{"id":"a","categories":{},"extras":' + extras + b"}]") == ["/0/extras/a/1/n"]
+def test_the_longest_number_that_a_double_holds_is_kept() -> None:
     stored = decode_submission(b'[{"id":"a","categories":{},"extras":{"n":1' + b"0" * 308 + b"}}]").pieces[0]
     assert json.loads(stored.body)["extras"]["n"] == 10**308
 
@@ -372,7 +337,7 @@ def test_blank_lines_count_for_the_numbers_of_others() -> None:
 
     assert len(decode_interaction_lines(b"\n \n" + good + b"\r\n\n  " + good, 0)) == 2
     with pytest.raises(InvalidInput) as caught:
-        decode_interaction_lines(b"\n \n" + good + b"\n\n{}", 0)
-    assert caught.value.faults[0].pointer == "/5/userId"
+        decode_interaction_lines(b"\n \n" + good + b"\n\n{}\n" + good.replace(b"Click", b"click"), 0)
+    assert [fault.pointer for fault in caught.value.faults] == ["/5/userId", "/5/type", "/5/contentId", "/6/type"]
     with pytest.raises(InvalidSyntax, match=r"^Line 2 is not JSON: it ends before its end at column 2\.$"):
         decode_interaction_lines(good + b"\n{", 0)

@@ -53,17 +53,11 @@ from penchant.client.requests import Algorithm
 from penchant.client.retries import Retries
 from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
-from penchant.wire.records import (
-    Interaction,
-    Likings,
-    PageList,
-    Piece,
-    Placement,
-    PlacementVariant,
-    SeenList,
-    SeenPiece,
-    Settings,
-)
+from penchant.wire.pieces import Piece
+from penchant.wire.placements import PageList, Placement, PlacementVariant
+from penchant.wire.preferences import Likings
+from penchant.wire.recording import Interaction, SeenList, SeenPiece
+from penchant.wire.settings import Settings
 
 __all__ = [
     "Algorithm",

@@ -1,11 +1,12 @@
 """Requests that need a key with the admin role, and those that need none."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from penchant.client.requests import Answered, Request, encode, query_of
-from penchant.wire import Addresses, SigningSecret, UsageReport
-from penchant.wire.records import AccountKey, AccountKeys, AuditRecords, Health, IssuedKey
+from penchant.wire import Addresses, AuditLog, IssuedKeyAnswer, KeyAnswer, KeyList, SigningSecret, UsageReport
+from penchant.wire.answers import Health
 
 
 def usage(*, month: str | None = None) -> Request[UsageReport]:
@@ -13,14 +14,14 @@ def usage(*, month: str | None = None) -> Request[UsageReport]:
     return _reading("/-/admin/usage", UsageReport, month=month)
 
 
-def audit(*, limit: int | None = None) -> Request[AuditRecords]:
+def audit(*, limit: int | None = None) -> Request[AuditLog[datetime]]:
     """Read who changed what, newest first: 100 entries without a limit, at most 1,000."""
-    return _reading("/-/admin/audit", AuditRecords, limit=limit)
+    return _reading("/-/admin/audit", AuditLog[datetime], limit=limit)
 
 
-def list_keys() -> Request[AccountKeys]:
+def list_keys() -> Request[KeyList[datetime]]:
     """Read every key by its id, revoked ones as well."""
-    return _reading("/-/admin/keys", AccountKeys)
+    return _reading("/-/admin/keys", KeyList[datetime])
 
 
 _KEY_MEMBERS = {
@@ -46,13 +47,13 @@ class KeyOptions(TypedDict, total=False):
     requests_per_month: int | None
 
 
-def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKey]:
+def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKeyAnswer[datetime]]:
     """Make a key, and its account where that is missing. The key itself is in this answer alone."""
     wish: dict[str, Any] = {"account": account, **options}
     for member, name in _KEY_MEMBERS.items():
         wish[member] = wish.pop(name, None)
     # Not repeatable: where the answer is lost, another attempt would make a second key.
-    return Request(method="POST", template="/-/admin/keys", answer=IssuedKey, body=encode(wish))
+    return Request(method="POST", template="/-/admin/keys", answer=IssuedKeyAnswer[datetime], body=encode(wish))
 
 
 def roll_secret(account: str) -> Request[SigningSecret]:
@@ -65,20 +66,24 @@ def roll_secret(account: str) -> Request[SigningSecret]:
     )
 
 
-def revoke_key(key_id: str) -> Request[AccountKey]:
+def revoke_key(key_id: str) -> Request[KeyAnswer[datetime]]:
     """Revoke a key, which may be revoked already."""
     return Request(
-        method="DELETE", template="/-/admin/keys/{keyID}", places={"keyID": key_id}, answer=AccountKey, repeatable=True
+        method="DELETE",
+        template="/-/admin/keys/{keyID}",
+        places={"keyID": key_id},
+        answer=KeyAnswer[datetime],
+        repeatable=True,
     )
 
 
-def set_plan(key_id: str, plan: str) -> Request[AccountKey]:
+def set_plan(key_id: str, plan: str) -> Request[KeyAnswer[datetime]]:
     """Put a key into another plan."""
     return Request(
         method="PUT",
         template="/-/admin/keys/{keyID}/plan",
         places={"keyID": key_id},
-        answer=AccountKey,
+        answer=KeyAnswer[datetime],
         body=encode({"plan": plan}),
         repeatable=True,
     )

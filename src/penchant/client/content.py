@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from types import NoneType
 from typing import TypedDict, Unpack
 
@@ -11,9 +11,9 @@ import msgspec
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.errors import moved
 from penchant.client.requests import Algorithm, Basis, Flow, ListingRequest, Request, query_of, reading, several
-from penchant.wire import ChangeLine, Receipt
-from penchant.wire.explained import SimilarPieces
-from penchant.wire.records import ContentList, IdList, Piece, SourceState
+from penchant.wire import ChangeLine, Receipt, SourceStatus
+from penchant.wire.explanations import SimilarPieces
+from penchant.wire.pieces import ContentList, IdList, Piece
 
 MAX_PIECES = 2_000
 """Pieces in one request; ids to delete, too."""
@@ -161,9 +161,9 @@ def delete_one_content(source: str, content_id: str) -> Request[None]:
     return _deletion("/{source}/content/{contentID}", places, repeatable=True)
 
 
-def get_source(source: str, *, at_least: int = 0) -> Request[SourceState]:
+def get_source(source: str, *, at_least: int = 0) -> Request[SourceStatus[datetime]]:
     """Read where a source stands, once it has reached the version ``at_least``."""
-    return reading("/{source}", SourceState, {"source": source}, at_least=at_least)
+    return reading("/{source}", SourceStatus[datetime], {"source": source}, at_least=at_least)
 
 
 def delete_source(source: str, *, confirm: str) -> Request[None]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from penchant.client.requests import Request, encode, ids_body, reading
-from penchant.wire.records import Settings
+from penchant.wire.settings import Settings
 
 _WHITELIST, _BLACKLIST, _SETTINGS = "/{source}/whitelist", "/{source}/blacklist", "/{source}/settings"
 

@@ -8,8 +8,10 @@ from penchant.client.content import BasisOptions, ExplainedOptions, SimilarOptio
 from penchant.client.people import PersonalOptions, RecommendOptions
 from penchant.client.requests import Flow, Request, asking, encode, reading, several
 from penchant.wire import SettingsPreview
-from penchant.wire.explained import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
-from penchant.wire.records import Likings, Piece, Settings
+from penchant.wire.explanations import AnonymousPieces, DraftNeighbours, NeighboursOfOne, PersonalPlace, SimilarPlace
+from penchant.wire.pieces import Piece
+from penchant.wire.preferences import Likings
+from penchant.wire.settings import Settings
 
 MAX_ASKED = 100
 """Pieces whose neighbours one request asks for."""

@@ -7,7 +7,7 @@ from penchant.client.batches import Batch, batches, send_all
 from penchant.client.people import add_receipt
 from penchant.client.requests import Flow, Request, query_of
 from penchant.wire import BulkReceipt, InteractionType, PlacementResults
-from penchant.wire.records import SeenList
+from penchant.wire.recording import SeenList
 
 MAX_LISTS = 1_000
 """Lists in one request: with up to ten pieces each they are as many as it takes."""

@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from types import MappingProxyType, NoneType
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from penchant.client.batches import Batch, batches, send_all
 from penchant.client.requests import Algorithm, Answered, Flow, Pages, Request, encode, query_of, reading
-from penchant.wire import BulkReceipt, InteractionType, PersonPreferences, Profile
-from penchant.wire.explained import PersonalPieces
-from penchant.wire.records import Interaction, KnownPieces, PersonExport, RecordedInteraction
+from penchant.wire import BulkReceipt, InteractionAnswer, InteractionType, PersonPreferences, Profile, UserExport
+from penchant.wire.answers import KnownPieces
+from penchant.wire.explanations import PersonalPieces
+from penchant.wire.recording import Interaction
+
+RecordedInteraction: TypeAlias = InteractionAnswer[datetime]
 
 MAX_INTERACTIONS = 10_000
 """Interactions in one request."""
@@ -201,9 +204,9 @@ def _said(method: str, source: str, user_id: str, body: bytes | None = None) -> 
     )
 
 
-def export_user(source: str, user_id: str) -> Request[PersonExport]:
+def export_user(source: str, user_id: str) -> Request[UserExport[datetime]]:
     """Read all that is stored of a person."""
-    return _personal("/{source}/users/{userID}/export", PersonExport, (source, user_id))
+    return _personal("/{source}/users/{userID}/export", UserExport[datetime], (source, user_id))
 
 
 def erase_user(source: str, user_id: str) -> Request[None]:

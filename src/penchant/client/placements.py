@@ -6,7 +6,8 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.requests import Request, asking, encode, query_of, reading, several
 from penchant.wire import PageResult, PlacementPreview, PlacementResult
-from penchant.wire.records import PageList, Placement, PlacementVersions, StoredPlacements
+from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
+from penchant.wire.placements import PageList, Placement
 
 _ONE = "/{source}/placements/{name}"
 

@@ -8,7 +8,7 @@ from penchant.client.batches import batches
 from penchant.client.people import ListOptions, PersonalOptions
 from penchant.client.requests import Flow, Request, asking, reading, several
 from penchant.wire.answers import ProspectList
-from penchant.wire.explained import AnonymousPieces, PersonalPieces
+from penchant.wire.explanations import AnonymousPieces, PersonalPieces
 
 MAX_PEOPLE = 1_000
 """People whose lists one request asks for."""

@@ -63,7 +63,7 @@ def current_month() -> str:
     return datetime.now(UTC).strftime("%Y-%m")
 
 
-def key_answer(record: KeyRecord) -> KeyAnswer:
+def key_answer(record: KeyRecord) -> KeyAnswer[str]:
     """Return the public description of a key, with its present state."""
     return KeyAnswer(
         key_id=record.key_id,
@@ -95,7 +95,7 @@ def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
     ]
 
 
-def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer]:
+def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer[str]]:
     """Return entries of the audit log as the interface shows them."""
     return [
         AuditEntryAnswer(
@@ -121,17 +121,17 @@ class Administration:
         storage = self._database.storage
         return usage_answers(await self._database.in_thread(storage.accounts.list_usage, month))
 
-    async def audit(self, limit: int) -> list[AuditEntryAnswer]:
+    async def audit(self, limit: int) -> list[AuditEntryAnswer[str]]:
         """Return the newest entries of the audit log, newest first."""
         storage = self._database.storage
         return audit_answers(await self._database.in_thread(storage.accounts.list_audit, limit=limit))
 
-    async def keys(self) -> list[KeyAnswer]:
+    async def keys(self) -> list[KeyAnswer[str]]:
         """Return every key, oldest first; revoked ones stay listed."""
         records = await self._database.in_thread(self._database.storage.keys.list_all)
         return [key_answer(record) for record in records]
 
-    async def create(self, access: Access, wish: KeyWish) -> IssuedKeyAnswer:
+    async def create(self, access: Access, wish: KeyWish) -> IssuedKeyAnswer[str]:
         """Make a key, and its account where that is missing.
 
         Raises:
@@ -154,7 +154,7 @@ class Administration:
             raise invalid_parameter("account", problem)
         return await self._database.in_thread(roll_secret, self._database.storage, account, actor=access.key_id)
 
-    async def revoke(self, access: Access, key_id: str) -> KeyAnswer:
+    async def revoke(self, access: Access, key_id: str) -> KeyAnswer[str]:
         """Revoke a key, which may be revoked already; it stops working within a second everywhere.
 
         Raises:
@@ -163,7 +163,7 @@ class Administration:
         await self._database.in_thread(self._database.storage.keys.revoke, key_id, actor=access.key_id)
         return await self._key(key_id)
 
-    async def set_plan(self, access: Access, key_id: str, plan: str) -> KeyAnswer:
+    async def set_plan(self, access: Access, key_id: str, plan: str) -> KeyAnswer[str]:
         """Put a key into a plan, in which it may be already; it holds within a second everywhere.
 
         Raises:
@@ -179,7 +179,7 @@ class Administration:
             detail = f"Found an unknown plan; accepted are {', '.join(settings.plan_names())}."
             raise InvalidInput(f"/plan: {detail}", faults=[Fault(pointer="/plan", detail=detail)])
 
-    async def _key(self, key_id: str) -> KeyAnswer:
+    async def _key(self, key_id: str) -> KeyAnswer[str]:
         # From storage, past what `AccessControl` remembers: the answer shows the key as it is now.
         record = await self._database.in_thread(self._database.storage.keys.find, key_id)
         if record is None:

@@ -240,7 +240,7 @@ class Content:
         return outcome
 
     @staticmethod
-    def status(view: View) -> SourceStatus:
+    def status(view: View) -> SourceStatus[str]:
         """Return where a source and its index stand."""
         head = view.head
         return SourceStatus(

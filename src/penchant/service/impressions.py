@@ -72,7 +72,7 @@ class Impressions:
                 source=source,
                 actor=access.key_id,
                 impressions=impressions,
-                window_ms=settings.attribution_hours * HOUR_MS,
+                window_ms=settings.attribution_window_hours * HOUR_MS,
                 by_page=access.is_browser,
             )
         )

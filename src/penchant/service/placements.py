@@ -188,12 +188,12 @@ class Placements:
             DeletePlacement(account_id=access.account_id, source=source, actor=access.key_id, name=name)
         )
 
-    async def listing(self, view: View) -> PlacementListing:
+    async def listing(self, view: View) -> PlacementListing[str]:
         """Return every placement of a source as it is in force, ascending by name."""
         rows = await self._database.promptly(self._stored.list_in_force, view.head.source_id)
         return PlacementListing(placements=[_shown(row) for row in rows])
 
-    async def versions(self, view: View, name: str) -> PlacementHistory:
+    async def versions(self, view: View, name: str) -> PlacementHistory[str]:
         """Return the versions of a placement that are kept, newest first; the first is in force.
 
         Raises:
@@ -237,7 +237,7 @@ def twin_of(placement: PlacementInForce, in_force: Sequence[PlacementInForce]) -
     return max(twins, key=lambda each: each.version, default=None)
 
 
-def _shown(row: PlacementRow) -> PlacementVersion:
+def _shown(row: PlacementRow) -> PlacementVersion[str]:
     return PlacementVersion(
         name=row.name,
         version=row.version,

@@ -40,7 +40,7 @@ from penchant.wire import (
 INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
 
 
-def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer:
+def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer[str]:
     return InteractionAnswer(
         key=InteractionKey(source=source, user_id=interaction.user_id),
         type=interaction.type.value,
@@ -49,12 +49,12 @@ def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer:
     )
 
 
-def _exported(source: str, interaction: StoredInteraction) -> ExportedInteraction:
+def _exported(source: str, interaction: StoredInteraction) -> ExportedInteraction[str]:
     answer = _answer(source, interaction)
     return ExportedInteraction(**msgspec.structs.asdict(answer), event_id=interaction.event_id)
 
 
-def _shown(impression: StoredImpression) -> ExportedImpression:
+def _shown(impression: StoredImpression) -> ExportedImpression[str]:
     return ExportedImpression(
         placement=impression.placement,
         variant=impression.variant,

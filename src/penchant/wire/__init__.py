@@ -1,4 +1,7 @@
-"""The interface's JSON: what comes in is checked to the last member, what goes out is spelt here alone."""
+"""The interface's JSON: what comes in is checked to the last member, what goes out is spelt here alone.
+
+What other parts may use is imported here.
+"""
 
 from penchant.model import InteractionType, Scope
 from penchant.wire.administration import (
@@ -26,7 +29,6 @@ from penchant.wire.answers import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
-    PersonPreferences,
     Problem,
     ProblemFault,
     Profile,
@@ -41,8 +43,6 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
-from penchant.wire.changes import ChangeLine, begin_line, delete_line, end_line, upsert_line
-from penchant.wire.encoding import encode
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
@@ -60,24 +60,30 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
-from penchant.wire.exported import (
+from penchant.wire.fields import BodyMember
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
+from penchant.wire.lines import (
+    ChangeLine,
     ExportedPlacement,
+    ListLines,
     StatedPreferences,
+    begin_line,
     decode_exported_placement,
     decode_stated_preferences,
+    delete_line,
     encode_exported_placement,
     encode_stated_preferences,
+    end_line,
+    upsert_line,
 )
-from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter, read_boosts, read_filter
-from penchant.wire.impressions import decode_impressions
-from penchant.wire.interactions import decode_interaction_lines, decode_interactions
-from penchant.wire.likings import StatedLikings, decode_likings
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
-from penchant.wire.list_lines import ListLines
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
-from penchant.wire.pages import MAX_LISTS, PageRow, PageWish, decode_page
 from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
 from penchant.wire.placement_answers import (
+    DayCount,
+    Doubt,
+    Interval,
+    ListShare,
     PageEntry,
     PageResult,
     PlacedPiece,
@@ -86,29 +92,50 @@ from penchant.wire.placement_answers import (
     PlacementListing,
     PlacementPreview,
     PlacementResult,
+    PlacementResults,
     PlacementVersion,
+    PositionCount,
     PreviewedPlacement,
+    VariantResult,
 )
-from penchant.wire.placement_previews import PlacementWish, decode_placement_preview
 from penchant.wire.placements import (
     BASE,
     BUCKETS,
+    MAX_LISTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     ListRules,
+    PageWish,
     PlacementSpec,
+    PlacementWish,
     check_filters,
+    decode_page,
     decode_placement,
+    decode_placement_preview,
     encode_placement,
     placement_problem,
-    read_placement,
 )
-from penchant.wire.preferences import decode_preferences, encode_preferences, preferences_answer
-from penchant.wire.previews import MAX_PREVIEWED, PreviewWish, decode_preview
-from penchant.wire.results import DayCount, Doubt, Interval, ListShare, PlacementResults, PositionCount, VariantResult
+from penchant.wire.preferences import (
+    PersonPreferences,
+    StatedLikings,
+    decode_likings,
+    decode_preferences,
+    encode_preferences,
+    preferences_answer,
+)
+from penchant.wire.recording import decode_impressions, decode_interaction_lines, decode_interactions
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
-from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
+from penchant.wire.settings import (
+    BLEND,
+    MAX_DAYS,
+    SETTINGS,
+    PreviewWish,
+    decode_preview,
+    decode_settings,
+    encode_settings,
+    stored_retention_days,
+)
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
     STORED_FORM,
@@ -118,157 +145,6 @@ from penchant.wire.stored import (
     decode_stored_texts,
     public_body,
 )
+from penchant.wire.syntax import encode
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
-
-__all__ = [
-    "BASE",
-    "BUCKETS",
-    "DEFAULT_LIMITS",
-    "MAX_ADDRESS_RATE",
-    "MAX_BROWSER_QUOTA",
-    "MAX_DAYS",
-    "MAX_FILTER_BYTES",
-    "MAX_KEY_DAYS",
-    "MAX_LISTS",
-    "MAX_LIST_NAMES_BYTES",
-    "MAX_PLACEMENTS",
-    "MAX_PLACEMENT_VERSIONS",
-    "MAX_PREVIEWED",
-    "MAX_SIGNED_S",
-    "SAMPLES",
-    "STORED_FORM",
-    "AccountUsageAnswer",
-    "Addresses",
-    "AnonymousResult",
-    "AuditEntryAnswer",
-    "AuditLog",
-    "BulkReceipt",
-    "ChangeLine",
-    "DayCount",
-    "Doubt",
-    "ExplainedPiece",
-    "ExplainedResult",
-    "ExportedImpression",
-    "ExportedInteraction",
-    "ExportedPlacement",
-    "InteractionAnswer",
-    "InteractionKey",
-    "InteractionType",
-    "Interval",
-    "IssuedKeyAnswer",
-    "KeyAnswer",
-    "KeyList",
-    "KeyWish",
-    "KeywordShare",
-    "ListLines",
-    "ListRules",
-    "ListShare",
-    "Move",
-    "MovingRule",
-    "PageEntry",
-    "PageResult",
-    "PageRow",
-    "PageWish",
-    "PartShare",
-    "PersonPreferences",
-    "PersonalWhy",
-    "PieceShare",
-    "Place",
-    "PlacedPiece",
-    "PlacedWhy",
-    "PlacementHistory",
-    "PlacementListing",
-    "PlacementPreview",
-    "PlacementResult",
-    "PlacementResults",
-    "PlacementSpec",
-    "PlacementVersion",
-    "PlacementWish",
-    "PositionCount",
-    "PreviewWish",
-    "PreviewedList",
-    "PreviewedPlacement",
-    "Problem",
-    "ProblemFault",
-    "Profile",
-    "ProspectList",
-    "ProspectScore",
-    "Reason",
-    "Receipt",
-    "RecommendationResult",
-    "RecommendedPiece",
-    "RevisitPiece",
-    "RevisitResult",
-    "Scope",
-    "SettingsPreview",
-    "SigningSecret",
-    "SimilarEntry",
-    "SimilarWhy",
-    "SourceStatus",
-    "StatedLikings",
-    "StatedPreferences",
-    "Submission",
-    "TermRest",
-    "UsageReport",
-    "UserExport",
-    "VariantResult",
-    "begin_line",
-    "check_filters",
-    "components",
-    "decode_asked",
-    "decode_boosts",
-    "decode_draft",
-    "decode_exported_placement",
-    "decode_filter",
-    "decode_ids",
-    "decode_impressions",
-    "decode_interaction_lines",
-    "decode_interactions",
-    "decode_key_wish",
-    "decode_likings",
-    "decode_list",
-    "decode_list_id",
-    "decode_page",
-    "decode_placement",
-    "decode_placement_preview",
-    "decode_plan_wish",
-    "decode_preferences",
-    "decode_preview",
-    "decode_settings",
-    "decode_stated_preferences",
-    "decode_stored_extra",
-    "decode_stored_filters",
-    "decode_stored_label",
-    "decode_stored_marks",
-    "decode_stored_piece",
-    "decode_stored_texts",
-    "decode_submission",
-    "delete_line",
-    "encode",
-    "encode_exported_placement",
-    "encode_list_id",
-    "encode_placement",
-    "encode_preferences",
-    "encode_settings",
-    "encode_stated_preferences",
-    "end_line",
-    "format_timestamp",
-    "id_problem",
-    "name_problem",
-    "parse_date",
-    "parse_interaction_timestamp",
-    "parse_month",
-    "parse_timestamp",
-    "placement_problem",
-    "preferences_answer",
-    "public_body",
-    "read_boosts",
-    "read_filter",
-    "read_placement",
-    "sign_user",
-    "signed_user",
-    "source_problem",
-    "stored_retention_days",
-    "upsert_line",
-]

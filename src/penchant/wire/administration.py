@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Generic
 
 import msgspec
 
 from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
+from penchant.wire.answers import Moment
+from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Shape, described
 from penchant.wire.frames import Record
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
 from penchant.wire.text import name_problem
@@ -19,9 +21,23 @@ MAX_ADDRESS_RATE = 100_000
 MAX_BROWSER_QUOTA = 10**12
 """What a browser key may allow an address in a second, and all pages in a month."""
 _LIMITS = {"requestsPerSecond": MAX_ADDRESS_RATE, "requestsPerMonth": MAX_BROWSER_QUOTA}
-_MEMBERS = ("account", "plan", "admin", "expiresInDays", "scopes", "origins", *_LIMITS)
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\Z", re.ASCII)
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
+
+
+def _limit(most: int) -> Shape:
+    return described({"type": ["integer", "null"], "minimum": 1, "maximum": most})
+
+
+# Which scopes and limits a key may have depends on its origins: the reader below looks at them together.
+_SCOPES = described({"type": ["array", "null"], "items": {"type": "string", "enum": list(Scope)}})
+_ORIGINS = described(
+    {
+        "type": ["array", "null"],
+        "items": {"type": "string", "maxLength": MAX_NAME_LENGTH},
+        "maxItems": MAX_ORIGINS,
+    }
+)
 
 
 class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -31,23 +47,33 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     ``requests_per_second`` from one address and ``requests_per_month`` that count; ``None`` is what is usual.
     """
 
-    account: str
-    plan: str = "full"
-    admin: bool = False
-    expires_in_days: int | None = None
-    scopes: Sequence[Scope] = ()
-    origins: Sequence[str] = ()
-    requests_per_second: int | None = None
-    requests_per_month: int | None = None
+    account: Annotated[str, described(NAME_SCHEMA), Example("press")]
+    plan: Annotated[str, described(NAME_SCHEMA), Example("basic")] = "full"
+    admin: Annotated[bool, BOOLEAN] = False
+    expires_in_days: Annotated[int | None, _limit(MAX_KEY_DAYS), Example(365)] = None
+    scopes: Annotated[Sequence[Scope], _SCOPES] = ()
+    origins: Annotated[Sequence[str], _ORIGINS] = ()
+    requests_per_second: Annotated[
+        int | None, _limit(MAX_ADDRESS_RATE), Description("What a browser key allows one address.")
+    ] = None
+    requests_per_month: Annotated[
+        int | None, _limit(MAX_BROWSER_QUOTA), Description("Answers that a browser key allows pages.")
+    ] = None
+
+
+KEY_WISH = Body(KeyWish, takes_null=False)
 
 
 class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
     """The plan that a key is to be in."""
 
-    plan: str
+    plan: Annotated[str, described(NAME_SCHEMA), Example("full")]
 
 
-class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+PLAN_WISH = Body(PlanWish, takes_null=False)
+
+
+class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
 
     The last two are of browser keys: ``None`` where they are the usual ones.
@@ -58,9 +84,9 @@ class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     plan: str
     role: str
     state: str
-    created_at: str
-    expires_at: str | None = None
-    revoked_at: str | None = None
+    created_at: Moment
+    expires_at: Moment | None = None
+    revoked_at: Moment | None = None
     scopes: list[Scope]
     origins: list[str]
     requests_per_second: int | None = None
@@ -74,16 +100,16 @@ class SigningSecret(Record, frozen=True, kw_only=True):
     secret: str
 
 
-class IssuedKeyAnswer(KeyAnswer, frozen=True, kw_only=True, rename="camel"):
+class IssuedKeyAnswer(KeyAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A key that was just made, with the key itself: it cannot be shown again."""
 
     key: str
 
 
-class KeyList(Record, frozen=True, kw_only=True, rename="camel"):
+class KeyList(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Every key, oldest first."""
 
-    keys: list[KeyAnswer]
+    keys: list[KeyAnswer[Moment]]
 
 
 class AccountUsageAnswer(Record, frozen=True, kw_only=True, rename="camel"):
@@ -106,20 +132,20 @@ class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
     accounts: list[AccountUsageAnswer]
 
 
-class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Who changed what, when: ``actor`` is a key's id, or ``command-line``."""
 
-    recorded_at: str
+    recorded_at: Moment
     account: str
     actor: str
     action: str
     subject: str
 
 
-class AuditLog(Record, frozen=True, kw_only=True, rename="camel"):
+class AuditLog(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Changes, newest first."""
 
-    entries: list[AuditEntryAnswer]
+    entries: list[AuditEntryAnswer[Moment]]
 
 
 def decode_key_wish(body: bytes) -> KeyWish:
@@ -130,7 +156,7 @@ def decode_key_wish(body: bytes) -> KeyWish:
         InvalidInput: unknown, missing or ill-typed members, each with its pointer.
     """
     faults = Faults()
-    value = _object(body, faults, required="account", accepted=_MEMBERS)
+    value = _object(body, faults, KEY_WISH)
     _check_names(value, faults)
     if not isinstance(value.get("admin", False), bool):
         faults.add("/admin", f"Found {kind_of(value['admin'])}; true or false is accepted.")
@@ -203,21 +229,22 @@ def decode_plan_wish(body: bytes) -> PlanWish:
         InvalidInput: unknown, missing or ill-typed members, each with its pointer.
     """
     faults = Faults()
-    value = _object(body, faults, required="plan", accepted=("plan",))
+    value = _object(body, faults, PLAN_WISH)
     _check_names(value, faults)
     faults.raise_any()
     return msgspec.convert(value, PlanWish)
 
 
-def _object(body: bytes, faults: Faults, *, required: str, accepted: Sequence[str]) -> dict[str, Any]:
+def _object(body: bytes, faults: Faults, kind: Body[Any]) -> dict[str, Any]:
     """Return the object of a body, or one that gives no further faults."""
     value = decode(body)
     if not isinstance(value, dict):
         faults.add("", f"Found {kind_of(value)}; an object is accepted.")
         return {}
-    faults.only(value, accepted, "")
-    if required not in value:
-        faults.add(pointer(required), f"The member is missing; the {required}'s name is accepted.")
+    faults.only(value, kind.members, "")
+    for name in kind.required:
+        if name not in value:
+            faults.add(pointer(name), f"The member is missing; the {name}'s name is accepted.")
     return value
 
 

@@ -1,6 +1,14 @@
 """Answers: records whose fields are the interface's members, in its order and spelling."""
 
-from penchant.wire.frames import Record
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from penchant.wire.frames import Record, RecordList
+from penchant.wire.preferences import PersonPreferences
+
+Moment = TypeVar("Moment", str, datetime)
+"""A time in an answer: the service has it as text, clients read it as what it says."""
 
 
 class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
@@ -15,15 +23,15 @@ class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
     ignored: tuple[str, ...]
 
 
-class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
+class SourceStatus(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Where a source stands, and the version that its index has reached."""
 
     source: str
     pieces: int
     version: int
     indexed_version: int
-    created_at: str
-    updated_at: str
+    created_at: Moment
+    updated_at: Moment
 
 
 class RecommendedPiece(Record, frozen=True, kw_only=True, rename="camel"):
@@ -47,21 +55,21 @@ class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):
     content: list[RecommendedPiece]
 
 
-class RevisitPiece(Record, frozen=True, kw_only=True, rename="camel"):
+class RevisitPiece(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A piece that a person may take up again, and why: begun, or met on several days, last at ``timestamp``."""
 
     id: str
     score: float
     began: bool
     days: int
-    timestamp: str
+    timestamp: Moment
 
 
-class RevisitResult(Record, frozen=True, kw_only=True, rename="camel"):
+class RevisitResult(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """What a person began or keeps coming back to."""
 
     id: str
-    content: list[RevisitPiece]
+    content: list[RevisitPiece[Moment]]
 
 
 class ProspectScore(Record, frozen=True, kw_only=True, rename="camel"):
@@ -93,16 +101,18 @@ class InteractionKey(Record, frozen=True, kw_only=True, rename="camel"):
     user_id: str
 
 
-class InteractionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A recorded interaction."""
 
     key: InteractionKey
     type: str
     content_id: str
-    timestamp: str
+    timestamp: Moment
 
 
-class ExportedInteraction(InteractionAnswer, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ExportedInteraction(
+    InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
     """An interaction with all that is stored of it."""
 
     event_id: str | None = None
@@ -115,33 +125,25 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
     duplicates: int
 
 
-class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel"):
-    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories."""
-
-    keywords: dict[str, dict[str, float]]
-    hidden: list[str]
-    unused_categories: list[str]
-
-
-class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ExportedImpression(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
 
     placement: str
     variant: str
     content_id: str
     position: int | None = None
-    timestamp: str
+    timestamp: Moment
     led_to: tuple[str, ...] = ()
 
 
-class UserExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class UserExport(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """All that is stored of a person: interactions, newest first; preferences and impressions where there are any."""
 
     source: str
     user_id: str
-    interactions: list[ExportedInteraction]
+    interactions: list[ExportedInteraction[Moment]]
     preferences: PersonPreferences | None = None
-    impressions: tuple[ExportedImpression, ...] = ()
+    impressions: tuple[ExportedImpression[Moment], ...] = ()
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
@@ -174,3 +176,16 @@ class Problem(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     detail: str
     code: str
     errors: tuple[ProblemFault, ...] | None = None
+
+
+class KnownPieces(RecordList[RevisitPiece[datetime]], frozen=True, kw_only=True, rename="camel"):
+    """What the person with this id began or keeps coming back to."""
+
+    id: str
+
+
+class Health(Record, frozen=True, kw_only=True):
+    """That the service is there; ``warnings`` tell its operator what to change."""
+
+    status: str
+    warnings: Sequence[str] = ()

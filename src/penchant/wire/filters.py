@@ -24,8 +24,7 @@ from penchant.attributes import (
 )
 from penchant.errors import InvalidSyntax
 from penchant.wire.attributes import typed_value
-from penchant.wire.encoding import encode
-from penchant.wire.syntax import Faults, decode, fail_at, hundredths_of, kind_of
+from penchant.wire.syntax import Faults, decode, encode, fail_at, hundredths_of, kind_of
 
 MAX_FILTER_BYTES = 8_192
 """Bytes of a filter as JSON: what fits an address, and makes its mask in milliseconds."""

@@ -1,14 +1,16 @@
 """Lists of ids in bodies: for deletions, the whitelist and the blacklist, and requests about several pieces."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
-from penchant.model import MAX_LIST_LENGTH
-from penchant.wire.entries import split_array
-from penchant.wire.syntax import MAX_FAULTS, UNREADABLE, Faults, decode_entry, fail_at, kind_of
+from penchant.errors import TooManyEntries
+from penchant.model import MAX_LIST_LENGTH, MAX_TAKE
+from penchant.wire.fields import ID_SCHEMA, Shape
+from penchant.wire.syntax import MAX_FAULTS, UNREADABLE, Faults, decode_entry, fail_at, kind_of, split_array
 from penchant.wire.text import id_problem, submitted_id_problem
 
 _text_decoder = msgspec.json.Decoder(str)
@@ -97,3 +99,36 @@ def check_ids(entries: Sequence[Any], where: str, faults: Faults, *, unique: boo
         if unique and entry in seen:
             faults.add(f"{where}/{place}", "Found an id for the second time; each is accepted once.")
         seen.add(entry)
+
+
+def ids(
+    *, unique: bool = False, listed: int | None = None, into: Callable[[Iterable[str]], Collection[str]] = tuple
+) -> Shape:
+    """Return the shape of an array of ids, once each or not; the schema names ``listed`` as the most that are accepted.
+
+    More than a list of the source may hold are too many entries of the whole body.
+    """
+
+    def read(value: Any, where: str, faults: Faults) -> Any:
+        if not isinstance(value, list):
+            faults.add(where, f"Found {kind_of(value)}; an array of ids is accepted.")
+            return UNSET
+        if listed is not None and len(value) > MAX_LIST_LENGTH:
+            raise TooManyEntries(f"{where}: Found {len(value)} entries; up to {MAX_LIST_LENGTH} ids are accepted.")
+        check_ids(value, where, faults, unique=unique)
+        return into(each for each in value if isinstance(each, str))
+
+    most = {} if listed is None else {"maxItems": listed}
+    return Shape(read, {"type": "array", "items": ID_SCHEMA, **most})
+
+
+def _read_take(value: Any, where: str, faults: Faults) -> Any:
+    if type(value) is int and value >= 1:
+        return min(value, MAX_TAKE)
+    found = value if type(value) is int else kind_of(value)
+    faults.add(where, f"Found {found}; 1 to {MAX_TAKE} is accepted.")
+    return UNSET
+
+
+TAKE = Shape(_read_take, {"type": "integer", "minimum": 1})
+"""How long a list is to be: more than the most is the most."""

@@ -1,4 +1,4 @@
-"""Placements as JSON: which list a row of a page shows, under which settings, and the variants of it.
+"""Placements as JSON: which list a row of a page shows, under which settings, the variants of it, and whole pages.
 
 The members of a placement are those of a source's settings and of requests for lists, under their names there. Those
 that are left out are as the source has them. A variant has the members of its placement, but for those that it gives
@@ -7,17 +7,37 @@ itself; one that it gives as ``null`` is as the source has it.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.attributes import Attribute
-from penchant.errors import InvalidInput
-from penchant.model import Basis, Blend, PlacementKind, SourceSettings
-from penchant.wire.encoding import encode
+from penchant.errors import InvalidInput, TooManyEntries
+from penchant.model import MAX_TAKE, Basis, Blend, PlacementKind, SourceSettings
+from penchant.wire.fields import (
+    BOOLEAN,
+    ID,
+    ID_SCHEMA,
+    NAME_SCHEMA,
+    Body,
+    Description,
+    Example,
+    Json,
+    Number,
+    Shape,
+    choice,
+    described,
+    is_number,
+    ref,
+    text,
+)
 from penchant.wire.filters import read_boosts, read_filter
+from penchant.wire.frames import Record
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
-from penchant.wire.lists import check_ids
-from penchant.wire.settings import MAX_DAYS, read_settings
-from penchant.wire.syntax import Faults, decode_object, fail_at, kind_of
+from penchant.wire.lists import TAKE, check_ids, ids
+from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
+from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
 
 MAX_PLACEMENTS = 100
@@ -34,37 +54,197 @@ MAX_VARIANTS = 8
 MAX_OWN_IDS = 1_000
 """Ids on a list of a placement's own: with 500 characters each they fit the limit of a body."""
 MAX_CATALOGS = 100
+MAX_LISTS = 20
+"""Lists of one page."""
+MAX_EXCLUDED = 1_000
+"""Ids that one request leaves out."""
 _KINDS = ", ".join(PlacementKind)
-_ALL = frozenset(PlacementKind)
-_SIMILAR, _RECOMMENDED = frozenset({PlacementKind.SIMILAR}), frozenset({PlacementKind.RECOMMENDATIONS})
-_USES: Mapping[str, frozenset[PlacementKind]] = {
-    "kind": _ALL,
-    "algorithm": _SIMILAR,
-    "blend": _RECOMMENDED,
-    "categoryWeights": _SIMILAR | _RECOMMENDED,
-    "maxPerValue": _RECOMMENDED,
-    "diversity": _RECOMMENDED,
-    "rotation": _RECOMMENDED,
-    "excludeSeen": _RECOMMENDED,
-    "halfLifeDays": frozenset({PlacementKind.POPULAR, PlacementKind.NEW}),
-    "catalogs": _ALL,
-    "filter": _ALL,
-    "boosts": _ALL,
-    "whitelist": _ALL - {PlacementKind.AGAIN},
-    "blacklist": _ALL,
-    "fallback": _ALL,
-}
-"""The members that a list is made by, and the kinds of list which take account of them."""
+
+
+def placement_problem(name: str) -> str | None:
+    """Return what is wrong with the name of a placement or a variant, or ``None``."""
+    if name in RESERVED_IDS:
+        return "Found '.' or '..', which clients take for steps in a path; any other name is accepted."
+    if len(name.encode()) > MAX_NAME_BYTES:
+        return f"Found {len(name.encode())} bytes in UTF-8; 1 to {MAX_NAME_BYTES} are accepted."
+    return name_problem(name)
+
+
+def _read_share(value: Any, where: str, faults: Faults) -> int:
+    """Return of how many of `BUCKETS` parts a share is."""
+    parts = value * BUCKETS if is_number(value) else -1
+    if not 0 <= parts <= BUCKETS or abs(parts - round(parts)) > 1e-6:
+        faults.add(where, "Found no share; a number from 0 to 1 with at most four decimals is accepted.")
+        return 0
+    return round(parts)
+
+
+def _read_fraction(value: Any, where: str, faults: Faults) -> Any:
+    if is_number(value) and 0 <= value <= 1:
+        return float(value)
+    faults.add(where, "Found another value; a number from 0 to 1 is accepted.")
+    return UNSET
+
+
+def _read_half_life(value: Any, where: str, faults: Faults) -> Any:
+    if type(value) is int and 0 <= value <= MAX_DAYS:
+        return value
+    faults.add(where, f"Found another value; an integer from 0 to {MAX_DAYS} is accepted.")
+    return UNSET
+
+
+def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_CATALOGS:
+        faults.add(where, f"Found no array of 1 to {MAX_CATALOGS} names of catalogs.")
+        return UNSET
+    for place, name in enumerate(value):
+        _CATALOG.read(name, f"{where}/{place}", faults)
+    return frozenset(name for name in value if isinstance(name, str))
+
+
+def _read_own_ids(value: Any, where: str, faults: Faults) -> Any:
+    if not isinstance(value, list) or len(value) > MAX_OWN_IDS:
+        faults.add(where, f"Found no array of up to {MAX_OWN_IDS} ids.")
+        return UNSET
+    check_ids(value, where, faults, unique=True)
+    return tuple(each for each in value if isinstance(each, str))
+
+
+def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
+    """Return the shape of what is checked with the attributes of a source: here it only has to be of a kind."""
+
+    def read(value: Any, where: str, faults: Faults) -> Any:
+        if isinstance(value, kind):
+            return value
+        faults.add(where, f"Found {kind_of(value)}; {accepted} is accepted.")
+        return UNSET
+
+    return Shape(read, schema)
+
+
+_PLACEMENT_NAME = text(placement_problem, "a name", {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES})
+_CATALOG = text(name_problem, "a name", NAME_SCHEMA)
+_KIND = choice(PlacementKind, "kind of list")
+_FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
+_OWN_IDS = Shape(_read_own_ids, {"type": "array", "items": ID_SCHEMA, "maxItems": MAX_OWN_IDS})
+
+
+@dataclass(frozen=True, slots=True)
+class ListUse:
+    """The kinds of list which take account of a member; those without this note are for all."""
+
+    kinds: frozenset[PlacementKind]
+
+
+def _for(*kinds: PlacementKind) -> ListUse:
+    return ListUse(frozenset(kinds))
+
+
+_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS)
+
+
+class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
+
+    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _for(PlacementKind.SIMILAR)] = UNSET
+    blend: Annotated[
+        Mapping[str, Number] | UnsetType | None,
+        SETTINGS.members["blend"].shape,
+        Example({"content": 1, "audience": 2, "popularity": 0.5}),
+        _RECOMMENDED,
+    ] = UNSET
+    category_weights: Annotated[
+        Mapping[str, Number] | UnsetType | None,
+        SETTINGS.members["categoryWeights"].shape,
+        _for(PlacementKind.SIMILAR, PlacementKind.RECOMMENDATIONS),
+    ] = UNSET
+    max_per_value: Annotated[
+        Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape, _RECOMMENDED
+    ] = UNSET
+    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
+    rotation: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
+    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _RECOMMENDED] = UNSET
+    half_life_days: Annotated[
+        int | UnsetType | None,
+        Shape(_read_half_life, {"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
+        _for(PlacementKind.POPULAR, PlacementKind.NEW),
+    ] = UNSET
+    catalogs: Annotated[
+        Sequence[str] | UnsetType | None,
+        Shape(_read_catalogs, {"type": "array", "items": NAME_SCHEMA, "minItems": 1, "maxItems": MAX_CATALOGS}),
+    ] = UNSET
+    filter: Annotated[
+        Mapping[str, Any] | UnsetType | None,
+        _as_given(dict, "a filter", {"type": "object"}),
+        Description("Conditions on the attributes of pieces, as `filter=` of lists."),
+    ] = UNSET
+    boosts: Annotated[
+        Sequence[Mapping[str, Any]] | UnsetType | None,
+        _as_given(list, "an array of boosts", {"type": "array", "items": {"type": "object"}}),
+        Description("Conditions with a factor, as `boost=` of lists."),
+    ] = UNSET
+    whitelist: Annotated[
+        Sequence[str] | UnsetType | None, _OWN_IDS, ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN})
+    ] = UNSET
+    blacklist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS] = UNSET
+    fallback: Annotated[str | UnsetType | None, _KIND, Example("popular")] = UNSET
+
+
+class PlacementVariant(ListMembers, frozen=True, kw_only=True, rename="camel"):
+    """A variant of a placement, for a share of all people; what is `None` is as the source has it."""
+
+    name: Annotated[str, _PLACEMENT_NAME]
+    share: Annotated[Number, Shape(_read_share, _FRACTION)]
+    kind: Annotated[str | UnsetType, _KIND] = UNSET
+
+
+def _read_variants(value: Any, where: str, faults: Faults) -> Any:
+    """Return variants as they were given; what they mean depends on their placement."""
+    if isinstance(value, list) and len(value) <= MAX_VARIANTS:
+        return value
+    found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+    faults.add(where, f"Found {found}; an array of up to {MAX_VARIANTS} is accepted.")
+    return UNSET
+
+
+class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
+    """What a row of a page shows, and to whom its variants are shown instead."""
+
+    kind: Annotated[str, _KIND, Example("recommendations")]
+    experiment: Annotated[str | UnsetType, text(id_problem, "a text", ID_SCHEMA)] = UNSET
+    auto_stop: Annotated[
+        bool | UnsetType,
+        BOOLEAN,
+        Description("Whether variants that are certainly worse are stopped; absent: by reports of servers alone."),
+    ] = UNSET
+    variants: Annotated[
+        Sequence[PlacementVariant] | UnsetType,
+        Shape(_read_variants, {"type": "array", "maxItems": MAX_VARIANTS, "items": ref("PlacementVariant")}),
+        Example([{"name": "mixed", "share": 0.2, "diversity": 0.4}]),
+    ] = UNSET
+
+
+PLACEMENT = Body(Placement, takes_null=False, first=("kind",))
+_VARIANT = Body(PlacementVariant, takes_null=False, first=("name", "share", "kind"))
+_RULES = {key: member for key, member in PLACEMENT.members.items() if key in _VARIANT.members}
+"""The members that a list is made by."""
 _OF_SETTINGS = {
-    "categoryWeights": "category_weights",
-    "blend": "blend",
-    "maxPerValue": "max_per_value",
-    "excludeSeen": "exclude_seen",
+    key: member.name for key, member in SETTINGS.members.items() if key in _RULES and _RULES[key].shape is member.shape
 }
-"""The members that are settings of a source, with their fields."""
-_MEMBERS = tuple(_USES)
-_VARIANT_MEMBERS = ("name", "share", *_MEMBERS)
-_PLACEMENT_MEMBERS = (*_MEMBERS, "experiment", "autoStop", "variants")
+"""The members that are settings of a source, with their fields; they are looked at first."""
+_READING = (*_OF_SETTINGS, *(key for key in _RULES if key not in _OF_SETTINGS))
+
+
+def placement_schemas() -> dict[str, Json]:
+    """Return the schemas of placements and their variants by name."""
+    behind = ("filter", "whitelist", "blacklist", "fallback")
+    variant = _VARIANT.schema(last=behind)
+    # What is null is as the source has it, and no longer as the placement has it.
+    either = {name: {"oneOf": [variant["properties"][name], {"type": "null"}]} for name in _RULES if name != "kind"}
+    return {
+        "Placement": PLACEMENT.schema(last=(*behind, "experiment", "autoStop", "variants")),
+        "PlacementVariant": variant | {"properties": variant["properties"] | either},
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +270,12 @@ class ListRules:
     boosts: Sequence[Any] | None = None
     whitelist: tuple[str, ...] | None = None
     blacklist: tuple[str, ...] | None = None
-    blacklisted: frozenset[str] | None = None
+    blacklisted: frozenset[str] | None = field(init=False)
     fallback: PlacementKind | None = None
+
+    def __post_init__(self) -> None:
+        blacklisted = None if self.blacklist is None else frozenset(self.blacklist)
+        object.__setattr__(self, "blacklisted", blacklisted)
 
     def settings(self, current: SourceSettings) -> SourceSettings:
         """Return the settings of a source with those of the list in their place."""
@@ -132,15 +316,6 @@ class PlacementSpec:
         return next((each.rules for each in self.variants if each.name == variant), self.rules)
 
 
-def placement_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a placement or a variant, or ``None``."""
-    if name in RESERVED_IDS:
-        return "Found '.' or '..', which clients take for steps in a path; any other name is accepted."
-    if len(name.encode()) > MAX_NAME_BYTES:
-        return f"Found {len(name.encode())} bytes in UTF-8; 1 to {MAX_NAME_BYTES} are accepted."
-    return name_problem(name)
-
-
 def decode_placement(body: bytes) -> PlacementSpec:
     """Return the placement in a body.
 
@@ -158,11 +333,9 @@ def encode_placement(spec: PlacementSpec) -> bytes:
 
 def read_placement(value: Any, where: str = "") -> PlacementSpec:
     """Return the placement in a decoded value that is at a place of a body; raises `InvalidInput`."""
-    if not isinstance(value, dict):
-        fail_at(where, f"Found {kind_of(value)}; an object is accepted.")
-    reader = _PlacementReader()
-    spec = reader.placement(value, where)
-    reader.faults.raise_any()
+    faults = Faults()
+    spec: PlacementSpec = _read_spec(value, where, faults)
+    faults.raise_any()
     return spec
 
 
@@ -183,185 +356,167 @@ def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], wher
     faults.raise_any()
 
 
-class _PlacementReader:
-    """Reads a placement, noting every fault on the way."""
-
-    def __init__(self) -> None:
-        self.faults = Faults()
-
-    def placement(self, value: Mapping[str, Any], where: str) -> PlacementSpec:
-        self.faults.only(value, _PLACEMENT_MEMBERS, where)
-        given = self.rules(value, where)
-        if value.get("kind") is None:
-            self.faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
-        rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
-        variants = self.variants(value.get("variants"), rules, where)
-        shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
-        self.require_use(value, shown, where)
-        members = {name: value[name] for name in _PLACEMENT_MEMBERS if value.get(name) is not None}
-        experiment = self.experiment(value.get("experiment"), where)
-        auto_stop = self.flag(value.get("autoStop"), f"{where}/autoStop")
-        return PlacementSpec(
-            members=members, rules=rules, experiment=experiment, auto_stop=auto_stop, variants=variants
-        )
-
-    def rules(self, value: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return the members of a list that are given, by their fields; those with a fault are left out."""
-        readers = {
-            "kind": self.kind,
-            "algorithm": self.algorithm,
-            "diversity": self.share_of_one,
-            "rotation": self.share_of_one,
-            "halfLifeDays": self.half_life,
-            "catalogs": self.catalogs,
-            "filter": self.filter,
-            "boosts": self.boosts,
-            "whitelist": self.ids,
-            "blacklist": self.ids,
-            "fallback": self.kind,
-        }
-        fields = {"halfLifeDays": "half_life_days"}
-        given = self.settings(value, where)
-        for name, read in readers.items():
-            if value.get(name) is not None:
-                count = len(self.faults.found)
-                found = read(value[name], f"{where}/{name}")
-                if len(self.faults.found) == count:
-                    given[fields.get(name, name)] = found
-        if "blacklist" in given:
-            given["blacklisted"] = frozenset(given["blacklist"])
-        return given
-
-    def settings(self, value: Mapping[str, Any], where: str) -> dict[str, Any]:
-        own = {name: value[name] for name in _OF_SETTINGS if value.get(name) is not None}
-        try:
-            settings = read_settings(own)
-        except InvalidInput as error:
-            for fault in error.faults:
-                self.faults.add(f"{where}{fault.pointer}", fault.detail)
-            return {}
-        return {_OF_SETTINGS[name]: getattr(settings, _OF_SETTINGS[name]) for name in own}
-
-    def variants(self, value: Any, base: ListRules, where: str) -> tuple[Variant, ...]:
-        if value is None:
-            return ()
-        if not isinstance(value, list) or len(value) > MAX_VARIANTS:
-            found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-            self.faults.add(f"{where}/variants", f"Found {found}; an array of up to {MAX_VARIANTS} is accepted.")
-            return ()
-        variants: list[Variant] = []
-        for number, entry in enumerate(value):
-            at = f"{where}/variants/{number}"
-            if not isinstance(entry, dict):
-                self.faults.add(at, f"Found {kind_of(entry)}; an object is accepted.")
-                continue
-            variants.append(self.variant(entry, base, at))
-            if variants[-1].name in {BASE, *(each.name for each in variants[:-1])}:
-                self.faults.add(f"{at}/name", f"Found a name for the second time; '{BASE}' is the placement itself.")
-        if sum(each.share for each in variants) > BUCKETS:
-            self.faults.add(f"{where}/variants", "Found shares of more than 1 together; they can be 1 at most.")
-        return tuple(variants)
-
-    def variant(self, entry: Mapping[str, Any], base: ListRules, where: str) -> Variant:
-        self.faults.only(entry, _VARIANT_MEMBERS, where)
-        # What is null is no longer as the placement has it.
-        absent = {name for name in _MEMBERS if name in entry and entry[name] is None}
-        if "kind" in absent:
-            self.faults.add(f"{where}/kind", f"Found null; accepted are {_KINDS}.")
-        fields = {"halfLifeDays": "half_life_days"} | _OF_SETTINGS
-        unset: dict[str, Any] = dict.fromkeys(fields.get(name, name) for name in absent - {"kind"})
-        if "blacklist" in unset:
-            unset["blacklisted"] = None
-        rules = replace(base, **(unset | self.rules(entry, where)))
-        self.require_use(entry, rules.kinds, where)
-        name = entry.get("name")
-        problem = placement_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a name is accepted."
-        if problem:
-            self.faults.add(f"{where}/name", problem)
-        return Variant(name=str(name), share=self.share(entry.get("share"), f"{where}/share"), rules=rules)
-
-    def share(self, value: Any, where: str) -> int:
-        parts = value * BUCKETS if _is_number(value) else -1
-        if not 0 <= parts <= BUCKETS or abs(parts - round(parts)) > 1e-6:
-            self.faults.add(where, "Found no share; a number from 0 to 1 with at most four decimals is accepted.")
-            return 0
-        return round(parts)
-
-    def require_use(self, value: Mapping[str, Any], kinds: Collection[PlacementKind], where: str) -> None:
-        """Note the members of which none of these lists takes account: nothing may be off in silence."""
-        for name, users in _USES.items():
-            if value.get(name) is not None and users.isdisjoint(kinds):
-                names = ", ".join(kind for kind in PlacementKind if kind in users)
-                self.faults.add(f"{where}/{name}", f"No list that is shown takes account of this; it is for {names}.")
-
-    def experiment(self, value: Any, where: str) -> str | None:
-        problem = None
-        if value is not None:
-            problem = id_problem(value) if isinstance(value, str) else f"Found {kind_of(value)}; a text is accepted."
-        if problem:
-            self.faults.add(f"{where}/experiment", problem)
-        return value if problem is None else None
-
-    def flag(self, value: Any, where: str) -> bool | None:
-        if value is None or isinstance(value, bool):
-            return value
-        self.faults.add(where, f"Found {kind_of(value)}; true or false is accepted.")
-        return None
-
-    def kind(self, value: Any, where: str) -> PlacementKind | None:
-        if isinstance(value, str) and value in list(PlacementKind):
-            return PlacementKind(value)
-        self.faults.add(where, f"Found another kind of list; accepted are {_KINDS}.")
-        return None
-
-    def algorithm(self, value: Any, where: str) -> Basis | None:
-        names = [each.value for each in Basis]
-        if value in names:
-            return Basis(value)
-        self.faults.add(where, f"Found another algorithm; accepted are {', '.join(names)}.")
-        return None
-
-    def share_of_one(self, value: Any, where: str) -> float:
-        if _is_number(value) and 0 <= value <= 1:
-            return float(value)
-        self.faults.add(where, "Found another value; a number from 0 to 1 is accepted.")
-        return 0.0
-
-    def half_life(self, value: Any, where: str) -> int:
-        if type(value) is int and 0 <= value <= MAX_DAYS:
-            return value
-        self.faults.add(where, f"Found another value; an integer from 0 to {MAX_DAYS} is accepted.")
-        return 0
-
-    def catalogs(self, value: Any, where: str) -> frozenset[str]:
-        if not isinstance(value, list) or not 1 <= len(value) <= MAX_CATALOGS:
-            self.faults.add(where, f"Found no array of 1 to {MAX_CATALOGS} names of catalogs.")
-            return frozenset()
-        for place, name in enumerate(value):
-            problem = name_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a name is accepted."
-            if problem:
-                self.faults.add(f"{where}/{place}", problem)
-        return frozenset(name for name in value if isinstance(name, str))
-
-    def filter(self, value: Any, where: str) -> Mapping[str, Any]:
-        if isinstance(value, dict):
-            return value
-        self.faults.add(where, f"Found {kind_of(value)}; a filter is accepted.")
-        return {}
-
-    def boosts(self, value: Any, where: str) -> Sequence[Any]:
-        if isinstance(value, list):
-            return value
-        self.faults.add(where, f"Found {kind_of(value)}; an array of boosts is accepted.")
-        return ()
-
-    def ids(self, value: Any, where: str) -> tuple[str, ...]:
-        if not isinstance(value, list) or len(value) > MAX_OWN_IDS:
-            self.faults.add(where, f"Found no array of up to {MAX_OWN_IDS} ids.")
-            return ()
-        check_ids(value, where, self.faults, unique=True)
-        return tuple(each for each in value if isinstance(each, str))
+def _read_spec(value: Any, where: str, faults: Faults) -> Any:
+    """Return the placement that is at a place of a body; UNSET with its faults noted."""
+    count = len(faults.found)
+    spec = _placement(value, where, faults) if isinstance(value, dict) else None
+    if spec is None:
+        faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
+    return spec if len(faults.found) == count else UNSET
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> PlacementSpec:
+    faults.only(value, PLACEMENT.members, where)
+    given = _rules(value, where, faults)
+    if value.get("kind") is None:
+        faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
+    rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
+    variants = _variants(value, rules, where, faults)
+    shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
+    _require_use(value, shown, where, faults)
+    others = PLACEMENT.read_members(value, ("experiment", "autoStop"), where, faults)
+    members = {key: value[key] for key in PLACEMENT.members if value.get(key) is not None}
+    return PlacementSpec(members=members, rules=rules, variants=variants, **others)
+
+
+def _rules(value: Mapping[str, Any], where: str, faults: Faults) -> dict[str, Any]:
+    """Return the members of a list that are given, by their fields; those with a fault are left out."""
+    return _VARIANT.read_members(value, _READING, where, faults)
+
+
+def _variants(value: Mapping[str, Any], base: ListRules, where: str, faults: Faults) -> tuple[Variant, ...]:
+    entries = PLACEMENT.read_members(value, ("variants",), where, faults).get("variants", ())
+    variants: list[Variant] = []
+    for number, entry in enumerate(entries):
+        at = f"{where}/variants/{number}"
+        if not isinstance(entry, dict):
+            faults.add(at, f"Found {kind_of(entry)}; an object is accepted.")
+            continue
+        variants.append(_variant(entry, base, at, faults))
+        if variants[-1].name in {BASE, *(each.name for each in variants[:-1])}:
+            faults.add(f"{at}/name", f"Found a name for the second time; '{BASE}' is the placement itself.")
+    if sum(each.share for each in variants) > BUCKETS:
+        faults.add(f"{where}/variants", "Found shares of more than 1 together; they can be 1 at most.")
+    return tuple(variants)
+
+
+def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faults) -> Variant:
+    faults.only(entry, _VARIANT.members, where)
+    # What is null is no longer as the placement has it.
+    absent = {key for key in _RULES if key in entry and entry[key] is None}
+    if "kind" in absent:
+        faults.add(f"{where}/kind", f"Found null; accepted are {_KINDS}.")
+    unset: dict[str, Any] = dict.fromkeys(_RULES[key].name for key in absent - {"kind"})
+    rules = replace(base, **(unset | _rules(entry, where, faults)))
+    _require_use(entry, rules.kinds, where, faults)
+    _VARIANT.read_member(entry, "name", where, faults)
+    share = _VARIANT.read_member(entry, "share", where, faults)
+    return Variant(name=str(entry.get("name")), share=share, rules=rules)
+
+
+def _require_use(value: Mapping[str, Any], kinds: Collection[PlacementKind], where: str, faults: Faults) -> None:
+    """Note the members of which none of these lists takes account: nothing may be off in silence."""
+    for key, member in _RULES.items():
+        use = member.note(ListUse)
+        if use is not None and value.get(key) is not None and use.kinds.isdisjoint(kinds):
+            names = ", ".join(kind for kind in PlacementKind if kind in use.kinds)
+            faults.add(f"{where}/{key}", f"No list that is shown takes account of this; it is for {names}.")
+
+
+class PlacementWish(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft of a placement, and whose lists are to be shown; those of nobody without ``users``.
+
+    ``name`` is the placement in whose place the draft would be, ``variant`` the one that all of them are to see.
+    """
+
+    name: Annotated[str, _PLACEMENT_NAME, Example("home")]
+    spec: Annotated[PlacementSpec, Shape(_read_spec, ref("Placement")), Example(PLACEMENT.sample())] = msgspec.field(
+        name="placement"
+    )
+    users: Annotated[tuple[str, ...], ids(listed=MAX_PREVIEWED), Example(["kim"])] = ()
+    content_id: Annotated[str | None, ID] = msgspec.field(default=None, name="content")
+    variant: Annotated[str | None, described(_PLACEMENT_NAME.schema)] = None
+    take: Annotated[int, TAKE, Example(10)] = MAX_TAKE
+
+
+PLACEMENT_WISH = Body(PlacementWish)
+
+
+def decode_placement_preview(body: bytes) -> PlacementWish:
+    """Return what a body wishes to preview.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more people than one preview shows lists of.
+        InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
+    """
+    value, faults = decode_object(body), Faults()
+    users = value.get("users")
+    if isinstance(users, list) and len(users) > MAX_PREVIEWED:
+        raise TooManyEntries(f"Found {len(users)} users; up to {MAX_PREVIEWED} are accepted.")
+    members = PLACEMENT_WISH.read(value, "", faults, ("name", "users", "content", "take", "placement", "variant"))
+    variant, spec = members.get("variant"), members.get("spec")
+    if variant is not None and spec is not None and variant not in (BASE, *(each.name for each in spec.variants)):
+        faults.add("/variant", f"Found no variant of the draft; accepted are their names and '{BASE}'.")
+    faults.raise_any()
+    return PlacementWish(**members)
+
+
+class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A list of a page: of which placement, beside which piece, and how long."""
+
+    placement: str
+    content: str | None = None
+    take: int | None = None
+
+
+class PageRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the lists of a page: which placement, beside which piece, how long."""
+
+    placement: Annotated[str, text(lambda _: None, "the name of a placement", _PLACEMENT_NAME.schema)]
+    content_id: Annotated[str | None, ID] = msgspec.field(default=None, name="content")
+    take: Annotated[int, TAKE] = MAX_TAKE
+
+
+_ROW = Body(PageRow)
+
+
+def _read_rows(value: Any, where: str, faults: Faults) -> Any:
+    if not isinstance(value, list):
+        faults.add(where, f"Found {kind_of(value)}; an array of requests for lists is accepted.")
+        return UNSET
+    rows = [_ROW.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
+    return UNSET if faults.found else tuple(PageRow(**row) for row in rows)
+
+
+class PageWish(msgspec.Struct, frozen=True, kw_only=True):
+    """The lists of a page for a person, or for nobody; none of them has the excluded pieces."""
+
+    user_id: Annotated[str | None, ID, Example("kim")] = msgspec.field(default=None, name="user")
+    exclude: Annotated[frozenset[str], ids(listed=MAX_EXCLUDED, into=frozenset), Example(["alien"])] = frozenset()
+    lists: Annotated[
+        tuple[PageRow, ...],
+        Shape(_read_rows, {"type": "array", "items": _ROW.schema(), "maxItems": MAX_LISTS}),
+        Example([{"placement": "home", "take": 10}]),
+    ]
+
+
+PAGE = Body(PageWish)
+
+
+def decode_page(body: bytes) -> PageWish:
+    """Return the lists that a body asks for.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more lists, or excluded ids, than one request may have.
+        InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
+    """
+    value = decode_object(body)
+    lists, excluded = (len(each) if isinstance(each := value.get(key), list) else 0 for key in ("lists", "exclude"))
+    if lists > MAX_LISTS or excluded > MAX_EXCLUDED:
+        found = f"Found {lists} lists and {excluded} excluded ids"
+        raise TooManyEntries(f"{found}; up to {MAX_LISTS} and {MAX_EXCLUDED} are accepted.")
+    # A body without lists is told so first.
+    is_listed = isinstance(value.get("lists"), list)
+    return PAGE.make(value, ("exclude", "lists", "user") if is_listed else ("lists", "exclude", "user"))

@@ -3,25 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-_MOMENT = "2026-11-21T08:15:30.123Z"
-LIST_ID = "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"
-"""The id of a list of no source."""
+from penchant.wire.administration import KEY_WISH, PLAN_WISH
+from penchant.wire.pieces import PIECE
+from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
+from penchant.wire.preferences import LIKINGS, PREFERENCES
+from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
+from penchant.wire.settings import PREVIEW, SETTINGS
+
 _INTERACTION = {
     "key": {"source": "films", "userId": "kim"},
     "type": "RateLike",
     "contentId": "alien",
-    "timestamp": _MOMENT,
+    "timestamp": MOMENT,
 }
-_PIECE = {
-    "id": "alien",
-    "label": "Alien",
-    "categories": {
-        "genre": ["horror", {"key": "science fiction", "weight": 80}],
-        "people": {"director": ["Ridley Scott"]},
-    },
-    "filters": {"catalogs": ["classics"], "availableFrom": "2026-01-01T00:00:00Z"},
-    "extras": {"year": 1979},
-}
+_PIECE = PIECE.sample()
 _SHARES = [{"category": "genre", "keyword": "science fiction", "share": 0.25}]
 _SIMILAR_WHY = {"terms": _SHARES, "rules": [{"rule": "whitelist", "position": 0}]}
 _PERSONAL_WHY = {
@@ -33,11 +28,7 @@ _PERSONAL_WHY = {
     ],
     "rules": [],
 }
-_PREFERENCES = {
-    "keywords": {"genre": {"science fiction": 1.0, "horror": -0.5}},
-    "hidden": ["gravity"],
-    "unusedCategories": ["country"],
-}
+_PREFERENCES = PREFERENCES.sample()
 _ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
 _PROBLEM = {
     "type": "/-/problems/unknown-piece",
@@ -54,7 +45,7 @@ _KEY = {
     "plan": "full",
     "role": "tenant",
     "state": "active",
-    "createdAt": _MOMENT,
+    "createdAt": MOMENT,
     "expiresAt": None,
     "revokedAt": None,
     "scopes": ["read", "personal", "interact", "write"],
@@ -62,16 +53,11 @@ _KEY = {
     "requestsPerSecond": None,
     "requestsPerMonth": None,
 }
-_PLACEMENT = {
-    "kind": "recommendations",
-    "blend": {"content": 1, "audience": 2, "popularity": 0.5},
-    "fallback": "popular",
-    "variants": [{"name": "mixed", "share": 0.2, "diversity": 0.4}],
-}
+_PLACEMENT = PLACEMENT.sample()
 _PLACEMENT_VERSION = {
     "name": "home",
     "version": 17,
-    "timestamp": _MOMENT,
+    "timestamp": MOMENT,
     "keyId": "Zk4tQ9",
     "placement": _PLACEMENT,
 }
@@ -93,7 +79,7 @@ SAMPLES: Mapping[str, Any] = {
     "AuditLog": {
         "entries": [
             {
-                "recordedAt": _MOMENT,
+                "recordedAt": MOMENT,
                 "account": "press",
                 "actor": "command-line",
                 "action": "key.create",
@@ -102,25 +88,23 @@ SAMPLES: Mapping[str, Any] = {
         ]
     },
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
-    "ContentList": {"source": "films", "timestamp": _MOMENT, "content": [_PIECE]},
+    "ContentList": {"source": "films", "timestamp": MOMENT, "content": [_PIECE]},
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
     "EmptyArray": [],
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],
     "IdList": {"count": 2, "content": ["alien", "gravity"]},
-    "ImpressionArray": [{"listId": LIST_ID, "content": ["alien", {"id": "gravity", "position": 4}]}],
+    "ImpressionArray": [SEEN_LIST.sample()],
     "InteractionAnswer": _INTERACTION,
-    "InteractionArray": [
-        {"userId": "kim", "type": "Watch", "contentId": "alien", "timestamp": _MOMENT, "eventId": "e-1"}
-    ],
+    "InteractionArray": [INTERACTION.sample()],
     "InteractionList": [_INTERACTION],
     "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
-    "KeyWish": {"account": "press", "plan": "basic", "expiresInDays": 365},
-    "Likings": {"liked": ["alien"], "dislikedKeywords": {"genre": ["drama"]}},
+    "KeyWish": KEY_WISH.sample(),
+    "Likings": LIKINGS.sample(),
     "OpenApi": {"openapi": "3.1.1"},
     "PageResult": {
         "userId": "kim",
@@ -129,7 +113,7 @@ SAMPLES: Mapping[str, Any] = {
             {"placement": "beside", "contentId": "not-there", "error": _PROBLEM},
         ],
     },
-    "PageWish": {"user": "kim", "exclude": ["alien"], "lists": [{"placement": "home", "take": 10}]},
+    "PageWish": PAGE.sample(),
     "PersonalPlace": {"id": "kim", "why": _PERSONAL_WHY, **_RANK},
     "Piece": _PIECE,
     "PersonPreferences": _PREFERENCES,
@@ -148,7 +132,7 @@ SAMPLES: Mapping[str, Any] = {
             }
         ]
     },
-    "PlacementWish": {"name": "home", "placement": _PLACEMENT, "users": ["kim"], "take": 10},
+    "PlacementWish": PLACEMENT_WISH.sample(),
     "PlacementResult": _PLACEMENT_LIST
     | {
         "userId": "kim",
@@ -182,9 +166,9 @@ SAMPLES: Mapping[str, Any] = {
             }
         ],
     },
-    "PlanWish": {"plan": "full"},
+    "PlanWish": PLAN_WISH.sample(),
     "Preferences": _PREFERENCES,
-    "PreviewWish": {"settings": {"categoryWeights": {"genre": 2}}, "pieces": ["alien"], "take": 10},
+    "PreviewWish": PREVIEW.sample(),
     "Problem": _PROBLEM,
     "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
     "ProspectList": {"id": "alien", "people": [{"id": "kim", "score": 0.25}]},
@@ -201,16 +185,9 @@ SAMPLES: Mapping[str, Any] = {
     "RecommendationResults": [{"id": "kim", "content": _ENTRIES}],
     "RevisitResult": {
         "id": "kim",
-        "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": _MOMENT}],
+        "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": MOMENT}],
     },
-    "Settings": {
-        "categoryWeights": {"people/director": 2},
-        "halfLifeDays": 60,
-        "excludeSeen": True,
-        "attributes": {"year": {"pointer": "/year", "type": "integer"}},
-        "imageAttribute": "/images/0",
-        "publicExtras": ["images", "url"],
-    },
+    "Settings": SETTINGS.sample(),
     "SettingsPreview": {
         "pieces": [
             {
@@ -229,8 +206,8 @@ SAMPLES: Mapping[str, Any] = {
         "pieces": 2,
         "version": 17,
         "indexedVersion": 17,
-        "createdAt": _MOMENT,
-        "updatedAt": _MOMENT,
+        "createdAt": MOMENT,
+        "updatedAt": MOMENT,
     },
     "Submission": [_PIECE, {"id": "gravity", "categories": {"genre": ["drama", "science fiction"]}}],
     "Text": "…",

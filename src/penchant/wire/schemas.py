@@ -1,90 +1,119 @@
 """JSON schemas of what is sent and answered, for the OpenAPI document.
 
-Of answers that are records msgspec makes the schemas. Others are written by hand here, above all those of bodies: these
-are checked by hand, too, with a pointer for each fault. A test holds each schema against a sample (`wire.samples`).
+Those of bodies follow from the fields of their records (`wire.fields`), of answers that are records msgspec makes them;
+what is written as bytes has its schema here by hand. A test holds each against a sample (`wire.samples`).
 """
 
+import copy
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from penchant.model import (
     MAX_ID_LENGTH,
-    MAX_LABEL_LENGTH,
-    MAX_LIST_LENGTH,
-    MAX_NAME_LENGTH,
+    MAX_IMPRESSIONS_PER_REQUEST,
+    MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
     MAX_TAKE,
-    MAX_WEIGHT,
     InteractionType,
-    Scope,
+    PlacementKind,
 )
-from penchant.wire import administration, answers, explanations, placement_answers, results
-from penchant.wire.placement_schemas import placement_schemas
-from penchant.wire.previews import MAX_PREVIEWED
-from penchant.wire.recording_schemas import recording_schemas
-from penchant.wire.settings_schemas import settings_schemas
+from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire.fields import ref
+from penchant.wire.pieces import piece_schemas
+from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
+from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
+from penchant.wire.recording import INTERACTION, SEEN_LIST
+from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
+from penchant.wire.syntax import encode
+
+
+class _Time(datetime):
+    """A time in answers where they are described: no type of msgspec's, whose schema would say no format."""
+
 
 _ANSWERS = (
     answers.Addresses,
     answers.Receipt,
-    answers.SourceStatus,
+    answers.SourceStatus[_Time],
     answers.RecommendationResult,
     answers.AnonymousResult,
     answers.ProspectList,
-    answers.RevisitResult,
+    answers.RevisitResult[_Time],
     answers.Profile,
-    answers.ExportedInteraction,
-    answers.InteractionAnswer,
+    answers.ExportedInteraction[_Time],
+    answers.InteractionAnswer[_Time],
     answers.BulkReceipt,
-    answers.PersonPreferences,
-    answers.UserExport,
-    results.PlacementResults,
+    PersonPreferences,
+    answers.UserExport[_Time],
+    placement_answers.PlacementResults,
     answers.Problem,
     explanations.Reason,
     explanations.SettingsPreview,
     explanations.SimilarWhy,
     explanations.TermRest,
     explanations.PersonalWhy,
-    administration.AuditLog,
-    administration.KeyList,
-    administration.IssuedKeyAnswer,
+    administration.AuditLog[_Time],
+    administration.KeyList[_Time],
+    administration.IssuedKeyAnswer[_Time],
     administration.SigningSecret,
     administration.UsageReport,
     placement_answers.PlacementResult,
     placement_answers.PageResult,
-    placement_answers.PlacementListing,
-    placement_answers.PlacementHistory,
+    placement_answers.PlacementListing[_Time],
+    placement_answers.PlacementHistory[_Time],
     placement_answers.PlacementPreview,
 )
 _TYPES = [kind.value for kind in InteractionType]
 _ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
-_MOMENTS = {"timestamp", "createdAt", "updatedAt", "recordedAt", "expiresAt", "revokedAt"}
-"""Members of answers that are times."""
 _INT32 = 2**31 - 1
 _MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
-    _, generated = msgspec.json.schema_components(_ANSWERS, ref_template="#/components/schemas/{name}")
+    generated = _generated()
+    version = generated["PlacementVersion"]
     schemas = {
         **generated,
         **_arrays(),
         **_service(),
         # Later ones win: here an entry of a list gets the member that holds its reasons.
         **_explained(generated["RecommendedPiece"]),
-        **_pieces(),
+        **piece_schemas(),
         **_lists(),
-        **recording_schemas(),
-        **settings_schemas(),
-        **placement_schemas(settings_schemas()["Settings"], generated["PlacementVersion"]),
-        "KeyWish": _key_wish(),
-        "PlanWish": _plan_wish(),
+        "InteractionInput": INTERACTION.schema(),
+        "InteractionArray": _array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
+        "ImpressionInput": SEEN_LIST.schema(),
+        "ImpressionArray": _array("ImpressionInput", MAX_IMPRESSIONS_PER_REQUEST),
+        "Settings": SETTINGS.schema(last=["attributes"]),
+        "Attribute": ATTRIBUTE_SCHEMA,
+        **placement_schemas(),
+        "PlacementVersion": version | {"properties": version["properties"] | {"placement": ref("Placement")}},
+        "PlacementWish": PLACEMENT_WISH.schema(),
+        "PageWish": PAGE.schema(),
+        "PageEntry": _page_entry(),
+        "KeyWish": administration.KEY_WISH.schema(),
+        "PlanWish": administration.PLAN_WISH.schema(),
     }
+    # Shapes go on being used: what is added here is none of theirs.
+    schemas = copy.deepcopy(schemas)
     for schema in schemas.values():
         _complete(schema)
     return schemas
+
+
+def _generated() -> dict[str, Any]:
+    """Return the schemas of the records that are answered by name."""
+    times = {"type": "string", "format": "date-time"}
+    _, schemas = msgspec.json.schema_components(
+        _ANSWERS, schema_hook=lambda _: dict(times), ref_template="#/components/schemas/{name}"
+    )
+    # Those with times are named after the type of a time, too.
+    text = encode(schemas).replace(b"__Time_", b"").replace(b"[_Time]", b"")
+    named: dict[str, Any] = msgspec.json.decode(text)
+    return named
 
 
 def _complete(schema: Any) -> None:
@@ -96,9 +125,7 @@ def _complete(schema: Any) -> None:
     if not isinstance(schema, dict):
         return
     _state_kind(schema)
-    for name, member in schema.get("properties", {}).items():
-        if name in _MOMENTS:
-            _state_moment(member)
+    for member in schema.get("properties", {}).values():
         _complete(member)
     for word in ("items", "additionalProperties", "anyOf", "oneOf"):
         _complete(schema.get(word))
@@ -117,26 +144,24 @@ def _state_kind(schema: dict[str, Any]) -> None:
         schema.setdefault("format", "int32" if schema.get("maximum", _INT32 + 1) <= _INT32 else "int64")
 
 
-def _state_moment(member: dict[str, Any]) -> None:
-    for choice in (member, *member.get("anyOf", ())):
-        if choice.get("type") == "string":
-            choice["format"] = "date-time"
-
-
 def _arrays() -> dict[str, Any]:
     """Return the schemas of bodies and answers that are arrays."""
     text = {"type": "string"}
     return {
-        "Submission": {"type": "array", "maxItems": MAX_PIECES_PER_SUBMISSION, "items": _ref("SubmittedPiece")},
+        "Submission": _array("SubmittedPiece", MAX_PIECES_PER_SUBMISSION),
         "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
         "IdArray": {"type": "array", "items": text},
         "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
         "UserIds": {"type": "array", "maxItems": 1000, "items": _ID},
-        "RecommendationResults": {"type": "array", "items": _ref("RecommendationResult")},
-        "SimilarEntries": {"type": "array", "items": _ref("SimilarEntry")},
-        "InteractionList": {"type": "array", "items": _ref("InteractionAnswer")},
-        "ProfileList": {"type": "array", "items": _ref("Profile")},
+        "RecommendationResults": {"type": "array", "items": ref("RecommendationResult")},
+        "SimilarEntries": {"type": "array", "items": ref("SimilarEntry")},
+        "InteractionList": {"type": "array", "items": ref("InteractionAnswer")},
+        "ProfileList": {"type": "array", "items": ref("Profile")},
     }
+
+
+def _array(name: str, most: int) -> dict[str, Any]:
+    return {"type": "array", "maxItems": most, "items": ref(name)}
 
 
 def _service() -> dict[str, Any]:
@@ -156,81 +181,16 @@ def _service() -> dict[str, Any]:
     }
 
 
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _pieces() -> dict[str, Any]:
-    """Return the schemas of pieces as they are sent, as drafts, and as they are returned."""
-    members = {
-        "id": {**_ID, "description": "Unique in the source; neither '.' nor '..'."},
-        "label": {"type": ["string", "null"], "maxLength": MAX_LABEL_LENGTH},
-        "categories": _ref("Categories"),
-        "filters": {"oneOf": [_ref("Filters"), {"type": "null"}]},
-        "extras": {"type": ["object", "null"], "description": "Free-form; returned as it was sent."},
-    }
-    # A submitted member may be null where it may be left out; those of a returned piece never are.
-    returned = {
-        **members,
-        "label": {"type": "string"},
-        "filters": _ref("Filters"),
-        "extras": {"type": "object"},
-    }
-    keyword = {
-        "type": "object",
-        "properties": {
-            "key": {"oneOf": [_ID, {"type": "null"}]},
-            "weight": {"type": ["integer", "null"], "minimum": 0, "maximum": MAX_WEIGHT},
-        },
-    }
-    return {
-        "Keyword": keyword,
-        "Categories": {
-            "type": "object",
-            "description": "Category names to keywords, or to further categories.",
-            "propertyNames": {"minLength": 1, "maxLength": MAX_NAME_LENGTH},
-            "additionalProperties": {
-                "oneOf": [
-                    {"type": "array", "items": {"oneOf": [_ID, _ref("Keyword")]}},
-                    _ref("Categories"),
-                ]
-            },
-        },
-        "Filters": {
-            "type": "object",
-            "properties": {
-                "catalogs": {
-                    "type": ["array", "null"],
-                    "items": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
-                },
-                "availableFrom": _MOMENT,
-                "availableUntil": _MOMENT,
-            },
-        },
-        "SubmittedPiece": {"type": "object", "properties": members, "required": ["id", "categories"]},
-        "Draft": {
-            "type": "object",
-            "properties": members | {"id": {"oneOf": [_ID, {"type": "null"}]}},
-            "required": ["categories"],
-        },
-        "Piece": {
-            "type": "object",
-            "properties": returned,
-            "required": ["id", "categories", "filters", "extras"],
-        },
-    }
-
-
 def _explained(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the schemas of lists with reasons, whose kind depends on the list, and of the requests for them."""
     properties = entry["properties"]
-    either = {"anyOf": [_ref("SimilarWhy"), _ref("PersonalWhy")], "description": "With `explain=true`."}
+    either = {"anyOf": [ref("SimilarWhy"), ref("PersonalWhy")], "description": "With `explain=true`."}
     explained = {
         "type": "object",
-        "properties": properties | {"why": _ref("SimilarWhy")},
+        "properties": properties | {"why": ref("SimilarWhy")},
         "required": ["id", "score", "why"],
     }
-    entries = {"type": "array", "items": _ref("RecommendedPiece")}
+    entries = {"type": "array", "items": ref("RecommendedPiece")}
     return {
         "RecommendedPiece": entry | {"properties": properties | {"why": either}},
         "ExplainedPiece": explained,
@@ -238,21 +198,21 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "id": {"type": ["string", "null"]},
-                "content": {"type": "array", "items": _ref("ExplainedPiece")},
+                "content": {"type": "array", "items": ref("ExplainedPiece")},
             },
             "required": ["id", "content"],
         },
         "SimilarEntry": {
             "type": "object",
-            "properties": {"id": _ID, "content": entries, "error": _ref("Problem")},
+            "properties": {"id": _ID, "content": entries, "error": ref("Problem")},
             "required": ["id"],
             "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
         },
         "SimilarPlace": _place("SimilarWhy"),
         "PersonalPlace": _place("PersonalWhy"),
-        "PreviewWish": _preview_wish(),
-        "Likings": _likings(),
-        "Preferences": _preferences(),
+        "PreviewWish": PREVIEW.schema(),
+        "Likings": LIKINGS.schema(),
+        "Preferences": PREFERENCES.schema(),
     }
 
 
@@ -263,44 +223,10 @@ def _place(why: str) -> dict[str, Any]:
         "contentId": _ID,
         "rank": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_TAKE},
         "score": {"type": ["number", "null"]},
-        "why": {"oneOf": [_ref(why), {"type": "null"}]},
-        "reasons": {"type": "array", "items": _ref("Reason")},
+        "why": {"oneOf": [ref(why), {"type": "null"}]},
+        "reasons": {"type": "array", "items": ref("Reason")},
     }
     return {"type": "object", "properties": members, "required": list(members)}
-
-
-def _preview_wish() -> dict[str, Any]:
-    ids = {"type": ["array", "null"], "items": _ID, "maxItems": MAX_LIST_LENGTH}
-    some = ids | {"maxItems": MAX_PREVIEWED}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "settings": {"oneOf": [_ref("Settings"), {"type": "null"}]},
-            "whitelist": ids,
-            "blacklist": ids,
-            "pieces": some,
-            "users": some,
-            "take": {"type": ["integer", "null"], "minimum": 1, "default": MAX_TAKE},
-        },
-    }
-
-
-def _likings() -> dict[str, Any]:
-    ids = {"type": ["array", "null"], "items": _ID}
-    keywords = {"type": ["object", "null"], "additionalProperties": {"type": "array", "items": _ID}}
-    members = dict.fromkeys(("liked", "disliked"), ids) | dict.fromkeys(("likedKeywords", "dislikedKeywords"), keywords)
-    return {"type": "object", "additionalProperties": False, "properties": members}
-
-
-def _preferences() -> dict[str, Any]:
-    weights = {"type": "object", "additionalProperties": {"type": "number", "minimum": -1, "maximum": 1}}
-    members = {
-        "keywords": {"type": ["object", "null"], "additionalProperties": weights},
-        "hidden": {"type": ["array", "null"], "items": _ID},
-        "unusedCategories": {"type": ["array", "null"], "items": {"type": "string", "minLength": 1}},
-    }
-    return {"type": "object", "additionalProperties": False, "properties": members}
 
 
 def _lists() -> dict[str, Any]:
@@ -319,42 +245,26 @@ def _lists() -> dict[str, Any]:
             "properties": {
                 "source": {"type": "string"},
                 "timestamp": {"type": "string", "format": "date-time"},
-                "content": {"type": "array", "items": _ref("Piece")},
+                "content": {"type": "array", "items": ref("Piece")},
             },
             "required": ["source", "timestamp", "content"],
         },
     }
 
 
-def _key_wish() -> dict[str, Any]:
-    """Return the schema of a request for a new key."""
-    name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
-    days = {"type": ["integer", "null"], "minimum": 1, "maximum": administration.MAX_KEY_DAYS}
+def _page_entry() -> dict[str, Any]:
     return {
         "type": "object",
-        "additionalProperties": False,
         "properties": {
-            "account": name,
-            "plan": name | {"default": "full"},
-            "admin": {"type": "boolean", "default": False},
-            "expiresInDays": days,
-            "scopes": {"type": ["array", "null"], "items": {"type": "string", "enum": list(Scope)}},
-            "origins": {
-                "type": ["array", "null"],
-                "items": {"type": "string", "maxLength": MAX_NAME_LENGTH},
-                "maxItems": administration.MAX_ORIGINS,
-            },
-            "requestsPerSecond": _limit(administration.MAX_ADDRESS_RATE, "What a browser key allows one address."),
-            "requestsPerMonth": _limit(administration.MAX_BROWSER_QUOTA, "Answers that a browser key allows pages."),
+            "placement": {"type": "string"},
+            "variant": {"type": "string"},
+            "kind": {"type": "string", "enum": list(PlacementKind)},
+            "contentId": {"type": ["string", "null"]},
+            "listId": {"type": "string"},
+            "categoryWeights": {"type": "object", "additionalProperties": {"type": "number"}},
+            "content": {"type": "array", "items": ref("PlacedPiece")},
+            "error": ref("Problem"),
         },
-        "required": ["account"],
+        "required": ["placement", "contentId"],
+        "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
     }
-
-
-def _limit(most: int, description: str) -> dict[str, Any]:
-    return {"type": ["integer", "null"], "minimum": 1, "maximum": most, "description": description}
-
-
-def _plan_wish() -> dict[str, Any]:
-    name = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
-    return {"type": "object", "additionalProperties": False, "properties": {"plan": name}, "required": ["plan"]}

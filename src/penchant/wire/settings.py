@@ -1,22 +1,44 @@
-"""Settings of a source as JSON: all members are optional, and those left out are at their defaults."""
+"""Settings of a source as JSON, and previews of them: all members are optional, those left out at their defaults.
 
-from collections.abc import Mapping
-from typing import Any, Literal
+A setting is a field of `Settings` here and of `SourceSettings`, under one name: what it must be, its place in the JSON,
+its schema, its sample and its field in the dashboard's form follow from its annotation.
+"""
 
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from penchant.attributes import MAX_ATTRIBUTES, AttributeType
+from penchant.errors import TooManyEntries
 from penchant.model import (
     DEFAULT_INTERACTION_WEIGHTS,
     IMPRESSION_DAYS,
+    MAX_LIST_LENGTH,
     MAX_TAKE,
     Blend,
     InteractionType,
     SourceSettings,
 )
-from penchant.wire.attributes import read_attributes, read_pointer
-from penchant.wire.encoding import encode
-from penchant.wire.syntax import Faults, decode_object, hundredths_of, kind_of, pointer
-from penchant.wire.text import name_problem
-
-Number = int | float
+from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_pointer
+from penchant.wire.fields import (
+    BOOLEAN,
+    Body,
+    Example,
+    Json,
+    Label,
+    Number,
+    Shape,
+    by_category,
+    integer,
+    number,
+    ref,
+    weight,
+)
+from penchant.wire.frames import Record
+from penchant.wire.lists import TAKE, ids
+from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 
 MAX_DAYS = 36_500
 """A hundred years (interface, section 7)."""
@@ -25,24 +47,158 @@ MAX_INTERACTION_WEIGHT = 100
 MAX_BLEND = 100
 MAX_ATTRIBUTION_HOURS = 24 * IMPRESSION_DAYS
 """Bounds of the interface, sections 5 to 7."""
-_MEMBERS = (
-    "categoryWeights",
-    "interactionWeights",
-    "halfLifeDays",
-    "retentionDays",
-    "excludeSeen",
-    "blend",
-    "newPieceHalfLifeDays",
-    "maxPerValue",
-    "attributes",
-    "attributionWindowHours",
-    "imageAttribute",
-    "publicExtras",
-)
 MAX_PUBLIC_EXTRAS = 1_000
 """Members of extras that pages may read, named one by one."""
 _DEFAULTS = SourceSettings()
-_BLEND_MEMBERS = ("content", "audience", "popularity")
+
+
+class BlendSettings(Record, frozen=True, kw_only=True):
+    """How much each part counts in a recommendation; 0 to 100 each, not all 0."""
+
+    content: Annotated[Number, number(0, MAX_BLEND), Label("Content")] = Blend().content
+    audience: Annotated[Number, number(0, MAX_BLEND), Label("People with a like taste")] = Blend().audience
+    popularity: Annotated[Number, number(0, MAX_BLEND), Label("Popularity")] = Blend().popularity
+
+
+BLEND = Body(BlendSettings, takes_null=False)
+
+
+def _read_blend(value: Any, where: str, faults: Faults) -> Blend:
+    blend = Blend(**BLEND.read(value, where, faults))
+    if not (blend.content or blend.audience or blend.popularity):
+        faults.add(where, "Found 0 for every part; at least one has to count.")
+    return blend
+
+
+_WEIGHT = weight(-MAX_INTERACTION_WEIGHT, MAX_INTERACTION_WEIGHT)
+
+
+def _read_interaction_weights(value: Any, where: str, faults: Faults) -> Any:
+    if not isinstance(value, dict):
+        faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
+        return UNSET
+    faults.only(value, tuple(InteractionType), where)
+    return {
+        kind: _WEIGHT.read(value[kind], f"{where}/{kind}", faults) if kind in value else default
+        for kind, default in DEFAULT_INTERACTION_WEIGHTS.items()
+    }
+
+
+def _read_public_extras(value: Any, where: str, faults: Faults) -> tuple[str, ...] | Literal[True] | UnsetType:
+    if value is True:
+        return True
+    is_names = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if not is_names or len(value) > MAX_PUBLIC_EXTRAS or len(set(value)) < len(value):
+        accepted = f"true, or an array of up to {MAX_PUBLIC_EXTRAS} different names, is accepted."
+        faults.add(where, f"Found {kind_of(value)}; {accepted}")
+        return UNSET
+    return tuple(value)
+
+
+_INTERACTION_WEIGHTS = Shape(
+    _read_interaction_weights,
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {kind.value: _WEIGHT.schema for kind in InteractionType},
+    },
+    lambda weights: {kind: weights[kind] for kind in DEFAULT_INTERACTION_WEIGHTS},
+)
+_ATTRIBUTES = Shape(
+    read_attributes,
+    {
+        "type": "object",
+        "description": "Members of extras that lists can be filtered by.",
+        "maxProperties": MAX_ATTRIBUTES,
+        "additionalProperties": ref("Attribute"),
+    },
+    lambda attributes: {key: {"pointer": each.pointer, "type": each.type} for key, each in attributes.items()},
+)
+_IMAGE_POINTER = Shape(
+    read_pointer,
+    {
+        "type": "string",
+        "description": "A JSON pointer into extras: where the address of a piece's picture is.",
+        "maxLength": MAX_POINTER_LENGTH,
+    },
+)
+_PUBLIC_EXTRAS = Shape(
+    _read_public_extras,
+    {
+        "description": "Members of extras that browser keys may read, or true for all; without it what "
+        "`imageAttribute` names.",
+        "oneOf": [
+            {"const": True},
+            {"type": "array", "items": {"type": "string"}, "maxItems": MAX_PUBLIC_EXTRAS, "uniqueItems": True},
+        ],
+    },
+)
+
+
+class AttributeSettings(Record, frozen=True, kw_only=True):
+    """A member of pieces' extras that lists can be filtered by: its JSON pointer, and the type of its values."""
+
+    pointer: str
+    type: str
+
+
+ATTRIBUTE_SCHEMA: Json = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "pointer": {"type": "string", "maxLength": MAX_POINTER_LENGTH},
+        "type": {"type": "string", "enum": list(AttributeType)},
+    },
+    "required": ["pointer", "type"],
+}
+
+
+def _interaction_weights() -> dict[str, Number]:
+    return {kind.value: default for kind, default in DEFAULT_INTERACTION_WEIGHTS.items()}
+
+
+class Settings(Record, frozen=True, kw_only=True, rename="camel"):
+    """The settings of a source, by default those that a new one has.
+
+    Those that are unset by default are shown only where they say something.
+    """
+
+    category_weights: Annotated[
+        Mapping[str, Number], by_category(weight(0, MAX_CATEGORY_WEIGHT)), Example({"people/director": 2})
+    ] = {}
+    interaction_weights: Annotated[Mapping[str, Number], _INTERACTION_WEIGHTS] = msgspec.field(
+        default_factory=_interaction_weights
+    )
+    half_life_days: Annotated[Number, number(0, MAX_DAYS), Example(60), Label("Half-life of interactions, days")] = (
+        _DEFAULTS.half_life_days
+    )
+    retention_days: Annotated[int, integer(1, MAX_DAYS), Label("Interactions are kept, days")] = (
+        _DEFAULTS.retention_days
+    )
+    exclude_seen: Annotated[bool, BOOLEAN, Example(True), Label("Leave out what a person knows already")] = (
+        _DEFAULTS.exclude_seen
+    )
+    blend: Annotated[BlendSettings, Shape(_read_blend, BLEND.schema())] = BlendSettings()
+    new_piece_half_life_days: Annotated[Number, number(0, MAX_DAYS), Label("Half-life of newness, days")] = (
+        _DEFAULTS.new_piece_half_life_days
+    )
+    max_per_value: Annotated[Mapping[str, int] | UnsetType, by_category(integer(1, MAX_TAKE))] = UNSET
+    attributes: Annotated[
+        Mapping[str, AttributeSettings] | UnsetType,
+        _ATTRIBUTES,
+        Example({"year": {"pointer": "/year", "type": "integer"}}),
+    ] = UNSET
+    attribution_window_hours: Annotated[int | UnsetType, integer(1, MAX_ATTRIBUTION_HOURS)] = UNSET
+    image_attribute: Annotated[
+        str | UnsetType,
+        _IMAGE_POINTER,
+        Example("/images/0"),
+        Label("Pointer to the picture's address in extras"),
+    ] = UNSET
+    public_extras: Annotated[Sequence[str] | bool | UnsetType, _PUBLIC_EXTRAS, Example(["images", "url"])] = UNSET
+
+
+SETTINGS = Body(Settings, takes_null=False)
 
 
 def decode_settings(body: bytes) -> SourceSettings:
@@ -60,176 +216,67 @@ def stored_retention_days(settings: bytes) -> int:
     return decode_settings(settings or b"{}").retention_days
 
 
-def read_settings(found: Any) -> SourceSettings:
+def read_settings(value: Any) -> SourceSettings:
     """Return the settings in a decoded value; raises `InvalidInput` as `decode_settings`."""
-    # Members with a fault get their default, so that reading goes on, and the answer names all faults at once.
-    reader = _Reader()
-    value = reader.object(found, "")
-    reader.faults.only(value, _MEMBERS, "")
-    settings = SourceSettings(
-        category_weights=reader.category_weights(value),
-        interaction_weights=reader.interaction_weights(value),
-        half_life_days=reader.number(value, "halfLifeDays", "", least=0, most=MAX_DAYS, default=90),
-        retention_days=reader.days(value, "retentionDays", default=396),
-        exclude_seen=reader.boolean(value, "excludeSeen", default=True),
-        blend=reader.blend(value),
-        new_piece_half_life_days=reader.number(value, "newPieceHalfLifeDays", "", least=0, most=MAX_DAYS, default=30),
-        max_per_value=reader.max_per_value(value),
-        attributes=read_attributes(value.get("attributes", {}), "/attributes", reader.faults),
-        attribution_hours=reader.hours(value, "attributionWindowHours", default=_DEFAULTS.attribution_hours),
-        image_pointer=reader.pointer(value, "imageAttribute"),
-        public_extras=reader.public_extras(value),
-    )
-    reader.faults.raise_any()
+    faults = Faults()
+    settings = SourceSettings(**SETTINGS.read(value, "", faults))
+    faults.raise_any()
     return settings
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
-    """Return settings as JSON, members in the interface's order; the last five only where they say something."""
-    weights = settings.interaction_weights
-    blend = settings.blend
-    limits = {"maxPerValue": dict(settings.max_per_value)} if settings.max_per_value else {}
-    attributes = {
-        key: {"pointer": attribute.pointer, "type": attribute.type.value}
-        for key, attribute in settings.attributes.items()
-    }
-    hours, public = settings.attribution_hours, settings.public_extras
-    return encode(
-        {
-            "categoryWeights": dict(settings.category_weights),
-            "interactionWeights": {kind.value: weights[kind] for kind in DEFAULT_INTERACTION_WEIGHTS},
-            "halfLifeDays": settings.half_life_days,
-            "retentionDays": settings.retention_days,
-            "excludeSeen": settings.exclude_seen,
-            "blend": {"content": blend.content, "audience": blend.audience, "popularity": blend.popularity},
-            "newPieceHalfLifeDays": settings.new_piece_half_life_days,
-            **limits,
-            **({"attributes": attributes} if attributes else {}),
-            **({"attributionWindowHours": hours} if hours != _DEFAULTS.attribution_hours else {}),
-            **({"imageAttribute": settings.image_pointer} if settings.image_pointer is not None else {}),
-            **({"publicExtras": public} if public is not None else {}),
-        }
-    )
+    """Return settings as JSON, members in the interface's order; those unset by default where they say something."""
+    members = {}
+    for key, member in SETTINGS.members.items():
+        value = getattr(settings, member.name)
+        if member.default is not UNSET or value != getattr(_DEFAULTS, member.name):
+            members[key] = member.shape.write(value)
+    return encode(members)
 
 
-class _Reader:
-    """Reads members of settings, noting every fault on the way."""
-
-    def __init__(self) -> None:
-        self.faults = Faults()
-
-    def object(self, value: Any, where: str) -> Mapping[str, Any]:
-        if isinstance(value, dict):
-            return value
-        self.faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
-        return {}
-
-    def number(
-        self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int, default: Number
-    ) -> Number:
-        found = value.get(name, default)
-        if isinstance(found, bool) or not isinstance(found, int | float) or not least <= found <= most:
-            self.faults.add(
-                f"{where}{pointer(name)}",
-                f"Found {_shown(found)}; a number from {least} to {most} is accepted.",
-            )
-            return default
-        return found
-
-    def weight(self, value: Mapping[str, Any], name: str, where: str, *, least: int, most: int) -> Number:
-        found = self.number(value, name, where, least=least, most=most, default=1)
-        if hundredths_of(found) is None:
-            self.faults.add(where + pointer(name), f"Found {found}; at most two decimals are accepted.")
-        return found
-
-    def days(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
-        found = value.get(name, default)
-        if type(found) is not int or not 1 <= found <= MAX_DAYS:
-            self.faults.add(pointer(name), f"Found {_shown(found)}; an integer from 1 to {MAX_DAYS} is accepted.")
-            return default
-        return found
-
-    def hours(self, value: Mapping[str, Any], name: str, *, default: int) -> int:
-        found = value.get(name, default)
-        if type(found) is not int or not 1 <= found <= MAX_ATTRIBUTION_HOURS:
-            detail = f"Found {_shown(found)}; an integer from 1 to {MAX_ATTRIBUTION_HOURS} is accepted."
-            self.faults.add(pointer(name), detail)
-            return default
-        return found
-
-    def boolean(self, value: Mapping[str, Any], name: str, *, default: bool) -> bool:
-        found = value.get(name, default)
-        if not isinstance(found, bool):
-            self.faults.add(pointer(name), f"Found {kind_of(found)}; true or false is accepted.")
-            return default
-        return found
-
-    def pointer(self, value: Mapping[str, Any], name: str) -> str | None:
-        return read_pointer(value[name], pointer(name), self.faults) if name in value else None
-
-    def public_extras(self, value: Mapping[str, Any]) -> tuple[str, ...] | Literal[True] | None:
-        """Return what pages may read of extras: some members, all, or what is said elsewhere."""
-        given = value.get("publicExtras", True)
-        if given is True:
-            return given if "publicExtras" in value else None
-        is_names = isinstance(given, list) and all(isinstance(name, str) for name in given)
-        if not is_names or len(given) > MAX_PUBLIC_EXTRAS or len(set(given)) < len(given):
-            self.faults.add(
-                "/publicExtras",
-                f"Found {kind_of(given)}; true, or an array of up to {MAX_PUBLIC_EXTRAS} different names, is accepted.",
-            )
-            return None
-        return tuple(given)
-
-    def category_weights(self, value: Mapping[str, Any]) -> dict[str, Number]:
-        where = "/categoryWeights"
-        given = self.by_category(value, "categoryWeights")
-        return {name: self.weight(given, name, where, least=0, most=MAX_CATEGORY_WEIGHT) for name in given}
-
-    def by_category(self, value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-        given = self.object(value.get(name, {}), f"/{name}")
-        for category in given:
-            for level in category.split("/"):
-                problem = name_problem(level)
-                if problem:
-                    self.faults.add(f"/{name}{pointer(category)}", f"No category can be called so: {problem}")
-                    break
-        return given
-
-    def max_per_value(self, value: Mapping[str, Any]) -> dict[str, int]:
-        given = self.by_category(value, "maxPerValue")
-        for category, most in given.items():
-            if type(most) is not int or not 1 <= most <= MAX_TAKE:
-                detail = f"Found {_shown(most)}; an integer from 1 to {MAX_TAKE} is accepted."
-                self.faults.add(f"/maxPerValue{pointer(category)}", detail)
-        return dict(given)
-
-    def interaction_weights(self, value: Mapping[str, Any]) -> dict[InteractionType, Number]:
-        where = "/interactionWeights"
-        given = self.object(value.get("interactionWeights", {}), where)
-        names = tuple(kind.value for kind in InteractionType)
-        self.faults.only(given, names, where)
-        most = MAX_INTERACTION_WEIGHT
-        return {
-            kind: self.weight(given, kind.value, where, least=-most, most=most) if kind.value in given else default
-            for kind, default in DEFAULT_INTERACTION_WEIGHTS.items()
-        }
-
-    def blend(self, value: Mapping[str, Any]) -> Blend:
-        where = "/blend"
-        given = self.object(value.get("blend", {}), where)
-        self.faults.only(given, _BLEND_MEMBERS, where)
-        defaults = Blend()
-        parts = {
-            name: self.number(given, name, where, least=0, most=MAX_BLEND, default=getattr(defaults, name))
-            for name in _BLEND_MEMBERS
-        }
-        if not any(parts.values()):
-            self.faults.add(where, "Found 0 for every part; at least one has to count.")
-        return Blend(**parts)
+MAX_PREVIEWED = 20
+"""Pieces and people together that one preview shows lists of."""
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:g}" if abs(value) < MAX_DAYS**2 else "a large number"
-    return kind_of(value)
+def _read_changes(value: Any, where: str, faults: Faults) -> Any:
+    SETTINGS.read(value, where, faults)
+    return value if isinstance(value, dict) else UNSET
+
+
+class PreviewWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What to preview: changes, whose lists, and how long these are. ``None`` leaves a list as it is.
+
+    ``changes`` are settings, of which those that are left out stay as they are.
+    """
+
+    changes: Annotated[
+        Mapping[str, Any], Shape(_read_changes, ref("Settings")), Example({"categoryWeights": {"genre": 2}})
+    ] = msgspec.field(default_factory=dict, name="settings")
+    whitelist: Annotated[tuple[str, ...] | None, ids(unique=True, listed=MAX_LIST_LENGTH)] = None
+    blacklist: Annotated[tuple[str, ...] | None, ids(unique=True, listed=MAX_LIST_LENGTH)] = None
+    pieces: Annotated[tuple[str, ...], ids(listed=MAX_PREVIEWED), Example(["alien"])] = ()
+    users: Annotated[tuple[str, ...], ids(listed=MAX_PREVIEWED)] = ()
+    take: Annotated[int, TAKE, Example(10)] = MAX_TAKE
+
+    def settings(self, current: SourceSettings) -> SourceSettings:
+        """Return the settings in force, completed by those that were given."""
+        # As JSON, member by member: a given one takes the place of the whole member in force, inner ones included.
+        return read_settings(msgspec.json.decode(encode_settings(current)) | self.changes) if self.changes else current
+
+
+PREVIEW = Body(PreviewWish)
+
+
+def decode_preview(body: bytes) -> PreviewWish:
+    """Return what a body wishes to preview.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more pieces and users, or ids on a list, than are accepted.
+        InvalidInput: a member is unknown or not acceptable; every fault has its pointer.
+    """
+    wish = PREVIEW.decode(body)
+    count = len(wish.pieces) + len(wish.users)
+    if count > MAX_PREVIEWED:
+        raise TooManyEntries(f"Found {count} pieces and users; up to {MAX_PREVIEWED} together are accepted.")
+    return wish

@@ -9,8 +9,7 @@ import msgspec
 from penchant.attributes import Attribute
 from penchant.model import IndexedPiece, PieceFilters, SourceSettings, Term
 from penchant.wire.attributes import marks_in
-from penchant.wire.encoding import encode
-from penchant.wire.syntax import pointer
+from penchant.wire.syntax import encode, pointer
 from penchant.wire.times import parse_timestamp
 
 

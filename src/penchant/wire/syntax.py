@@ -8,18 +8,22 @@ double holds, the slow way finds out what is wrong, and where:
     otherwise: `_parse`, by Python's own reader, marks what cannot
                be kept; `_find_unholdable` finds marks and halves
                of surrogate pairs ----------------------------------> a fault with its pointer for each, or its values
+
+An array is first split into its entries as they came, before anything is built of them: so a body of a wrong shape is
+refused at the first byte of each entry, and a body of too many entries costs no memory.
 """
 
 import contextlib
+import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
 import msgspec
 
-from penchant.errors import Fault, InvalidInput, InvalidSyntax
+from penchant.errors import Fault, InvalidInput, InvalidSyntax, TooManyEntries
 
 MAX_FAULTS = 100
 """Faults that one answer lists (interface, section 3)."""
@@ -58,7 +62,7 @@ class Faults:
         if len(self.found) < MAX_FAULTS:
             self.found.append(Fault(pointer=pointer, detail=detail))
 
-    def only(self, members: Iterable[str], names: Sequence[str], where: str) -> None:
+    def only(self, members: Iterable[str], names: Collection[str], where: str) -> None:
         """Note every member of the object at ``where`` that has none of the accepted names."""
         for name in members:
             if name not in names:
@@ -293,3 +297,68 @@ def decode_entry(raw: bytes | msgspec.Raw, where: str, faults: Faults) -> Any:
         if faults.full():
             break
     return value if len(faults.found) == count else msgspec.UNSET
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: Any) -> bytes:
+    """Return a value as JSON; records by the names of the interface, integers of any size."""
+    return _encoder.encode(value)
+
+
+_any_splitter = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def split_array(body: bytes, limit: int | None, what: str) -> Sequence[msgspec.Raw]:
+    """Return the entries of a JSON array, at most ``limit`` (``None``: any number); ``what`` names them to people.
+
+    The entries are JSON but for surrogates that stand alone in them.
+
+    Raises:
+        InvalidSyntax: not JSON; looked for to the end of the body.
+        TooManyEntries: more than ``limit``.
+        InvalidInput: no array, or nested deeper than can be read.
+    """
+    try:
+        require_utf8(body)
+        return _split(body, limit, what)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    # Not for msgspec: either no JSON, which raises, or JSON with lone surrogates, which are replaced here.
+    text = require_syntax(body)
+    try:
+        entries = _split(text, limit, what)
+    except msgspec.ValidationError:
+        fail_at("", f"Found {kind_of(msgspec.Raw(body.strip()))}; an array of {what} is accepted.")
+    return entries if text == body else _as_they_came(entries, text, body)
+
+
+def _split(body: bytes, limit: int | None, what: str) -> Sequence[msgspec.Raw]:
+    if limit is None:
+        return _any_splitter.decode(body)
+    # An array read as a record of ``limit`` + 1 optional members: the last one is set where there are too many.
+    found: Sequence[Any] = msgspec.structs.astuple(_splitter(limit).decode(body))
+    if found[limit] is not msgspec.UNSET:
+        raise TooManyEntries(f"Found more than {limit} entries; up to {limit} {what} are accepted in one request.")
+    return found[: found.index(msgspec.UNSET)]
+
+
+@functools.lru_cache(maxsize=8)
+def _splitter(limit: int) -> msgspec.json.Decoder[msgspec.Struct]:
+    """Return a decoder of so many entries and one more: those behind it are passed over, nothing is made of them."""
+    names = [(f"entry{number}", msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for number in range(limit + 1)]
+    entries = msgspec.defstruct("_Entries", names, array_like=True, gc=False)
+    return msgspec.json.Decoder(entries)
+
+
+def _as_they_came(entries: Sequence[msgspec.Raw], text: bytes, body: bytes) -> list[msgspec.Raw]:
+    """Return the entries of a body by their places in a text of the same structure."""
+    found, start = [], 0
+    for entry in entries:
+        # From the end of the entry before it: an entry is nowhere before its own place.
+        start = text.index(bytes(entry), start)
+        end = start + memoryview(entry).nbytes
+        found.append(msgspec.Raw(body[start:end]))
+        start = end
+    return found

@@ -221,7 +221,7 @@ def stated_history(view: View, likings: StatedLikings, now: int) -> PersonHistor
         for piece_id, kind in rated.items()
         if view.knows(piece_id)
     ]
-    stated = dict.fromkeys(likings.disliked_terms, -1.0) | dict.fromkeys(likings.liked_terms, 1.0)
+    stated = dict.fromkeys(likings.disliked_keywords, -1.0) | dict.fromkeys(likings.liked_keywords, 1.0)
     return PersonHistory(interactions, Preferences(stated=stated))
 
 

@@ -118,7 +118,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
         super().__init__(view, request, now)
         self._interactions = interactions
 
-    def result(self, *, explain: bool = False) -> RevisitResult:  # noqa: ARG002  # its answer has none
+    def result(self, *, explain: bool = False) -> RevisitResult[str]:  # noqa: ARG002  # its answer has none
         """Return the list, with what the person did."""
         return RevisitResult(
             id=self.request.user_id, content=[self._revisit(each, score) for each, score in self.listed]
@@ -137,7 +137,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
         known = revisits(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
         return {each.piece_id: each for each in known}
 
-    def _revisit(self, piece_id: str, score: float) -> RevisitPiece:
+    def _revisit(self, piece_id: str, score: float) -> RevisitPiece[str]:
         known = self._revisits[piece_id]
         timestamp = format_timestamp(known.latest)
         return RevisitPiece(id=piece_id, score=score, began=known.began, days=known.days, timestamp=timestamp)

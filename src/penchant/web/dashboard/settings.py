@@ -1,6 +1,6 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -12,14 +12,22 @@ from penchant.web.dashboard.comparing import MAX_COMPARED, compared
 from penchant.web.dashboard.forms import Form, number_in
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.tags import body_tag
-from penchant.wire import decode_settings, encode, encode_settings
+from penchant.wire import BLEND, SETTINGS, BodyMember, decode_settings, encode, encode_settings
 
 MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
 _SAID = {"saved": "The settings are saved; the next request goes by them."}
 _STALE = "The settings were changed by somebody else since this page was made. Nothing was saved."
-_DAYS = ("halfLifeDays", "retentionDays", "newPieceHalfLifeDays")
-_BLEND = ("content", "audience", "popularity")
+
+
+def _labelled(*types: str) -> list[BodyMember]:
+    """Return the settings of these JSON types that people have a label for, in its order."""
+    members = [each for each in SETTINGS.members.values() if each.label and each.shape.schema.get("type") in types]
+    return sorted(members, key=lambda member: member.label)
+
+
+_NUMBERS, _CHECKS, _TEXTS = _labelled("number", "integer"), _labelled("boolean"), _labelled("string")
+"""The settings that a form has a plain field for."""
 
 
 async def settings(visit: Visit) -> PageAnswer:
@@ -71,14 +79,15 @@ def _given(form: Form) -> dict[str, Any]:
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
         "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
-        "blend": _numbers(form, "blend-", _BLEND),
-        "excludeSeen": bool(form.text("excludeSeen")),
-        "imageAttribute": form.text("imageAttribute").strip() or None,
+        "blend": _numbers(form, "blend-", BLEND.members),
     }
-    return given | dict.fromkeys(_DAYS) | _numbers(form, "", _DAYS)
+    given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
+    given |= {member.key: form.text(member.key).strip() or None for member in _TEXTS}
+    names = [member.key for member in _NUMBERS]
+    return given | dict.fromkeys(names) | _numbers(form, "", names)
 
 
-def _numbers(form: Form, prefix: str, names: Sequence[str]) -> dict[str, Any]:
+def _numbers(form: Form, prefix: str, names: Iterable[str]) -> dict[str, Any]:
     texts = {name: form.text(prefix + name) for name in names}
     return {name: number_in(text) for name, text in texts.items() if text.strip()}
 
@@ -95,7 +104,10 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
         | dict(given)
         | {name: defaults[name] | given[name] for name in ("interactionWeights", "blend")},
         "categories": [(name, weights.get(name, "")) for name in sorted(names)],
-        "image": given.get("imageAttribute", ""),
+        "blend_fields": BLEND.members.values(),
+        "numbers": _NUMBERS,
+        "checks": _CHECKS,
+        "texts": _TEXTS,
         "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
         "most_tried": MAX_COMPARED,
         "preview": None,

@@ -135,7 +135,7 @@ class Visit:
 
     async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
-        hosts, pointer = self.services.settings.image_hosts, view.settings.image_pointer
+        hosts, pointer = self.services.settings.image_hosts, view.settings.image_attribute
         if not hosts or pointer is None:
             return {}
         addresses = await self.services.browsing.texts_at(view, pointer, ids)

@@ -1,18 +1,100 @@
-"""Exported lines: placements and people's preferences as ``penchant export`` writes them and an import reads them."""
+"""Lines of JSON: of many lists at once, of the change feed, and of what ``penchant export`` writes for an import."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate, pairwise
+from operator import add
+from typing import Any, Literal
 
 import msgspec
 
 from penchant.model import Preferences
-from penchant.wire.encoding import encode
+from penchant.wire.pieces import Piece
 from penchant.wire.placements import BUCKETS, PlacementSpec, placement_problem, read_placement
 from penchant.wire.preferences import read_preferences
-from penchant.wire.syntax import Faults, decode_object, kind_of
+from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import id_problem
+
+
+class ListLines:
+    """Writes lists over the same pieces, which have numbers; ``id_of`` tells the id of one.
+
+    Records of a million entries take longer to make than to encode. What a piece is written with is encoded once, and
+    the scores of all lists together.
+    """
+
+    def __init__(self, id_of: Callable[[int], str]) -> None:
+        self._openings = _Openings(id_of)
+
+    def encode(
+        self, ids: Sequence[str], lengths: Sequence[int], pieces: Sequence[int], scores: Sequence[float]
+    ) -> Iterator[bytes]:
+        """Yield the lines of lists with these ids and lengths; pieces and scores are those of all, one after the other.
+
+        Each line is `encode` of a `RecommendationResult`, and a line feed.
+        """
+        texts = encode(scores)[1:-1].split(b",")
+        # Bytes and bytes: no step of Python's for an entry.
+        entries = list(map(add, map(self._openings.__getitem__, pieces), texts if scores else ()))
+        cuts = pairwise(accumulate(lengths, initial=0))
+        for each, (begin, end) in zip(ids, cuts, strict=True):
+            content = b"},".join(entries[begin:end])
+            yield b'{"id":%b,"content":[%b]}\n' % (encode(each), content + b"}" if content else b"")
+
+
+class _Openings(dict[int, bytes]):
+    """What the entry of a piece begins with, made when it is first asked for."""
+
+    def __init__(self, id_of: Callable[[int], str]) -> None:
+        super().__init__()
+        self._id_of = id_of
+
+    def __missing__(self, piece: int) -> bytes:
+        opening = self[piece] = b'{"id":%b,"score":' % encode(self._id_of(piece))
+        return opening
+
+
+class ChangeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One line of the feed.
+
+    ``begin`` comes first, with the version that the feed leads to, the ``history`` of which that version is, and
+    whether it is ``complete``: then these are all pieces, and a follower forgets what it had. ``upsert`` has a piece,
+    ``delete`` the id of one that is gone. A feed without ``end`` was cut.
+    """
+
+    type: Literal["begin", "upsert", "delete", "end"]
+    source: str | None = None
+    version: int | None = None
+    complete: bool | None = None
+    history: str | None = None
+    piece: Piece | None = None
+    id: str | None = None
+
+
+def begin_line(source: str, version: int, history: str, *, complete: bool) -> bytes:
+    """Return the first line."""
+    return _line(type="begin", source=source, version=version, complete=complete, history=history)
+
+
+def upsert_line(body: bytes) -> bytes:
+    """Return the line of a piece by its stored JSON."""
+    return b'{"type":"upsert","piece":%s}\n' % body
+
+
+def delete_line(piece_id: str) -> bytes:
+    """Return the line of a piece that is gone."""
+    return _line(type="delete", id=piece_id)
+
+
+def end_line(version: int) -> bytes:
+    """Return the last line."""
+    return _line(type="end", version=version)
+
+
+def _line(**members: Any) -> bytes:
+    return encode(members) + b"\n"
+
 
 _NAME, _PLACEMENT, _BUCKETS, _USER_ID = "name", "placement", "buckets", "userId"
 
