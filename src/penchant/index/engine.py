@@ -82,7 +82,7 @@ _engine = _Engine()
 def use(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
     """Search with these kernels from now on; with none, by numpy alone."""
     # A new mapping each time: a search in another thread sees this one or the one before.
-    _engine.kernels = dict(kernels)
+    _engine.kernels = {kind: by_name for kind, by_name in kernels.items() if by_name}
 
 
 def is_ready(*kinds: Kind) -> bool:

@@ -17,7 +17,7 @@ from numba.core.registry import cpu_target
 
 from penchant.index import kernels, list_kernels, reading_kernels, ridge_kernels, string_kernels, taste_kernels
 from penchant.index.kernel_samples import Kind, samples_of
-from penchant.index.native_kernels import NativeCode, native_code
+from penchant.index.native_kernels import NativeCode
 
 _KERNELS: Mapping[str, Callable[..., None]] = {
     "find": string_kernels.find,
@@ -93,4 +93,4 @@ def _compiled(kernel: Callable[..., None], arguments: tuple[Any, ...]) -> Native
         compiled.library.optimize()
     module = compiled.library._final_module  # noqa: SLF001  # numba tells it nowhere else
     code = target.codegen()._tm.emit_object(module)  # noqa: SLF001  # for the processor that numba compiles for
-    return native_code(compiled.fndesc.llvm_func_name, code)
+    return NativeCode(symbol=compiled.fndesc.llvm_func_name, code=code)
