@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from penchant.index import exact, ridge_exact
 from penchant.index.arrays import over_ranges, starts_of
 from penchant.index.best import Hits, in_order
-from penchant.index.kernel_samples import FINDING, READING, RIDGE, TASTES, UNWEIGHTED, Kind
+from penchant.index.kernel_samples import FINDING, RIDGE, TASTES, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
-    BodyForm,
     BoolArray,
     Choice,
     FloatArray,
@@ -32,7 +31,6 @@ from penchant.index.layout import (
     PersonBlends,
     PersonPairs,
     PieceFigures,
-    PiecePairs,
     PieceTerms,
     Postings,
     ShareRoom,
@@ -41,7 +39,6 @@ from penchant.index.layout import (
     StandIns,
     Taste,
     TasteRoom,
-    TermTable,
     WeightMatrix,
 )
 from penchant.index.native_kernels import NativeKernel
@@ -58,11 +55,6 @@ QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
-
-_SEED = hash("terms")
-"""What hashes of terms begin with: another number in each process, which only places them in a table."""
-FILTER_SLOTS = 1 << 12
-"""Slots, a power of 2, for filters that pieces which are read at once share."""
 
 
 class _Engine:
@@ -134,35 +126,6 @@ def find(
     return found
 
 
-def read_pieces(text: bytes, starts: IntArray, form: BodyForm, table: TermTable, sizes: IntArray) -> PiecePairs | None:
-    """Return the pairs of stored pieces, ``None`` where the kernel is not ready; as `reading_kernels.read`.
-
-    ``starts`` cuts ``text``, which has a byte more, into bodies.
-    """
-    kernel = _engine.kernel("read", READING)
-    if kernel is None:
-        return None
-    # A keyword takes two quotes, a letter and what is behind it at least; memory that is not written to takes none.
-    most, count = len(text) // 4, len(starts) - 1
-    pairs = PiecePairs(
-        terms=np.empty(most, dtype=np.uint32),
-        weights=np.empty(most, dtype=np.uint16),
-        counts=np.empty(count, dtype=np.int64),
-        weighted=np.empty(count, dtype=np.uint8),
-        filters=np.empty((count, 2), dtype=np.int64),
-        alike=np.zeros(count, dtype=np.int64),
-        slots=np.zeros(FILTER_SLOTS, dtype=np.int64),
-    )
-    kernel(np.frombuffer(text, dtype=np.uint8), starts, form, table, pairs, _SEED, sizes)
-    read = max(0, int(sizes[0]))
-    return pairs._replace(terms=pairs.terms[:read].copy(), weights=pairs.weights[:read].copy())
-
-
-def rehash(slots: IntArray, count: int, grown: IntArray) -> None:
-    """Put the first ``count`` terms of a table's slots into more slots, all empty; where the kernels are ready."""
-    _engine.kernels[READING]["rehash"](slots, count, grown)
-
-
 def transpose(
     starts: IntArray, columns: Numbers, values: NDArray[np.uint16], places: IntArray
 ) -> tuple[Numbers, NDArray[np.uint16]]:
@@ -170,7 +133,7 @@ def transpose(
 
     ``starts`` cuts the entries into rows, ``places`` what is returned into columns.
     """
-    kernel = _engine.kernel("transpose", READING)
+    kernel = _engine.kernel("transpose", FINDING)
     if kernel is None:
         order = np.argsort(columns, kind="stable")
         return np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))[order], values[order]

@@ -8,7 +8,6 @@ from penchant.index.layout import (
     COUNT,
     DOT,
     BlendFactors,
-    BodyForm,
     Choice,
     FrequentTerms,
     KernelQuery,
@@ -20,7 +19,6 @@ from penchant.index.layout import (
     PersonBlends,
     PersonPairs,
     PieceFigures,
-    PiecePairs,
     PieceTerms,
     Postings,
     ShareRoom,
@@ -29,16 +27,14 @@ from penchant.index.layout import (
     StandIns,
     Taste,
     TasteRoom,
-    TermTable,
     WeightMatrix,
 )
 
 Kind = tuple[str, str]
 """What kernels are compiled for: the type of their sums and that of weights, as numpy's characters."""
 FINDING: Kind = ("find", "")
-READING: Kind = ("read", "")
 RIDGE: Kind = ("ridge", "")
-KINDS: tuple[Kind, ...] = (FINDING, READING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
+KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
 """The kinds that most catalogues need."""
 WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
@@ -55,7 +51,7 @@ Sample = tuple[Any, ...]
 def samples_of(kind: Kind) -> dict[str, Sample]:
     """Return the samples of a kind's kernels by their names."""
     numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
-    of_one_type = {FINDING: _finding_samples, READING: _reading_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
+    of_one_type = {FINDING: _finding_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
     if kind in of_one_type:
         return of_one_type[kind]()
     if kind in LISTS:
@@ -85,9 +81,12 @@ _NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1
 
 
 def _finding_samples() -> dict[str, Sample]:
-    """Return the samples of the kernel that finds strings."""
-    numbers = np.zeros(1, dtype=np.int64)
-    return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
+    """Return the samples of the kernels that look up tables of strings, and turn those of numbers."""
+    starts, numbers, weights = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint16)
+    return {
+        "find": (starts, UNWEIGHTED, starts, UNWEIGHTED, starts, starts),
+        "transpose": (starts, numbers, weights, starts, numbers, weights),
+    }
 
 
 def _ridge_samples() -> dict[str, Sample]:
@@ -109,19 +108,6 @@ def _ridge_samples() -> dict[str, Sample]:
         "stand_ins": (rows, rows, norms, real, starts, square, reals, real, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
         "shares": (weights, starts, starts, 0.0, room, starts, real, starts),
-    }
-
-
-def _reading_samples() -> dict[str, Sample]:
-    """Return the samples of the kernels that read stored pieces."""
-    text, starts, numbers = np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-    double, weights = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.uint16)
-    table = TermTable(double, starts, text, np.zeros(0, dtype=np.int32))
-    pairs = PiecePairs(numbers, weights, starts, text, double, starts, starts)
-    return {
-        "read": (text, starts, BodyForm(*[text] * 7), table, pairs, 1, starts),
-        "rehash": (double, 1, double),
-        "transpose": (starts, numbers, weights, starts, numbers, weights),
     }
 
 

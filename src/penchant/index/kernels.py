@@ -1,4 +1,4 @@
-"""Kernels: the compiled searches of a segment, and nothing else that numba sees.
+"""Kernels: the compiled searches of a segment, and how tables of strings and of numbers are looked up and turned.
 
 `penchant.index.native_compiling` makes machine code of them, and nothing else imports this file: searches run that code
 alone (`penchant.index.native_kernels`). They allocate nothing, so that it needs nothing of numba; room to work in is an
@@ -29,10 +29,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 from penchant.index import layout
-from penchant.index.inlining import inlined
 
 BLOCK = 65_536
 """Pieces whose sums are held at once: they stay in the second-level cache (16,384 took 25 % longer)."""
@@ -46,6 +45,9 @@ MARGIN = 1e-5
 COUNT, DOT, SIZE = layout.COUNT, layout.DOT, layout.SIZE
 UNIT = float(layout.DISTANCE_SCALE)
 SCORE_UNIT = float(layout.SCORE_SCALE)
+
+inlined = register_jitable(_nrt=False, error_model="numpy", no_cfunc_wrapper=True)
+"""Marks a function that kernels call: it allocates nothing, divides by zero as numpy does, and is called by no C."""
 
 
 @intrinsic
@@ -397,3 +399,43 @@ def best(taste, blending, postings, figures, choice, scores, shares, cursors, ke
                 if not is_excluded and key < keys[0]:
                     replace_worst(keys, rows, key, row)
                     bounds = _score_bounds(taste, blending, keys[0])
+
+
+@inlined
+def _compare(one, other):
+    """Return -1, 0 or 1 as one string of bytes is before, equal to or after another."""
+    for i in range(min(len(one), len(other))):
+        if one[i] != other[i]:
+            return -1 if one[i] < other[i] else 1
+    return (len(one) > len(other)) - (len(one) < len(other))
+
+
+def find(starts, text, wanted_starts, wanted_text, numbers, found):
+    """Set found[i] to the number that string numbers[i] has in an ascending table, or to -1."""
+    for i in range(len(numbers)):
+        wanted = wanted_text[wanted_starts[numbers[i]] : wanted_starts[numbers[i] + 1]]
+        # From the whole table each time: what is looked up need not ascend.
+        low, high = 0, len(starts) - 1
+        found[i] = -1
+        while low < high:
+            middle = (low + high) >> 1
+            order = _compare(text[starts[middle] : starts[middle + 1]], wanted)
+            if order == 0:
+                found[i] = middle
+                break
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle
+
+
+def transpose(starts, columns, values, places, rows, moved):
+    """Put the entries of rows in the order of their columns, those of one column in the order of rows.
+
+    ``places`` are where the entries of each column begin; they are moved on to where these end.
+    """
+    for row in range(len(starts) - 1):
+        for i in range(starts[row], starts[row + 1]):
+            column = columns[i]
+            rows[places[column]], moved[places[column]] = row, values[i]
+            places[column] += 1

@@ -26,8 +26,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from penchant.index import layout
-from penchant.index.inlining import inlined
-from penchant.index.kernels import lowest_bit, replace_worst
+from penchant.index.kernels import inlined, lowest_bit, replace_worst
 from penchant.model import GREATEST_SCORE, HALF
 
 LANES = layout.LANES

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
 from penchant.index import Keep, Segment, Snapshot, Strings
-from penchant.index.kernel_samples import FINDING, READING
+from penchant.index.kernel_samples import FINDING
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import use_compiled
 from penchant.live.election import Election
@@ -46,7 +46,7 @@ LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
 RECHECK_S = 10.0
 """How often sources are looked at though the database shows no change: days pass, builds are to be tried again."""
-SEGMENT_KERNELS = (FINDING, READING)
+SEGMENT_KERNELS = (FINDING,)
 
 
 Build = Callable[[SourceHead, "PublishedFile | None"], None]

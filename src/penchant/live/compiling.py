@@ -184,7 +184,7 @@ def _file_of(folder: Path, kind: Kind) -> Path:
 def code_version() -> str:
     """Return what tells code of this release, compiler and processor from any other, as letters of a file's name."""
     here = Path(penchant.index.__path__[0])
-    files = sorted({*here.glob("*kernel*.py"), *here.glob("native_*.py"), here / "inlining.py", here / "layout.py"})
+    files = sorted({*here.glob("*kernel*.py"), *here.glob("native_*.py"), here / "layout.py"})
     told = [path.read_bytes() for path in files]
     told += [version(name).encode() for name in ("numba", "llvmlite")]
     told += [platform.machine().encode(), *_processor()]

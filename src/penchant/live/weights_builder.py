@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penchant.errors import UnknownSource
 from penchant.index import build_weights, engine
-from penchant.index.kernel_samples import FINDING, READING, RIDGE
+from penchant.index.kernel_samples import FINDING, RIDGE
 from penchant.index.weights import StandInSearch
 from penchant.live.array_files import PublishedFile, Stamp
 from penchant.live.builder import Build, FileBuilder, continued, cursor_of
@@ -22,7 +22,7 @@ from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 from penchant.wire import decode_settings
 
-NEEDED_KERNELS = (FINDING, READING, RIDGE)
+NEEDED_KERNELS = (FINDING, RIDGE)
 
 
 class WeightsBuilder(FileBuilder[StoredWeights]):

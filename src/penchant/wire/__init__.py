@@ -111,8 +111,9 @@ from penchant.wire.schemas import components
 from penchant.wire.settings import MAX_DAYS, decode_settings, encode_settings, stored_retention_days
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
-    STORED_FORM,
+    KeywordWeights,
     decode_stored_filters,
+    decode_stored_keywords,
     decode_stored_label,
     decode_stored_piece,
     decode_stored_texts,
@@ -137,7 +138,6 @@ __all__ = [
     "MAX_PREVIEWED",
     "MAX_SIGNED_S",
     "SAMPLES",
-    "STORED_FORM",
     "AccountUsageAnswer",
     "Addresses",
     "AnonymousResult",
@@ -161,6 +161,7 @@ __all__ = [
     "KeyList",
     "KeyWish",
     "KeywordShare",
+    "KeywordWeights",
     "ListLines",
     "ListRules",
     "ListShare",
@@ -239,6 +240,7 @@ __all__ = [
     "decode_stated_preferences",
     "decode_stored_extra",
     "decode_stored_filters",
+    "decode_stored_keywords",
     "decode_stored_label",
     "decode_stored_marks",
     "decode_stored_piece",
