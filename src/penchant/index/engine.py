@@ -4,7 +4,8 @@ Compiling takes seconds, so the builder's child does it. A thread of `penchant.l
 kind (`Kind`) once they are there, and hands them in by `use`. While a service runs, no kind goes back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,8 +54,18 @@ SHARE_BLOCK = 65_536
 """Pieces that part a is added up of at once: three arrays of sums fit the cache."""
 QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
+SHARED_PIECES = 1_000_000
+"""Pieces of a segment from which a search is shared by threads: half a millisecond and more (D?kernels)."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchThreads:
+    """Threads that search a range of rows each: how many, and what runs a function in them, as `Executor.map`."""
+
+    count: int
+    run: Callable[[Callable[[int, int], Hits], Sequence[int], Sequence[int]], Iterable[Hits]]
 
 
 class _Engine:
@@ -62,6 +73,16 @@ class _Engine:
 
     def __init__(self) -> None:
         self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
+        self.threads: SearchThreads | None = None
+
+    def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
+        """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
+        threads = self.threads
+        if threads is None or count < SHARED_PIECES:
+            return search(0, count)
+        cuts = [count * number // threads.count for number in range(threads.count + 1)]
+        keys, rows = zip(*threads.run(search, cuts[:-1], cuts[1:]), strict=True)
+        return np.concatenate(keys), np.concatenate(rows)
 
     def kernel(self, name: str, kind: Kind) -> Kernel | None:
         """Return a compiled kernel, or ``None`` where it is not ready."""
@@ -75,6 +96,11 @@ def use(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
     """Search with these kernels from now on; with none, by numpy alone."""
     # A new mapping each time: a search in another thread sees this one or the one before.
     _engine.kernels = {kind: by_name for kind, by_name in kernels.items() if by_name}
+
+
+def share(threads: SearchThreads | None) -> None:
+    """Search segments of `SHARED_PIECES` and more by these threads from now on; with ``None`` by the caller's alone."""
+    _engine.threads = threads
 
 
 def is_ready(*kinds: Kind) -> bool:
@@ -94,12 +120,16 @@ def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, nor
         kernel = _engine.kernel("nearest", (sums_type.char, postings.weights.dtype.char))
     if kernel is None:
         return exact.nearest(query, postings, norms, choice)
-    keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    sums = np.empty(min(BLOCK, len(choice.mask)), dtype=sums_type)
-    cursors = np.empty(len(query.terms), dtype=np.int64)
-    search = kernel.quickly if len(choice.mask) <= QUICK_PIECES else kernel
-    search(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
-    return in_order(keys, rows, choice.limit)
+    run = kernel.quickly if len(choice.mask) <= QUICK_PIECES else kernel
+
+    def search(first: int, last: int) -> Hits:
+        keys, rows = np.empty((2, choice.take), dtype=np.int64)
+        sums = np.empty(min(BLOCK, last - first), dtype=sums_type)
+        cursors = np.empty(len(query.terms), dtype=np.int64)
+        run(query, postings, frequent, norms, choice, first, last, sums, cursors, keys, rows)
+        return keys, rows
+
+    return in_order(*_engine.over_rows(len(choice.mask), search), choice)
 
 
 def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFigures, choice: Choice) -> Hits:
@@ -107,11 +137,15 @@ def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: Piec
     kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
-    keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    scores, liked = np.empty((2, min(REAL_BLOCK, len(choice.mask))))
-    cursors = np.empty(len(taste.terms), dtype=np.int64)
-    kernel(taste, blending, postings, figures, choice, scores, liked, cursors, keys, rows)
-    return in_order(keys, rows, choice.limit)
+
+    def search(first: int, last: int) -> Hits:
+        keys, rows = np.empty((2, choice.take), dtype=np.int64)
+        scores, liked = np.empty((2, min(REAL_BLOCK, last - first)))
+        cursors = np.empty(len(taste.terms), dtype=np.int64)
+        kernel(taste, blending, postings, figures, choice, first, last, scores, liked, cursors, keys, rows)
+        return keys, rows
+
+    return in_order(*_engine.over_rows(len(choice.mask), search), choice)
 
 
 def find(

@@ -62,7 +62,7 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         taste = Taste(numbers, none, none, 1.0, 1.0)
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
         figures = PieceFigures(none, none, SparseShares(numbers, none))
-        return {"best": (taste, blending, postings, figures, choice, none, none, numbers, numbers, numbers)}
+        return {"best": (taste, blending, postings, figures, choice, 0, 0, none, none, numbers, numbers, numbers)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
         norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
@@ -74,7 +74,7 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         np.zeros(0, dtype=np.int16),
         np.zeros((0, 0), dtype=np.uint8),
     )
-    return {"nearest": (query, postings, frequent, norms, choice, sums, numbers, numbers, numbers)}
+    return {"nearest": (query, postings, frequent, norms, choice, 0, 0, sums, numbers, numbers, numbers)}
 
 
 _NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1)

@@ -278,8 +278,8 @@ def _offer(row, total, query, norms, keys, rows):
     return True
 
 
-def nearest(query, postings, frequent, norms, choice, sums, cursors, keys, rows):
-    """Fill keys and rows with the nearest pieces, in no order; entries not needed keep key `limit`.
+def nearest(query, postings, frequent, norms, choice, first, last, sums, cursors, keys, rows):
+    """Fill keys and rows with the nearest pieces of some rows, in no order; entries not needed keep key `limit`.
 
     ``sums`` has room for a block, ``cursors`` (n_terms of the query,) for where each term's postings go on.
 
@@ -292,10 +292,11 @@ def nearest(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
     rows[:] = layout.NOWHERE
     least, slope = _bound(sums, query.mode, query.norm, norms.scale, limit)
     for j in range(len(query.terms)):
-        cursors[j] = postings.starts[query.terms[j]]
-    next_excluded = 0
-    for begin in range(0, len(mask), BLOCK):
-        end = min(len(mask), begin + BLOCK)
+        term = query.terms[j]
+        cursors[j] = _upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
+    next_excluded = _upto(excluded, 0, len(excluded), first)
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
         block, bounds = sums[: end - begin], norms.bounds[begin:end]
         _accumulate(block, begin, end, query, postings, frequent, cursors)
         _apply_mask(block, mask[begin:end], sums.dtype.type(0))
@@ -352,7 +353,7 @@ def _any_scores(dots, bounds, roots, popular, liked):
     return found != 0
 
 
-def best(taste, blending, postings, figures, choice, scores, shares, cursors, keys, rows):
+def best(taste, blending, postings, figures, choice, first, last, scores, shares, cursors, keys, rows):
     """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`.
 
     ``scores`` and ``shares`` have room for a block.
@@ -362,11 +363,12 @@ def best(taste, blending, postings, figures, choice, scores, shares, cursors, ke
     keys[:] = limit
     rows[:] = layout.NOWHERE
     for j in range(len(taste.terms)):
-        cursors[j] = postings.starts[taste.terms[j]]
+        term = taste.terms[j]
+        cursors[j] = _upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
     bounds = _score_bounds(taste, blending, keys[0])
-    next_excluded, next_liked = 0, 0
-    for begin in range(0, len(mask), REAL_BLOCK):
-        end = min(len(mask), begin + REAL_BLOCK)
+    next_excluded, next_liked = 0, _upto(audience.rows, 0, len(audience.rows), first)
+    for begin in range(first, last, REAL_BLOCK):
+        end = min(last, begin + REAL_BLOCK)
         block, liked = scores[: end - begin], shares[: end - begin]
         block[:] = 0.0
         liked[:] = 0.0
@@ -381,11 +383,11 @@ def best(taste, blending, postings, figures, choice, scores, shares, cursors, ke
                 block, postings.pieces[low:high], postings.weights[low:high], taste.values[j], taste.table, begin
             )
         for chunk in range(0, end - begin, CHUNK):
-            last = min(chunk + CHUNK, end - begin)
-            figures_of = slice(begin + chunk, begin + last)
-            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of], liked[chunk:last]):
+            over = min(chunk + CHUNK, end - begin)
+            figures_of = slice(begin + chunk, begin + over)
+            if not _any_scores(block[chunk:over], bounds, roots[figures_of], popular[figures_of], liked[chunk:over]):
                 continue
-            for i in range(chunk, last):
+            for i in range(chunk, over):
                 row = begin + i
                 score = _blended(block[i], taste, blending, roots[row], popular[row], liked[i])
                 # Rounding moves a score by half a unit at most.
