@@ -55,7 +55,7 @@ SHARE_BLOCK = 65_536
 QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 SHARED_PIECES = 1_000_000
-"""Pieces of a segment from which a search is shared by threads: half a millisecond and more (D?kernels)."""
+"""Pieces of a segment from which a search is shared by threads: half a millisecond and more."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
 
