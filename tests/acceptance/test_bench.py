@@ -21,7 +21,7 @@ EXPECTED = {
     "memory a piece, all processes": None,
     "cost, memory of an idle service, all processes": None,
     "cost, installed packages": None,
-    "cost, loading a source from SQL": "without kernels",
+    "cost, loading a source from SQL": None,
     "nearest, jaccard": "numpy",
     "nearest, cosine, a hundredth of the pieces": "all pieces",
     "nearest, cosine, a fifth in a delta": "clean",

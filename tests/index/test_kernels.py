@@ -1,7 +1,8 @@
 """The compiled kernels against plain numpy: the same ids, in the same order, with the same bits."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from penchant.index import engine, exact, strings
 from penchant.index.building import build_segment
+from penchant.index.engine import SearchThreads
 from penchant.index.layout import (
     COUNT,
     DOT,
@@ -55,6 +57,16 @@ def same(one: Any, other: Any) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+@pytest.fixture(scope="module", params=(1, 3), ids="{} threads".format)
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Search by so many threads, however few pieces there are."""
+    with ThreadPoolExecutor(request.param) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "SHARED_PIECES", 1)
+        engine.share(SearchThreads(request.param, pool.map))
+        yield request.param
+        engine.share(None)
+
+
 SIZES = st.sampled_from([1, 31, 32, 33, 64, 1000, 65_536 + 40])
 SEEDS = st.integers(0, 2**32 - 1)
 SELECTIVITIES = st.sampled_from([1.0, 0.5, 0.01])
@@ -65,9 +77,17 @@ SELECTIVITIES = st.sampled_from([1.0, 0.5, 0.01])
 @settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([FARTHEST, 5 * 10**11]))
 def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies arrive as parameters
-    kernels: Mapping[Any, Any], kind: str, greatest: int, n: int, seed: int, selectivity: float, limit: int
+    kernels: Mapping[Any, Any],
+    threads: int,
+    kind: str,
+    greatest: int,
+    n: int,
+    seed: int,
+    selectivity: float,
+    limit: int,
 ) -> None:
     assert kernels
+    assert threads
     segment = made(n, seed % 50 if n < 1000 else 0, greatest)
     choice = chosen(n, seed, selectivity, limit)
     norms = segment.norms((1,) * len(segment.category_names))
@@ -88,10 +108,11 @@ def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies a
 @pytest.mark.parametrize("greatest", (3, 1000))
 @settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([NOWHERE, 0]))
-def test_recommendations_are_the_same_bits(
-    kernels: Mapping[Any, Any], greatest: int, n: int, seed: int, selectivity: float, limit: int
+def test_recommendations_are_the_same_bits(  # noqa: PLR0917  # as above
+    kernels: Mapping[Any, Any], threads: int, greatest: int, n: int, seed: int, selectivity: float, limit: int
 ) -> None:
     assert kernels
+    assert threads
     random = np.random.default_rng(seed)
     segment = made(n, seed % 50 if n < 1000 else 0, greatest)
     terms = np.arange(len(segment.terms))

@@ -11,7 +11,6 @@ import pytest
 from kernel_cache import KERNELS
 from penchant.bootstrap import data_folder
 from penchant.errors import StorageUnavailable
-from penchant.index import native_compiling, native_kernels
 from penchant.index.kernel_samples import FINDING
 from penchant.live.compiling import find_fault, load_kernels
 from penchant.settings import NodeSettings
@@ -22,6 +21,19 @@ from penchant.index.kernel_samples import FINDING
 from penchant.live.compiling import load_kernels
 load_kernels(pathlib.Path(sys.argv[1]), FINDING)
 print("numba" in sys.modules)
+"""
+
+FAIL = """
+import pathlib, sys
+from penchant.index import engine
+from penchant.index.kernel_samples import FINDING, SERVED
+from penchant.live.compiling import KernelCompiler, are_compiled, compile_kernels, load_kernels
+folder = pathlib.Path(sys.argv[1])
+compile_kernels(folder)
+found = load_kernels(folder, FINDING)
+engine.use({FINDING: found})
+KernelCompiler(pathlib.Path("/dev/null/none"))._thread.join()
+print(found, engine.is_ready(FINDING), are_compiled(folder))
 """
 
 
@@ -84,16 +96,21 @@ def test_what_was_planted_where_others_can_write_is_not_run(tmp_path: Path) -> N
     assert compiles(tmp_path)
 
 
-def test_an_object_file_that_is_no_image_is_loaded_by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_kernels, "link", lambda *_: None)
-    code = native_compiling.compile_kind(FINDING)
-    starts, text = np.array([0, 1, 3]), np.frombuffer(b"abc", dtype=np.uint8)
-    found = np.empty(2, dtype=np.int64)
+def test_where_numba_is_of_an_unknown_release_numpy_searches(tmp_path: Path) -> None:
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text("__version__ = '99.0'")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
 
-    native_kernels.load_kind(FINDING, code)["find"](starts, text, starts, text, np.array([1, 0]), found)
+    done = subprocess.run(
+        [sys.executable, "-c", FAIL, str(tmp_path / "kernels")],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+    )
 
-    assert code["find"].image is None
-    assert found.tolist() == [1, 0]
+    assert done.stdout == "{} False False\n"
+    assert done.stderr.count("the kernels cannot be compiled; searching with numpy") == 3
 
 
 def test_a_kernel_takes_no_array_of_another_type() -> None:

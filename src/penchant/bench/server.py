@@ -17,7 +17,8 @@ from penchant.settings import environment_without_settings
 
 STARTING_S = 60.0
 STOPPING_S = 15.0
-COMPILER = "libllvmlite"
+HELPER = "multiprocessing.spawn"
+"""What is in the command of a process that compiles or builds, and of no other."""
 
 
 class BenchFailed(PenchantError):
@@ -94,10 +95,10 @@ class Server:
         return found
 
     def is_compiling(self) -> bool:
-        """Return whether one of its processes has the compiler in memory, which takes more than a small catalogue."""
+        """Return whether one of its processes compiles or builds, which takes more memory than a small catalogue."""
         for number in self.processes():
             with contextlib.suppress(OSError):
-                if COMPILER in Path(f"/proc/{number}/maps").read_text():
+                if HELPER in Path(f"/proc/{number}/cmdline").read_text():
                     return True
         return False
 

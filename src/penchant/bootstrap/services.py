@@ -7,12 +7,15 @@ import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypedDict
 
 from penchant.bootstrap.background import Background, BackgroundTask
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
+from penchant.index import engine
+from penchant.index.engine import SearchThreads
 from penchant.live.admission import Admission
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
@@ -96,6 +99,8 @@ async def open_services(
         segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
         likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
+    searching = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="penchant-search")
+    engine.share(SearchThreads(os.cpu_count() or 1, searching.map))
     database = AsyncStorage(storage, metrics)
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     services = wire(current, database, rates, views, metrics, clock)
@@ -115,6 +120,8 @@ async def open_services(
         _end_helpers(services)
         await services.access.close()
         services.database.close()
+        engine.share(None)
+        searching.shutdown()
         election.close()
         services.usage.close()
         rates.close()

@@ -87,5 +87,5 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
         if found is not None:
             kernels = {kind: load_kernels(served.kernels, kind) for kind in KINDS}
             use(kernels)
-            loading.measure(report, served, kernels)
+            loading.measure(report, served)
             engine.measure(report, found, kernels, seconds)

@@ -22,6 +22,7 @@ from granian.http import HTTP1Settings
 from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import DataLocation, data_options, listening_options
 from penchant.errors import InvalidSettings
+from penchant.live.compiling import import_loader
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger, start_logging
 from penchant.tracing import send_spans, tracing
@@ -55,6 +56,7 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
     storage_of(settings).close()
+    import_loader()
     # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
     # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
     multiprocessing.set_start_method("fork", force=True)

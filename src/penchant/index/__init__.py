@@ -10,6 +10,7 @@ from penchant.index.building import (
     merge_segments,
     moments_of,
     segment_of,
+    term_key,
     term_table,
 )
 from penchant.index.compaction import Merge
@@ -30,7 +31,6 @@ from penchant.index.health import EXAMPLES, FlatCategory, Reach, VocabularyFindi
 from penchant.index.layout import (
     DISTANCE_SCALE,
     BlendFactors,
-    BodyForm,
     BoolArray,
     FloatArray,
     IntArray,
@@ -57,7 +57,6 @@ from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, s
 from penchant.index.preferred import CountedPreferences
 from penchant.index.prospects import PeopleTastes, PieceAppeal
 from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of
-from penchant.index.reading import TermReader
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.shared_audience import (
@@ -87,7 +86,6 @@ __all__ = [
     "Availability",
     "BlendFactors",
     "BlendQuery",
-    "BodyForm",
     "BoolArray",
     "Booster",
     "CategoryCount",
@@ -140,7 +138,6 @@ __all__ = [
     "Tally",
     "TellingFindings",
     "TermCount",
-    "TermReader",
     "TermShare",
     "TermShares",
     "VocabularyFindings",
@@ -177,6 +174,7 @@ __all__ = [
     "similarity_shares",
     "tellable",
     "telling_by_category",
+    "term_key",
     "term_table",
     "terms_beginning",
     "vocabulary",

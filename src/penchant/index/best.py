@@ -63,12 +63,12 @@ def smallest(found: Keys, choice: Choice) -> Hits:
     return keys[order], rows[order]
 
 
-def in_order(keys: IntArray, rows: IntArray, limit: int) -> Hits:
-    """Return what a kernel has filled in, in order; entries that it did not need have the limit for a key."""
-    order = np.lexsort((rows, keys))
+def in_order(keys: IntArray, rows: IntArray, choice: Choice) -> Hits:
+    """Return the best of what kernels have filled in, in order; entries that they did not need have the limit."""
+    order = np.lexsort((rows, keys))[: choice.take]
     keys, rows = keys[order], rows[order]
-    if keys[-1] >= limit:
-        count = int(np.searchsorted(keys, limit))
+    if keys[-1] >= choice.limit:
+        count = int(np.searchsorted(keys, choice.limit))
         keys, rows = keys[:count], rows[:count]
     return keys, rows
 

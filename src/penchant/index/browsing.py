@@ -80,7 +80,7 @@ def pieces_marked(snapshot: Snapshot, span: MarkSpan, *, limit: int) -> list[str
 
 
 def _having(part: Part, term: Term) -> Numbers:
-    return part.segment.having(term_key(term))
+    return part.segment.having(term_key(*term))
 
 
 def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:

@@ -59,14 +59,14 @@ class PieceColumns:
     marks: Sequence[Sequence[str]]
 
 
-def term_key(term: Term) -> str:
+def term_key(category: str, keyword: str) -> str:
     """Return how a term is written in a segment's table."""
-    return term.category + SEPARATOR + term.keyword
+    return category + SEPARATOR + keyword
 
 
 def term_table(terms: Iterable[Term]) -> Strings:
     """Return these terms, in their order, as the table of a segment has them."""
-    return Strings.of(map(term_key, terms))
+    return Strings.of(itertools.starmap(term_key, terms))
 
 
 def term_of(key: str) -> Term:

@@ -4,7 +4,8 @@ Compiling takes seconds, so the builder's child does it. A thread of `penchant.l
 kind (`Kind`) once they are there, and hands them in by `use`. While a service runs, no kind goes back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 from penchant.index import exact, ridge_exact
 from penchant.index.arrays import over_ranges, starts_of
 from penchant.index.best import Hits, in_order
-from penchant.index.kernel_samples import FINDING, READING, RIDGE, TASTES, UNWEIGHTED, Kind
+from penchant.index.kernel_samples import FINDING, RIDGE, TASTES, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
-    BodyForm,
     BoolArray,
     Choice,
     FloatArray,
@@ -29,7 +29,6 @@ from penchant.index.layout import (
     Numbers,
     PersonPairs,
     PieceFigures,
-    PiecePairs,
     PieceTerms,
     Postings,
     ShareRoom,
@@ -37,7 +36,6 @@ from penchant.index.layout import (
     SparseShares,
     Taste,
     TasteRoom,
-    TermTable,
     WeightMatrix,
 )
 from penchant.index.native_kernels import NativeKernel
@@ -52,13 +50,18 @@ SHARE_BLOCK = 65_536
 """Pieces that part a is added up of at once: three arrays of sums fit the cache."""
 QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
+SHARED_PIECES = 1_000_000
+"""Pieces of a segment from which a search is shared by threads: half a millisecond and more."""
 MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
 
-_SEED = hash("terms")
-"""What hashes of terms begin with: another number in each process, which only places them in a table."""
-FILTER_SLOTS = 1 << 12
-"""Slots, a power of 2, for filters that pieces which are read at once share."""
+
+@dataclass(frozen=True, slots=True)
+class SearchThreads:
+    """Threads that search a range of rows each: how many, and what runs a function in them, as `Executor.map`."""
+
+    count: int
+    run: Callable[[Callable[[int, int], Hits], Sequence[int], Sequence[int]], Iterable[Hits]]
 
 
 class _Engine:
@@ -66,6 +69,16 @@ class _Engine:
 
     def __init__(self) -> None:
         self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
+        self.threads: SearchThreads | None = None
+
+    def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
+        """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
+        threads = self.threads
+        if threads is None or count < SHARED_PIECES:
+            return search(0, count)
+        cuts = [count * number // threads.count for number in range(threads.count + 1)]
+        keys, rows = zip(*threads.run(search, cuts[:-1], cuts[1:]), strict=True)
+        return np.concatenate(keys), np.concatenate(rows)
 
     def kernel(self, name: str, kind: Kind) -> Kernel | None:
         """Return a compiled kernel, or ``None`` where it is not ready."""
@@ -78,7 +91,12 @@ _engine = _Engine()
 def use(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
     """Search with these kernels from now on; with none, by numpy alone."""
     # A new mapping each time: a search in another thread sees this one or the one before.
-    _engine.kernels = dict(kernels)
+    _engine.kernels = {kind: by_name for kind, by_name in kernels.items() if by_name}
+
+
+def share(threads: SearchThreads | None) -> None:
+    """Search segments of `SHARED_PIECES` and more by these threads from now on; with ``None`` by the caller's alone."""
+    _engine.threads = threads
 
 
 def is_ready(*kinds: Kind) -> bool:
@@ -98,12 +116,16 @@ def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, nor
         kernel = _engine.kernel("nearest", (sums_type.char, postings.weights.dtype.char))
     if kernel is None:
         return exact.nearest(query, postings, norms, choice)
-    keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    sums = np.empty(min(BLOCK, len(choice.mask)), dtype=sums_type)
-    cursors = np.empty(len(query.terms), dtype=np.int64)
-    search = kernel.quickly if len(choice.mask) <= QUICK_PIECES else kernel
-    search(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
-    return in_order(keys, rows, choice.limit)
+    run = kernel.quickly if len(choice.mask) <= QUICK_PIECES else kernel
+
+    def search(first: int, last: int) -> Hits:
+        keys, rows = np.empty((2, choice.take), dtype=np.int64)
+        sums = np.empty(min(BLOCK, last - first), dtype=sums_type)
+        cursors = np.empty(len(query.terms), dtype=np.int64)
+        run(query, postings, frequent, norms, choice, first, last, sums, cursors, keys, rows)
+        return keys, rows
+
+    return in_order(*_engine.over_rows(len(choice.mask), search), choice)
 
 
 def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFigures, choice: Choice) -> Hits:
@@ -111,11 +133,15 @@ def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: Piec
     kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
-    keys, rows = np.empty(choice.take, dtype=np.int64), np.empty(choice.take, dtype=np.int64)
-    scores, liked = np.empty((2, min(REAL_BLOCK, len(choice.mask))))
-    cursors = np.empty(len(taste.terms), dtype=np.int64)
-    kernel(taste, blending, postings, figures, choice, scores, liked, cursors, keys, rows)
-    return in_order(keys, rows, choice.limit)
+
+    def search(first: int, last: int) -> Hits:
+        keys, rows = np.empty((2, choice.take), dtype=np.int64)
+        scores, liked = np.empty((2, min(REAL_BLOCK, last - first)))
+        cursors = np.empty(len(taste.terms), dtype=np.int64)
+        kernel(taste, blending, postings, figures, choice, first, last, scores, liked, cursors, keys, rows)
+        return keys, rows
+
+    return in_order(*_engine.over_rows(len(choice.mask), search), choice)
 
 
 def find(
@@ -130,35 +156,6 @@ def find(
     return found
 
 
-def read_pieces(text: bytes, starts: IntArray, form: BodyForm, table: TermTable, sizes: IntArray) -> PiecePairs | None:
-    """Return the pairs of stored pieces, ``None`` where the kernel is not ready; as `reading_kernels.read`.
-
-    ``starts`` cuts ``text``, which has a byte more, into bodies.
-    """
-    kernel = _engine.kernel("read", READING)
-    if kernel is None:
-        return None
-    # A keyword takes two quotes, a letter and what is behind it at least; memory that is not written to takes none.
-    most, count = len(text) // 4, len(starts) - 1
-    pairs = PiecePairs(
-        terms=np.empty(most, dtype=np.uint32),
-        weights=np.empty(most, dtype=np.uint16),
-        counts=np.empty(count, dtype=np.int64),
-        weighted=np.empty(count, dtype=np.uint8),
-        filters=np.empty((count, 2), dtype=np.int64),
-        alike=np.zeros(count, dtype=np.int64),
-        slots=np.zeros(FILTER_SLOTS, dtype=np.int64),
-    )
-    kernel(np.frombuffer(text, dtype=np.uint8), starts, form, table, pairs, _SEED, sizes)
-    read = max(0, int(sizes[0]))
-    return pairs._replace(terms=pairs.terms[:read].copy(), weights=pairs.weights[:read].copy())
-
-
-def rehash(slots: IntArray, count: int, grown: IntArray) -> None:
-    """Put the first ``count`` terms of a table's slots into more slots, all empty; where the kernels are ready."""
-    _engine.kernels[READING]["rehash"](slots, count, grown)
-
-
 def transpose(
     starts: IntArray, columns: Numbers, values: NDArray[np.uint16], places: IntArray
 ) -> tuple[Numbers, NDArray[np.uint16]]:
@@ -166,7 +163,7 @@ def transpose(
 
     ``starts`` cuts the entries into rows, ``places`` what is returned into columns.
     """
-    kernel = _engine.kernel("transpose", READING)
+    kernel = _engine.kernel("transpose", FINDING)
     if kernel is None:
         order = np.argsort(columns, kind="stable")
         return np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))[order], values[order]

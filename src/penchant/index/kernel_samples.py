@@ -8,7 +8,6 @@ from penchant.index.layout import (
     COUNT,
     DOT,
     BlendFactors,
-    BodyForm,
     Choice,
     FrequentTerms,
     KernelQuery,
@@ -17,7 +16,6 @@ from penchant.index.layout import (
     Norms,
     PersonPairs,
     PieceFigures,
-    PiecePairs,
     PieceTerms,
     Postings,
     ShareRoom,
@@ -25,16 +23,14 @@ from penchant.index.layout import (
     SparseShares,
     Taste,
     TasteRoom,
-    TermTable,
     WeightMatrix,
 )
 
 Kind = tuple[str, str]
 """What kernels are compiled for: the type of their sums and that of weights, as numpy's characters."""
 FINDING: Kind = ("find", "")
-READING: Kind = ("read", "")
 RIDGE: Kind = ("ridge", "")
-KINDS: tuple[Kind, ...] = (FINDING, READING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
+KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), ("d", "B"))
 """The kinds that most catalogues need."""
 WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
@@ -49,7 +45,7 @@ Sample = tuple[Any, ...]
 def samples_of(kind: Kind) -> dict[str, Sample]:
     """Return the samples of a kind's kernels by their names."""
     numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
-    of_one_type = {FINDING: _finding_samples, READING: _reading_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
+    of_one_type = {FINDING: _finding_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
     if kind in of_one_type:
         return of_one_type[kind]()
     sums_type, weights_type = (np.dtype(name) for name in kind)
@@ -58,7 +54,7 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         taste = Taste(numbers, none, none, 1.0, 1.0)
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
         figures = PieceFigures(none, none, SparseShares(numbers, none))
-        return {"best": (taste, blending, postings, figures, choice, none, none, numbers, numbers, numbers)}
+        return {"best": (taste, blending, postings, figures, choice, 0, 0, none, none, numbers, numbers, numbers)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
         norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
@@ -70,16 +66,19 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         np.zeros(0, dtype=np.int16),
         np.zeros((0, 0), dtype=np.uint8),
     )
-    return {"nearest": (query, postings, frequent, norms, choice, sums, numbers, numbers, numbers)}
+    return {"nearest": (query, postings, frequent, norms, choice, 0, 0, sums, numbers, numbers, numbers)}
 
 
 _NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1)
 
 
 def _finding_samples() -> dict[str, Sample]:
-    """Return the samples of the kernel that finds strings."""
-    numbers = np.zeros(1, dtype=np.int64)
-    return {"find": (numbers, UNWEIGHTED, numbers, UNWEIGHTED, numbers, numbers)}
+    """Return the samples of the kernels that look up tables of strings, and turn those of numbers."""
+    starts, numbers, weights = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint16)
+    return {
+        "find": (starts, UNWEIGHTED, starts, UNWEIGHTED, starts, starts),
+        "transpose": (starts, numbers, weights, starts, numbers, weights),
+    }
 
 
 def _ridge_samples() -> dict[str, Sample]:
@@ -101,19 +100,6 @@ def _ridge_samples() -> dict[str, Sample]:
         "stand_ins": (rows, rows, norms, real, starts, square, reals, real, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
         "shares": (weights, starts, starts, 0.0, room, starts, real, starts),
-    }
-
-
-def _reading_samples() -> dict[str, Sample]:
-    """Return the samples of the kernels that read stored pieces."""
-    text, starts, numbers = np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-    double, weights = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.uint16)
-    table = TermTable(double, starts, text, np.zeros(0, dtype=np.int32))
-    pairs = PiecePairs(numbers, weights, starts, text, double, starts, starts)
-    return {
-        "read": (text, starts, BodyForm(*[text] * 7), table, pairs, 1, starts),
-        "rehash": (double, 1, double),
-        "transpose": (starts, numbers, weights, starts, numbers, weights),
     }
 
 

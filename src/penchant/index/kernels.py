@@ -1,4 +1,4 @@
-"""Kernels: the compiled searches of a segment, and nothing else that numba sees.
+"""Kernels: the compiled searches of a segment, and how tables of strings and of numbers are looked up and turned.
 
 `penchant.index.native_compiling` makes machine code of them, and nothing else imports this file: searches run that code
 alone (`penchant.index.native_kernels`). They allocate nothing, so that it needs nothing of numba; room to work in is an
@@ -29,10 +29,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 from penchant.index import layout
-from penchant.index.inlining import inlined
 
 BLOCK = 65_536
 """Pieces whose sums are held at once: they stay in the second-level cache (16,384 took 25 % longer)."""
@@ -46,6 +45,9 @@ MARGIN = 1e-5
 COUNT, DOT, SIZE = layout.COUNT, layout.DOT, layout.SIZE
 UNIT = float(layout.DISTANCE_SCALE)
 SCORE_UNIT = float(layout.SCORE_SCALE)
+
+inlined = register_jitable(_nrt=False, error_model="numpy", no_cfunc_wrapper=True)
+"""Marks a function that kernels call: it allocates nothing, divides by zero as numpy does, and is called by no C."""
 
 
 @intrinsic
@@ -276,8 +278,8 @@ def _offer(row, total, query, norms, keys, rows):
     return True
 
 
-def nearest(query, postings, frequent, norms, choice, sums, cursors, keys, rows):
-    """Fill keys and rows with the nearest pieces, in no order; entries not needed keep key `limit`.
+def nearest(query, postings, frequent, norms, choice, first, last, sums, cursors, keys, rows):
+    """Fill keys and rows with the nearest pieces of some rows, in no order; entries not needed keep key `limit`.
 
     ``sums`` has room for a block, ``cursors`` (n_terms of the query,) for where each term's postings go on.
 
@@ -290,10 +292,11 @@ def nearest(query, postings, frequent, norms, choice, sums, cursors, keys, rows)
     rows[:] = layout.NOWHERE
     least, slope = _bound(sums, query.mode, query.norm, norms.scale, limit)
     for j in range(len(query.terms)):
-        cursors[j] = postings.starts[query.terms[j]]
-    next_excluded = 0
-    for begin in range(0, len(mask), BLOCK):
-        end = min(len(mask), begin + BLOCK)
+        term = query.terms[j]
+        cursors[j] = _upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
+    next_excluded = _upto(excluded, 0, len(excluded), first)
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
         block, bounds = sums[: end - begin], norms.bounds[begin:end]
         _accumulate(block, begin, end, query, postings, frequent, cursors)
         _apply_mask(block, mask[begin:end], sums.dtype.type(0))
@@ -350,7 +353,7 @@ def _any_scores(dots, bounds, roots, popular, liked):
     return found != 0
 
 
-def best(taste, blending, postings, figures, choice, scores, shares, cursors, keys, rows):
+def best(taste, blending, postings, figures, choice, first, last, scores, shares, cursors, keys, rows):
     """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`.
 
     ``scores`` and ``shares`` have room for a block.
@@ -360,11 +363,12 @@ def best(taste, blending, postings, figures, choice, scores, shares, cursors, ke
     keys[:] = limit
     rows[:] = layout.NOWHERE
     for j in range(len(taste.terms)):
-        cursors[j] = postings.starts[taste.terms[j]]
+        term = taste.terms[j]
+        cursors[j] = _upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
     bounds = _score_bounds(taste, blending, keys[0])
-    next_excluded, next_liked = 0, 0
-    for begin in range(0, len(mask), REAL_BLOCK):
-        end = min(len(mask), begin + REAL_BLOCK)
+    next_excluded, next_liked = 0, _upto(audience.rows, 0, len(audience.rows), first)
+    for begin in range(first, last, REAL_BLOCK):
+        end = min(last, begin + REAL_BLOCK)
         block, liked = scores[: end - begin], shares[: end - begin]
         block[:] = 0.0
         liked[:] = 0.0
@@ -379,11 +383,11 @@ def best(taste, blending, postings, figures, choice, scores, shares, cursors, ke
                 block, postings.pieces[low:high], postings.weights[low:high], taste.values[j], taste.table, begin
             )
         for chunk in range(0, end - begin, CHUNK):
-            last = min(chunk + CHUNK, end - begin)
-            figures_of = slice(begin + chunk, begin + last)
-            if not _any_scores(block[chunk:last], bounds, roots[figures_of], popular[figures_of], liked[chunk:last]):
+            over = min(chunk + CHUNK, end - begin)
+            figures_of = slice(begin + chunk, begin + over)
+            if not _any_scores(block[chunk:over], bounds, roots[figures_of], popular[figures_of], liked[chunk:over]):
                 continue
-            for i in range(chunk, last):
+            for i in range(chunk, over):
                 row = begin + i
                 score = _blended(block[i], taste, blending, roots[row], popular[row], liked[i])
                 # Rounding moves a score by half a unit at most.
@@ -397,3 +401,43 @@ def best(taste, blending, postings, figures, choice, scores, shares, cursors, ke
                 if not is_excluded and key < keys[0]:
                     replace_worst(keys, rows, key, row)
                     bounds = _score_bounds(taste, blending, keys[0])
+
+
+@inlined
+def _compare(one, other):
+    """Return -1, 0 or 1 as one string of bytes is before, equal to or after another."""
+    for i in range(min(len(one), len(other))):
+        if one[i] != other[i]:
+            return -1 if one[i] < other[i] else 1
+    return (len(one) > len(other)) - (len(one) < len(other))
+
+
+def find(starts, text, wanted_starts, wanted_text, numbers, found):
+    """Set found[i] to the number that string numbers[i] has in an ascending table, or to -1."""
+    for i in range(len(numbers)):
+        wanted = wanted_text[wanted_starts[numbers[i]] : wanted_starts[numbers[i] + 1]]
+        # From the whole table each time: what is looked up need not ascend.
+        low, high = 0, len(starts) - 1
+        found[i] = -1
+        while low < high:
+            middle = (low + high) >> 1
+            order = _compare(text[starts[middle] : starts[middle + 1]], wanted)
+            if order == 0:
+                found[i] = middle
+                break
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle
+
+
+def transpose(starts, columns, values, places, rows, moved):
+    """Put the entries of rows in the order of their columns, those of one column in the order of rows.
+
+    ``places`` are where the entries of each column begin; they are moved on to where these end.
+    """
+    for row in range(len(starts) - 1):
+        for i in range(starts[row], starts[row + 1]):
+            column = columns[i]
+            rows[places[column]], moved[places[column]] = row, values[i]
+            places[column] += 1

@@ -79,7 +79,7 @@ class Masks:
         if shown.without:
             others = self.allowed(replace(shown, without=frozenset())).copy()
             for term in shown.without:
-                others[self._segment.having(term_key(term))] = 0
+                others[self._segment.having(term_key(*term))] = 0
             return others
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:

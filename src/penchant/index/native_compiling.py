@@ -15,15 +15,13 @@ from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from penchant.index import kernels, reading_kernels, ridge_kernels, string_kernels, taste_kernels
+from penchant.index import kernels, ridge_kernels, taste_kernels
 from penchant.index.kernel_samples import Kind, samples_of
-from penchant.index.native_kernels import NativeCode, native_code
+from penchant.index.native_kernels import NativeCode
 
 _KERNELS: Mapping[str, Callable[..., None]] = {
-    "find": string_kernels.find,
-    "read": reading_kernels.read,
-    "rehash": reading_kernels.rehash,
-    "transpose": reading_kernels.transpose,
+    "find": kernels.find,
+    "transpose": kernels.transpose,
     "nearest": kernels.nearest,
     "best": kernels.best,
     "neighbours": ridge_kernels.neighbours,
@@ -92,4 +90,4 @@ def _compiled(kernel: Callable[..., None], arguments: tuple[Any, ...]) -> Native
         compiled.library.optimize()
     module = compiled.library._final_module  # noqa: SLF001  # numba tells it nowhere else
     code = target.codegen()._tm.emit_object(module)  # noqa: SLF001  # for the processor that numba compiles for
-    return native_code(compiled.fndesc.llvm_func_name, code)
+    return NativeCode(symbol=compiled.fndesc.llvm_func_name, code=code)

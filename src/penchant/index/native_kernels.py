@@ -1,4 +1,4 @@
-"""Native kernels: compiled code, loaded and called by address, without a compiler.
+"""Native kernels: compiled code, loaded by llvmlite and called by address, without the rest of a compiler.
 
 A kernel is called as numba's functions call each other: a place for its result, one for an error, then every argument,
 cut into numbers. A tuple is its members; an array is
@@ -9,8 +9,6 @@ Both places are ignored: kernels return nothing and raise nothing.
 """
 
 import ctypes
-import mmap
-import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,20 +16,17 @@ import msgspec
 import numpy as np
 
 from penchant.index.kernel_samples import Kind, samples_of
-from penchant.index.native_linking import NativeImage, link
 
 _HEAD_BYTES = object.__basicsize__
 """Where an array's address stands in its object: numpy's C interface has it there (`leaf.ctypes.data` takes 3 us)."""
 _address_at = ctypes.c_void_p.from_address
-_ADDRESS = struct.Struct("<Q")
 
 
 class NativeCode(msgspec.Struct, frozen=True, kw_only=True):
-    """A kernel as an image; where there is none, as an object file, and the name that it has there."""
+    """A kernel as an object file of this machine, and the name that its function has there."""
 
     symbol: str
-    code: bytes = b""
-    image: NativeImage | None = None
+    code: bytes
 
 
 class NativeKernel:
@@ -42,7 +37,8 @@ class NativeKernel:
 
     def __init__(self, compiled: NativeCode, sample: tuple[Any, ...]) -> None:
         # Kept: the code goes with what has loaded it.
-        self._kept, address = _loaded(compiled) if compiled.image is None else _mapped(compiled.image)
+        self._loader = _loader_of(compiled.code)
+        address = self._loader.get_function_address(compiled.symbol)
         leaves = tuple(_leaves(sample))
         numbers = [kind for leaf in leaves for kind in _number_types(leaf)]
         # By argument the type and dimensions of an array, or what makes a number of it.
@@ -86,12 +82,6 @@ class NativeKernel:
         return numbers
 
 
-def native_code(symbol: str, code: bytes) -> NativeCode:
-    """Return the code of an object file, as an image where it can be one."""
-    image = link(code, symbol)
-    return NativeCode(symbol=symbol, code=code) if image is None else NativeCode(symbol=symbol, image=image)
-
-
 def load_kind(kind: Kind, code: Mapping[str, NativeCode]) -> dict[str, NativeKernel]:
     """Return the kernels of a kind by their names; takes some milliseconds.
 
@@ -116,33 +106,14 @@ def _number_types(leaf: Any) -> list[Any]:
     return [ctypes.c_double if isinstance(leaf, float) else ctypes.c_int64]
 
 
-def _mapped(image: NativeImage) -> tuple[Any, int]:
-    """Return the memory of an image, to be run and not written any more, and the address of its function.
-
-    Raises:
-        OSError: the system lets no memory be run that was written.
-    """
-    memory = mmap.mmap(-1, len(image.memory), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.write(image.memory)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    for at, number in image.inner:
-        _ADDRESS.pack_into(memory, at, address + number)
-    library = ctypes.CDLL(None, use_errno=True)
-    for at, name in image.outer:
-        _ADDRESS.pack_into(memory, at, ctypes.cast(library[name], ctypes.c_void_p).value)
-    if library.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(len(memory)), mmap.PROT_READ | mmap.PROT_EXEC):
-        raise OSError(ctypes.get_errno(), "the kernels may not be run")
-    return memory, address + image.entry
-
-
-def _loaded(compiled: NativeCode) -> tuple[Any, int]:
-    """Return LLVM's engine with an object file, and the address of its function."""
-    import llvmlite.binding as llvm  # noqa: PLC0415  # it takes 60 MB, and images do without it
+def _loader_of(code: bytes) -> Any:
+    """Return what has loaded an object file, ready to be run."""
+    import llvmlite.binding as llvm  # noqa: PLC0415  # 50 MiB, which commands that never search do without
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(compiled.code))
-    engine.finalize_object()
-    return engine, engine.get_function_address(compiled.symbol)
+    loader = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    loader.add_object_file(llvm.ObjectFileRef.from_data(code))
+    loader.finalize_object()
+    return loader

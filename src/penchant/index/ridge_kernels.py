@@ -26,8 +26,7 @@ few lines of the cache; ``ids`` has the number of each rank in the catalogue, by
 import numpy as np
 
 from penchant.index import layout
-from penchant.index.inlining import inlined
-from penchant.index.kernels import lowest_bit
+from penchant.index.kernels import inlined, lowest_bit
 
 PEOPLE_SHIFT = layout.PEOPLE_SHIFT
 OVERLAP_MASK = (1 << layout.PEOPLE_SHIFT) - 1

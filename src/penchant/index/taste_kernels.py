@@ -9,8 +9,7 @@ exactly, which needs numbers 2^50 apart, the person is left out (``inexact``).
 
 import numpy as np
 
-from penchant.index.inlining import inlined
-from penchant.index.kernels import lowest_bit
+from penchant.index.kernels import inlined, lowest_bit
 from penchant.model import GREATEST_SCORE, HALF
 
 TOP = float(GREATEST_SCORE)

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
 from penchant.index import Keep, Likes, Segment, Snapshot, Strings, Tally, build_weights, engine
-from penchant.index.kernel_samples import FINDING, READING, RIDGE
+from penchant.index.kernel_samples import FINDING, RIDGE
 from penchant.index.weights import StandInSearch
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import load_kernels, use_compiled
@@ -56,8 +56,8 @@ LONGEST_INTERVAL_S = 2.0
 """Pauses between looks at the sources: doubled while nothing changes, so that an idle service stays idle."""
 RECHECK_S = 10.0
 """How often sources are looked at though the database shows no change: days pass, builds are to be tried again."""
-SEGMENT_KERNELS = (FINDING, READING)
-WEIGHTS_KERNELS = (FINDING, READING, RIDGE)
+SEGMENT_KERNELS = (FINDING,)
+WEIGHTS_KERNELS = (FINDING, RIDGE)
 MOST_READERS = 2
 """Connections over which a first count reads: two keep two cores busy."""
 

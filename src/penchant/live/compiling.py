@@ -2,13 +2,15 @@
 
 Until kernels are compiled, and where they cannot be, numpy answers the same. A file is code that this process runs
 without a question, so a folder that others can write is not used. A file's name tells for which release, compiler and
-processor it is, its first bytes whether it is whole. The compiler is imported where something is compiled alone.
+processor it is, its first bytes whether it is whole. The compiler is imported where something is compiled alone, and
+what loads machine code by the process that forks the others, which share its memory.
 """
 
 import contextlib
 import fcntl
 import functools
 import hashlib
+import importlib
 import os
 import platform
 import stat
@@ -34,6 +36,14 @@ WAIT_S = 0.25
 PATIENCE_S = 60.0
 """How long a worker waits for the builder to compile before it does so itself."""
 _DIGEST = hashlib.sha256
+_NO_KERNELS = "the kernels cannot be compiled; searching with numpy"
+
+
+def import_loader() -> None:
+    """Import what loads compiled kernels, 50 MiB: before processes are forked that are to share it."""
+    # Where it is missing, loading says so.
+    with contextlib.suppress(ImportError):
+        importlib.import_module("llvmlite.binding")
 
 
 class KernelCompiler:
@@ -60,18 +70,17 @@ class KernelCompiler:
         fault = find_fault(self._folder)
         if fault is not None:
             logger.warning("compiled kernels are not kept in %s: %s", self._folder, fault)
-        try:
-            for kind in SERVED:
-                if fault is None:
-                    self._wait(kind)
-                if self._ended.is_set():
-                    return
-                kernels[kind] = load_kernels(self._folder, kind)
-                engine.use(kernels)
-                if kind == KINDS[-1]:
-                    self._loaded()
-        except Exception:  # noqa: BLE001  # numpy goes on answering
-            logger.exception("the kernels cannot be compiled; searching with numpy")
+        for kind in SERVED:
+            if fault is None:
+                self._wait(kind)
+            if self._ended.is_set():
+                return
+            kernels[kind] = load_kernels(self._folder, kind)
+            if not kernels[kind]:
+                return
+            engine.use(kernels)
+            if kind == KINDS[-1]:
+                self._loaded()
 
     def _wait(self, kind: Kind) -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -95,13 +104,28 @@ def compile_kernels(folder: Path) -> None:
     if find_fault(folder) is not None:
         return  # workers compile for themselves: nothing can be handed over
     for kind in SERVED:
-        with _alone(folder):
-            if not is_compiled(folder, kind):
-                _write(folder, kind, _encoded(kind))
+        try:
+            with _alone(folder):
+                if not is_compiled(folder, kind):
+                    _write(folder, kind, _encoded(kind))
+        except Exception:  # noqa: BLE001  # as in `load_kernels`
+            logger.exception(_NO_KERNELS)
+            return
 
 
 def load_kernels(folder: Path | None, kind: Kind) -> Mapping[str, engine.Kernel]:
-    """Return the kernels of a kind, compiled first where a folder has them not; not kept where it has a fault."""
+    """Return the kernels of a kind, compiled first where a folder has them not; not kept where it has a fault.
+
+    None where they cannot be compiled or loaded, which the log tells: numpy goes on answering.
+    """
+    try:
+        return _loaded_or_compiled(folder, kind)
+    except Exception:  # noqa: BLE001  # whatever a release of numba or of LLVM says that came after this one
+        logger.exception(_NO_KERNELS)
+        return {}
+
+
+def _loaded_or_compiled(folder: Path | None, kind: Kind) -> Mapping[str, engine.Kernel]:
     if folder is None or find_fault(folder) is not None:
         return _loaded(kind, _encoded(kind))
     with _alone(folder):
@@ -142,6 +166,7 @@ def _write(folder: Path, kind: Kind, encoded: bytes) -> None:
 
 
 def _encoded(kind: Kind) -> bytes:
+    """Return the code of a kind, compiled anew, as it is kept."""
     from penchant.index import native_compiling  # noqa: PLC0415  # numba takes half a second and 70 MB
 
     return msgspec.msgpack.encode(native_compiling.compile_kind(kind))
@@ -159,7 +184,7 @@ def _file_of(folder: Path, kind: Kind) -> Path:
 def code_version() -> str:
     """Return what tells code of this release, compiler and processor from any other, as letters of a file's name."""
     here = Path(penchant.index.__path__[0])
-    files = sorted({*here.glob("*kernel*.py"), *here.glob("native_*.py"), here / "inlining.py", here / "layout.py"})
+    files = sorted({*here.glob("*kernel*.py"), *here.glob("native_*.py"), here / "layout.py"})
     told = [path.read_bytes() for path in files]
     told += [version(name).encode() for name in ("numba", "llvmlite")]
     told += [platform.machine().encode(), *_processor()]

@@ -138,8 +138,9 @@ from penchant.wire.settings import (
 )
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
-    STORED_FORM,
+    KeywordWeights,
     decode_stored_filters,
+    decode_stored_keywords,
     decode_stored_label,
     decode_stored_piece,
     decode_stored_texts,

@@ -1,8 +1,7 @@
 """Stored pieces as the index needs them: terms with their effective weights, catalogs and window."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -12,11 +11,22 @@ from penchant.wire.attributes import marks_in
 from penchant.wire.syntax import encode, pointer
 from penchant.wire.times import parse_timestamp
 
+T = TypeVar("T")
+
+
+class _StoredKeyword(msgspec.Struct):
+    key: str | None = None
+    weight: int | float | None = None
+
+
+_Level = dict[str, list[str | _StoredKeyword] | dict[str, Any]]
+"""Categories; those that hold others are objects, read when they are gone over."""
+
 
 class _StoredPiece(msgspec.Struct):
     id: str
-    categories: dict[str, Any]
-    filters: dict[str, Any] = {}
+    categories: _Level
+    filters: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _ExtendedPiece(_StoredPiece):
@@ -54,22 +64,34 @@ def public_body(body: bytes, settings: SourceSettings, moment: int) -> bytes | N
 
     ``moment`` is in milliseconds since 1970 UTC. The window of a piece that names no start began when it was stored.
     """
-    filters = _decoder.decode(body).filters
+    members = _members_decoder.decode(body)
+    filters = _filters_decoder.decode(members.get("filters", b"{}"))
     begins, ends = (filters.get(name) for name in ("availableFrom", "availableUntil"))
     if begins is not None and moment < parse_timestamp(begins):
         return None
     if ends is not None and moment >= parse_timestamp(ends):
         return None
     # As they are written: a number of an extra may have more digits than any type of ours.
-    members = _members_decoder.decode(body)
     extras = _members_decoder.decode(members.get("extras", b"{}"))
     public = {name: value for name, value in extras.items() if settings.is_public_extra(name)}
     return encode(members | {"extras": public})
 
 
-STORED_FORM = (b'{"id":"', b'","label":"', b'","categories":{', b'":[', b'{"key":"', b'","weight":', b',"filters":')
-"""What stands in a stored body before its id, its label (it may have none), its categories, the keywords of a category,
-the name of a keyword with a weight, that weight, and its filters: what `encode` makes of a piece."""
+class KeywordWeights(NamedTuple):
+    """What a piece says of its keywords: the effective weight of each, and whether one was submitted with a weight.
+
+    ``filters`` are its filters as they are stored, which mostly many pieces share.
+    """
+
+    weights: Mapping[Any, int]
+    weighted: bool
+    filters: bytes
+
+
+def decode_stored_keywords(body: bytes, term_of: Callable[[str, str], Any]) -> KeywordWeights:
+    """Return the keywords of a stored piece by what a category and a keyword make; of many pieces these are read."""
+    stored = _decoder.decode(body)
+    return KeywordWeights(*_effective_weights(stored.categories, term_of), bytes(stored.filters))
 
 
 def decode_stored_piece(body: bytes, first_submitted_at: int, attributes: Sequence[Attribute] = ()) -> IndexedPiece:
@@ -78,17 +100,29 @@ def decode_stored_piece(body: bytes, first_submitted_at: int, attributes: Sequen
     ``first_submitted_at``, in milliseconds since 1970 UTC, is where its window begins if it names no start.
     ``attributes`` are those of the source, in the order of their numbers.
     """
-    if not attributes:
-        stored = _decoder.decode(body)
-        return piece_of(stored.id, stored.categories, stored.filters, first_submitted_at)
-    extended = _extended_decoder.decode(body)
-    piece = piece_of(extended.id, extended.categories, extended.filters, first_submitted_at)
-    return replace(piece, marks=marks_in(extended.extras, attributes))
+    stored = _extended_decoder.decode(body) if attributes else _decoder.decode(body)
+    weights, weighted = _effective_weights(stored.categories, Term)
+    shown = decode_stored_filters(stored.filters)
+    return IndexedPiece(
+        id=stored.id,
+        weights=weights,
+        weighted=weighted,
+        catalogs=shown.catalogs,
+        available_from=first_submitted_at if shown.available_from is None else shown.available_from,
+        available_until=shown.available_until,
+        marks=marks_in(stored.extras, attributes) if isinstance(stored, _ExtendedPiece) else (),
+    )
 
 
-def decode_stored_filters(filters: bytes) -> PieceFilters:
+def decode_stored_filters(filters: bytes | msgspec.Raw) -> PieceFilters:
     """Return the filters of a piece from what storage keeps of them."""
-    return _filters_of(_filters_decoder.decode(filters))
+    found = _filters_decoder.decode(filters)
+    begins, ends = found.get("availableFrom"), found.get("availableUntil")
+    return PieceFilters(
+        catalogs=frozenset(found.get("catalogs", ())),
+        available_from=None if begins is None else parse_timestamp(begins),
+        available_until=None if ends is None else parse_timestamp(ends),
+    )
 
 
 def decode_stored_label(body: bytes) -> str | None:
@@ -99,8 +133,8 @@ def decode_stored_label(body: bytes) -> str | None:
 def decode_stored_texts(body: bytes) -> PieceTexts:
     """Return what is written in a piece, from the bytes that storage keeps."""
     stored = _texts_decoder.decode(body)
-    given: dict[Term, int | None] = {}
-    _gather(stored.categories, "", given)
+    given: dict[Term, Any] = {}
+    _gather(stored.categories, "", Term, given)
     return PieceTexts(stored.label, list(given), list(_texts_below(stored.extras, "")))
 
 
@@ -115,52 +149,35 @@ def _texts_below(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _texts_below(member, f"{where}/{number}")
 
 
-def piece_of(
-    piece_id: str, categories: Mapping[str, Any], filters: Mapping[str, Any], first_submitted_at: int
-) -> IndexedPiece:
-    """Return the piece that these valid categories and filters describe."""
-    given: dict[Term, int | None] = {}
-    _gather(categories, "", given)
+def _effective_weights(categories: _Level, term_of: Callable[[str, str], T]) -> tuple[dict[T, int], bool]:
+    """Return the effective weights of a piece's keywords, and whether one of them has a weight."""
+    given: dict[T, Any] = {}
+    _gather(categories, "", term_of, given)
     # Keywords without a weight count as much as the mean of those that have one in the same piece.
     weights = [weight for weight in given.values() if weight is not None]
-    # Rounded half up, in integers: floor(mean + 1/2), at least 1; 1 where no keyword has a weight.
-    mean = max(1, (2 * sum(weights) + len(weights)) // (2 * len(weights))) if weights else 1
-    found = _filters_of(filters)
-    return IndexedPiece(
-        id=piece_id,
-        weights={term: mean if weight is None else weight for term, weight in given.items()},
-        weighted=bool(weights),
-        catalogs=found.catalogs,
-        available_from=first_submitted_at if found.available_from is None else found.available_from,
-        available_until=found.available_until,
-    )
+    if len(weights) < len(given):
+        # Rounded half up, in integers: floor(mean + 1/2), at least 1; 1 where no keyword has a weight.
+        mean = max(1, (2 * sum(weights) + len(weights)) // (2 * len(weights))) if weights else 1
+        given = {term: mean if weight is None else weight for term, weight in given.items()}
+    return given, bool(weights)
 
 
-def _filters_of(filters: Mapping[str, Any]) -> PieceFilters:
-    begins, ends = filters.get("availableFrom"), filters.get("availableUntil")
-    return PieceFilters(
-        catalogs=frozenset(filters.get("catalogs", ())),
-        available_from=None if begins is None else parse_timestamp(begins),
-        available_until=None if ends is None else parse_timestamp(ends),
-    )
-
-
-def _gather(level: Mapping[str, Any], path: str, given: dict[Term, int | None]) -> None:
-    """Collect the terms of a level and those below it; a repeated keyword counts once, with its weight.
+def _gather(level: _Level, path: str, term_of: Callable[[str, str], T], given: dict[T, Any]) -> None:
+    """Collect the keywords of a level and those below it; a repeated one counts once, with its weight.
 
     A weight of 0 is none: typed clients write it where a keyword has no weight.
     """
     for name, value in level.items():
         category = path + name
         if isinstance(value, dict):
-            _gather(value, category + "/", given)
+            _gather(msgspec.convert(value, _Level), category + "/", term_of, given)
             continue
         for item in value:
             if isinstance(item, str):
                 # A weight that an earlier item gave the same keyword stays.
-                given.setdefault(Term(category, item), None)
-            elif "key" in item:
-                term = Term(category, item["key"])
-                weight = item.get("weight") or None
+                given.setdefault(term_of(category, item), None)
+            elif item.key is not None:
+                term = term_of(category, item.key)
+                weight = item.weight or None
                 if weight is not None or term not in given:
                     given[term] = weight
