@@ -4,16 +4,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from penchant.client.errors import (
-    ClientError,
-    ConnectionLost,
-    IndexNotReady,
-    NotYetVisible,
-    Overloaded,
-    ServiceError,
-    TooManyRequests,
-    Unavailable,
-)
+from penchant.client.errors import ClientError, ConnectionLost, ServiceError, TooManyRequests, Unavailable
+from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
 from penchant.client.requests import Request
 
 _NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
