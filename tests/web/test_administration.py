@@ -9,7 +9,7 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.settings import NodeSettings, PlanSettings
-from penchant.web.routes.administration import ADMINISTRATION
+from penchant.web.administration import ADMINISTRATION
 from serving import Service
 
 ASKED = (

@@ -4,12 +4,16 @@ import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from penchant.model import DAY_MS, NewImpression, SourceSettings
+from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.list_ids import ListIds
 from penchant.service.results import ResultsRequest
 from penchant.storage import SourceHead
-from penchant.web.operations import Answer, Call
+from penchant.web.bodies import INTERACTIONS_BODY
+from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable, in_body
+from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import BulkReceipt, decode_impressions, encode
+
+IMPRESSIONS = OperationTable(Operation, "placements")
 
 
 class ReportedImpressions(NamedTuple):
@@ -43,16 +47,43 @@ def mark(reported: ReportedImpressions, user_id: str) -> str:
     return reported.list_ids.person(reported.head.source_id, user_id).hex()
 
 
+@IMPRESSIONS.operation(
+    "POST",
+    "/{source}/impressions",
+    about=in_body(people_shown, mark=mark),
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    feature=Feature.PLACEMENTS,
+    finds_source=True,
+    body_kind=INTERACTIONS_BODY,
+    body="ImpressionArray",
+    reader=read_impressions,
+    personal=True,
+    status=202,
+    answer="BulkReceipt",
+    errors=("too-many-entries",),
+)
 async def record_impressions(call: Call) -> Answer:
-    """Store what people saw of lists, all or none."""
+    """Report up to 10,000 pieces of lists as seen, all or none."""
     reported: ReportedImpressions = call.decoded
     outcome = await call.services.impressions.record(call.access, call.source, reported.settings, reported.impressions)
     receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates)
     return Answer(status=202, body=encode(receipt))
 
 
+@IMPRESSIONS.operation(
+    "GET",
+    "/{source}/placements/{name}/results",
+    about=EVERYBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    finds_source=True,
+    parameters=(FROM, TO, SUCCESS, BASE_VARIANT),
+    answer="PlacementResults",
+    errors=("unknown-placement",),
+)
 async def placement_results(call: Call) -> Answer:
-    """Answer what the variants of a placement showed, and what came of it."""
+    """What the variants of a placement showed, and what came of it."""
     values = call.values()
     head = await call.services.views.head(call.access.account_id, call.source)
     request = ResultsRequest(

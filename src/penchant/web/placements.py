@@ -4,9 +4,22 @@ from collections.abc import Collection
 
 from penchant.errors import PenchantError
 from penchant.live.views import View
+from penchant.model import Feature, Scope
 from penchant.service.list_ids import LIST_HEADER
 from penchant.service.placement_lists import PlacementAnswer, PlacementRequest
-from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.web.bodies import SETTINGS_BODY
+from penchant.web.operations import (
+    AUDIENCE_VERSION_HEADER,
+    IN_QUERY,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    everybody_in_body,
+    in_body,
+)
+from penchant.web.parameters import CONTENT, EXCLUDE, EXPLAIN, LIMIT, MIN_VERSION, ROLLBACK_VERSION, TAKE, USER
 from penchant.web.problems import problem_of
 from penchant.wire import (
     PageEntry,
@@ -22,24 +35,58 @@ from penchant.wire import (
     encode_placement,
 )
 
+PLACEMENTS = OperationTable(Operation, "placements")
+_ONE = "/{source}/placements/{name}"
+_LIST_ERRORS = ("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded")
 
+
+@PLACEMENTS.operation(
+    "GET",
+    "/{source}/placements",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="PlacementListing",
+)
 async def list_placements(call: Call) -> Answer:
-    """Answer the placements of a source."""
+    """The placements of the source, ascending by name."""
     call.values()
     view = await call.view()
     return Answer(body=encode(await call.services.placements.listing(view)), version=view.head.version)
 
 
-async def read_placement(call: Call) -> Answer:
-    """Answer a placement as it is in force."""
+@PLACEMENTS.operation(
+    "GET",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="Placement",
+    errors=("unknown-placement",),
+)
+async def get_placement(call: Call) -> Answer:
+    """Read a placement."""
     call.values()
     view = await call.view()
     placement = await call.services.placements.in_force(view, call.path["name"])
     return Answer(body=encode_placement(placement.spec), version=view.head.version)
 
 
+@PLACEMENTS.operation(
+    "PUT",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    body_kind=SETTINGS_BODY,
+    body="Placement",
+    answer="Placement",
+    errors=("too-many-placements", "placement-changed"),
+)
 async def put_placement(call: Call) -> Answer:
-    """Store a placement as the next version of its name."""
+    """Store a placement; members left out are as the source has them."""
     call.values()
     spec = await call.decode_body(decode_placement)
     view = await call.view()
@@ -48,22 +95,51 @@ async def put_placement(call: Call) -> Answer:
     return Answer(body=encode_placement(spec), version=outcome.version)
 
 
+@PLACEMENTS.operation(
+    "DELETE",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    status=202,
+    answer="EmptyArray",
+)
 async def delete_placement(call: Call) -> Answer:
-    """Delete a placement with its versions."""
+    """Delete a placement with all its versions."""
     call.values()
     outcome = await call.services.placements.delete(call.access, call.source, call.path["name"])
     return Answer(body=encode([]), status=202, version=outcome.version)
 
 
-async def list_versions(call: Call) -> Answer:
-    """Answer the versions of a placement that are kept."""
+@PLACEMENTS.operation(
+    "GET",
+    _ONE + "/versions",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="PlacementHistory",
+    errors=("unknown-placement",),
+)
+async def list_placement_versions(call: Call) -> Answer:
+    """The versions of a placement, newest first, with who stored them and when."""
     call.values()
     view = await call.view()
     history = await call.services.placements.versions(view, call.path["name"])
     return Answer(body=encode(history), version=view.head.version)
 
 
-async def roll_back(call: Call) -> Answer:
+@PLACEMENTS.operation(
+    "POST",
+    _ONE + "/rollback",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(ROLLBACK_VERSION,),
+    answer="Placement",
+    errors=("unknown-placement", "placement-changed"),
+)
+async def roll_back_placement(call: Call) -> Answer:
     """Put an earlier version of a placement in force again."""
     version = call.values()["version"]
     spec, outcome = await call.services.placements.roll_back(call.access, call.source, call.path["name"], version)
@@ -85,8 +161,24 @@ def lists_previewed(wish: PlacementWish) -> int:
     return len(wish.users)
 
 
-async def preview(call: Call) -> Answer:
-    """Answer lists as they are and as they would be under a draft of a placement."""
+@PLACEMENTS.operation(
+    "POST",
+    "/{source}/preview/placement",
+    about=everybody_in_body(people_previewed),
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    counted=True,
+    personal=True,
+    body_kind=SETTINGS_BODY,
+    body="PlacementWish",
+    reader=read_preview,
+    answers=lists_previewed,
+    answer="PlacementPreview",
+    errors=("unknown-piece", "too-few-pieces", "too-many-entries", "overloaded"),
+)
+async def preview_placement(call: Call) -> Answer:
+    """Lists as they are and as they would be under a draft of a placement; nothing is stored."""
     wish: PlacementWish = call.decoded
     view = await call.view()
     check_filters(wish.spec, view.settings.attributes, "/placement")
@@ -94,8 +186,21 @@ async def preview(call: Call) -> Answer:
     return Answer(body=encode(found), version=view.head.version)
 
 
+@PLACEMENTS.operation(
+    "GET",
+    _ONE + "/list",
+    about=IN_QUERY,
+    in_browsers=True,
+    scope=Scope.READ,
+    feature=Feature.PLACEMENTS,
+    parameters=(USER, CONTENT, LIMIT, TAKE, EXCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="PlacementResult",
+    errors=_LIST_ERRORS,
+)
 async def placement_list(call: Call) -> Answer:
-    """Answer the list of a placement."""
+    """The list of a placement, for a person and beside a piece."""
     values = call.values()
     view = await call.view()
     request = PlacementRequest(
@@ -127,8 +232,24 @@ def lists_of_page(page: PageWish) -> int:
     return len(page.lists)
 
 
+@PLACEMENTS.operation(
+    "POST",
+    "/{source}/lists",
+    about=in_body(people_of_page, scope=Scope.PERSONAL),
+    in_browsers=True,
+    scope=Scope.READ,
+    feature=Feature.PLACEMENTS,
+    parameters=(EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="PageWish",
+    reader=read_page,
+    answers=lists_of_page,
+    answer="PageResult",
+    errors=("too-many-entries", "overloaded"),
+)
 async def page_lists(call: Call) -> Answer:
-    """Answer the lists of several placements, in which no piece comes twice."""
+    """The lists of several placements for a page, in which no piece comes twice."""
     explain = call.values()["explain"]
     page: PageWish = call.decoded
     view = await call.view()

@@ -8,13 +8,30 @@ from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput
 from penchant.index import Audience
 from penchant.live.views import View
-from penchant.model import Basis
+from penchant.model import Basis, Feature, Scope
 from penchant.service.recommend import PersonalResult
 from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.web.operations import AUDIENCE_VERSION_HEADER, IN_PATH, NOBODY, Answer, Call, Operation, OperationTable
+from penchant.web.parameters import (
+    ALGO,
+    AT,
+    BOOST,
+    BY,
+    CATALOGS,
+    EXCLUDE,
+    EXPLAIN,
+    FILTER,
+    LIMIT,
+    MIN_VERSION,
+    OLD_TAKE,
+    PERSONAL,
+    PLAIN,
+)
 from penchant.web.query import Values
 from penchant.web.tags import body_tag
 from penchant.wire import decode_boosts, decode_filter, encode
+
+RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
 Decoded = TypeVar("Decoded")
 
@@ -99,8 +116,20 @@ def personal_answer(found: PersonalResult[Any], version: int) -> Answer:
     return Answer(body=encode(found.result), version=version, headers=headers)
 
 
-async def similar(call: Call) -> Answer:
-    """Answer the nearest pieces of a piece."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/content/{contentID}/similar",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, BY, AT, EXCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    answer="RecommendationResult",
+    errors=("unknown-piece", "too-few-pieces"),
+)
+async def similar_content(call: Call) -> Answer:
+    """The nearest pieces, nearest first."""
     values = call.values()
     view = await call.view()
     query = query_by(call, call.path["contentID"], values, view)
@@ -120,8 +149,21 @@ async def similar(call: Call) -> Answer:
     )
 
 
-async def recommendation(call: Call) -> Answer:
-    """Answer what a person may like."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/recommendation",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="RecommendationResult",
+    errors=("overloaded",),
+)
+async def recommend(call: Call) -> Answer:
+    """What this person may like, best first."""
     values = call.values()
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
@@ -130,16 +172,40 @@ async def recommendation(call: Call) -> Answer:
     return personal_answer(await call.services.recommender.recommend(view, query), view.head.version)
 
 
-async def again(call: Call) -> Answer:
-    """Answer what a person began or keeps coming back to."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/again",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PLAIN, MIN_VERSION),
+    personal=True,
+    answer="RevisitResult",
+)
+async def again_content(call: Call) -> Answer:
+    """What this person began or keeps coming back to."""
     values = call.values()
     view = await call.view()
     query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
     return Answer(body=encode(await call.services.revisits.again(view, query)), version=view.head.version)
 
 
-async def profile(call: Call) -> Answer:
-    """Answer a person's taste."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/recommendation/profile",
+    tag="people",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PROFILE,
+    parameters=(MIN_VERSION,),
+    personal=True,
+    answer="ProfileList",
+    errors=("overloaded",),
+)
+async def get_profile(call: Call) -> Answer:
+    """This person's taste."""
     call.values()
     view = await call.view()
     profiles = await call.services.recommender.profile(view, call.path["userID"])
