@@ -1,6 +1,7 @@
 """The client has what the OpenAPI document has: operations, parameters, members. It fails where the two drift apart."""
 
 import functools
+import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -15,9 +16,8 @@ from client.parameters import parameters_of
 from penchant import client
 from penchant.client import errors
 from penchant.client.batches import MAX_BODY_BYTES
-from penchant.client.content import MAX_PIECES
+from penchant.client.flows import MAX_INTERACTIONS, MAX_PIECES
 from penchant.client.methods import Methods
-from penchant.client.people import MAX_INTERACTIONS
 from penchant.client.requests import Algorithm, Basis, ListingRequest, Pages, Request
 from penchant.model import Algorithm as ServedAlgorithm
 from penchant.model import Basis as ServedBasis
@@ -156,7 +156,7 @@ PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 
 def requests() -> dict[str, Request[Any]]:
     """Return the request that each method sends first, with a value for every parameter that it has."""
-    return {name: _request(name, method.build) for name, method in vars(Methods).items() if hasattr(method, "build")}
+    return {name: _request(name, build) for name, build in inspect.getmembers(Methods, inspect.isfunction)}
 
 
 def _request(method: str, build: Callable[..., Any]) -> Request[Any]:

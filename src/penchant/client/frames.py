@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from penchant.client.content import submit_content
 from penchant.client.errors import InvalidArgument
+from penchant.client.flows import submit_content
 from penchant.client.requests import Flow
 from penchant.wire import Receipt
 
