@@ -23,7 +23,7 @@ from penchant.web.compression import Compression
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import Operation
 from penchant.web.origins import OriginPolicy
-from penchant.web.raw import decode_component, is_plain, parse_query
+from penchant.web.query import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
 from penchant.web.resource import Resource
 from penchant.web.routes import served_operations

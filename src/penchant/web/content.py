@@ -8,9 +8,8 @@ from penchant.service.changes import ChangePage, ChangeRequest, history_of
 from penchant.service.content import ListingPage
 from penchant.storage import Outcome
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
-from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
 from penchant.web.parameters import DELETED, HISTORY, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT
-from penchant.web.tags import body_tag, version_tag
 from penchant.wire import (
     begin_line,
     decode_ids,

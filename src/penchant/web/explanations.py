@@ -5,7 +5,16 @@ from dataclasses import replace
 
 from penchant.errors import UnknownPiece
 from penchant.model import Feature, Scope
-from penchant.web.operations import IN_PATH, NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
+from penchant.web.operations import (
+    IN_PATH,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    body_tag,
+    everybody_in_body,
+)
 from penchant.web.parameters import (
     ALGO,
     AT,
@@ -22,7 +31,6 @@ from penchant.web.parameters import (
 )
 from penchant.web.problems import problem_of
 from penchant.web.recommendations import audience_headers, personal_answer, personal_query, query_by, similar_query
-from penchant.web.tags import body_tag
 from penchant.wire import PreviewWish, SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
 
 EXPLANATIONS = OperationTable(Operation, "explanations")

@@ -3,6 +3,7 @@
 A row stands beside its handler; `penchant.web.routes` gathers all of them.
 """
 
+import hashlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -20,8 +21,7 @@ from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import AT, MIN_VERSION
-from penchant.web.query import Parameter, Values, ignored_names, integer, read_parameters
-from penchant.web.raw import QueryParameters
+from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, read_parameters
 from penchant.wire import id_problem, source_problem
 
 KEY_HEADER = "x-api-key"
@@ -373,3 +373,22 @@ class OperationTable(Generic[P]):
             return handler
 
         return add
+
+
+_TAG_BYTES = 12
+"""Length of a tag's hash: 96 bits, so that two answers never share one by chance (D10 of docs/decisions.md)."""
+
+
+def body_tag(body: bytes, key: bytes = b"") -> str:
+    """Return the tag of a body itself, for what changes without a new version, or not with every one.
+
+    What belongs to an account has its key (`Call.tag_key`): equal bodies of two accounts have different tags, and by
+    no tag anybody finds out what else has which body.
+    """
+    return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=key).hexdigest()
+
+
+def version_tag(head: SourceHead, key: bytes, *more: object) -> str:
+    """Return the tag of what follows from a source's version and the request alone, for streamed lists."""
+    parts = (head.source_id, head.incarnation, head.epoch, head.version, *more)
+    return body_tag("-".join(map(str, parts)).encode(), key)

@@ -1,4 +1,4 @@
-"""Handlers of what the service is for: similar content, recommendations, profiles."""
+"""Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -9,9 +9,20 @@ from penchant.errors import InvalidInput
 from penchant.index import Audience
 from penchant.live.views import View
 from penchant.model import Basis, Feature, Scope
+from penchant.service.prospects import ProspectsRequest
 from penchant.service.recommend import PersonalResult
-from penchant.service.requests import PersonalRequest, SimilarRequest
-from penchant.web.operations import AUDIENCE_VERSION_HEADER, IN_PATH, NOBODY, Answer, Call, Operation, OperationTable
+from penchant.service.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.web.operations import (
+    AUDIENCE_VERSION_HEADER,
+    EVERYBODY,
+    IN_PATH,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    body_tag,
+)
 from penchant.web.parameters import (
     ALGO,
     AT,
@@ -20,16 +31,21 @@ from penchant.web.parameters import (
     CATALOGS,
     EXCLUDE,
     EXPLAIN,
+    FILL,
     FILTER,
+    HALF_LIFE,
+    INCLUDE_SEEN,
     LIMIT,
     MIN_VERSION,
+    NEWNESS,
     OLD_TAKE,
+    PEOPLE_LIMIT,
+    PEOPLE_TAKE,
     PERSONAL,
     PLAIN,
 )
 from penchant.web.query import Values
-from penchant.web.tags import body_tag
-from penchant.wire import decode_boosts, decode_filter, encode
+from penchant.wire import decode_asked, decode_boosts, decode_filter, encode
 
 RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
@@ -210,3 +226,117 @@ async def get_profile(call: Call) -> Answer:
     view = await call.view()
     profiles = await call.services.recommender.profile(view, call.path["userID"])
     return Answer(body=encode(profiles), version=view.head.version)
+
+
+PLAIN_LISTS = OperationTable(Operation, "recommendations")
+
+MAX_PEOPLE = 1_000
+"""People whose lists one request asks for (interface, section 9)."""
+
+
+def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
+    return PlainRequest(
+        half_life_days=values["halfLifeDays"],
+        min_audience_version=call.min_audience_version(),
+        **list_choice(call, values, view),
+    )
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/popular",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*PLAIN, HALF_LIFE, MIN_VERSION),
+    answer="AnonymousResult",
+    errors=("overloaded",),
+)
+async def popular_content(call: Call) -> Answer:
+    """What most people like, the most popular first; whoever asks."""
+    values = call.values()
+    view = await call.view()
+    query = _plain_query(call, values, view)
+    found = await call.services.plain_lists.popular(view, query)
+    body = encode(found.result)
+    return Answer(
+        body=body,
+        version=view.head.version,
+        etag=body_tag(body, call.tag_key),
+        headers={AUDIENCE_VERSION_HEADER: str(found.audience_version)},
+    )
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/new",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*PLAIN, NEWNESS, MIN_VERSION),
+    answer="AnonymousResult",
+)
+async def new_content(call: Call) -> Answer:
+    """What became available last, the newest first."""
+    values = call.values()
+    view = await call.view()
+    query = _plain_query(call, values, view)
+    body = encode(await call.services.plain_lists.newest(view, query))
+    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key))
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/content/{contentID}/audience",
+    about=EVERYBODY,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(PEOPLE_LIMIT, PEOPLE_TAKE, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="ProspectList",
+    errors=("unknown-piece", "too-many-people", "overloaded"),
+)
+async def content_audience(call: Call) -> Answer:
+    """Which people would like this piece most, for a newsletter or a push."""
+    values = call.values()
+    view = await call.view()
+    query = ProspectsRequest(
+        piece_id=call.path["contentID"],
+        take=values["limit"] or values["take"],
+        at=values["at"],
+        include_seen=values["include-seen"],
+        fill=values["fill"],
+        min_audience_version=call.min_audience_version(),
+    )
+    return personal_answer(await call.services.prospects.of_piece(view, query), view.head.version)
+
+
+async def read_people(call: Call) -> tuple[str, ...]:
+    """Return the people of whom lists are asked for, in the order asked."""
+    return await call.decode_body(lambda body: decode_asked(body, MAX_PEOPLE))
+
+
+@PLAIN_LISTS.operation(
+    "POST",
+    "/{source}/recommendations",
+    about=EVERYBODY,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="UserIds",
+    reader=read_people,
+    answers=len,
+    answer="RecommendationResults",
+    errors=("too-many-entries", "overloaded"),
+)
+async def recommend_to_each(call: Call) -> Answer:
+    """What each of up to 1,000 people may like, in one request."""
+    view = await call.view()
+    query = personal_query(call, "", call.values(), view)
+    found = await call.services.plain_lists.for_people(view, query, call.decoded)
+    return personal_answer(found, view.head.version)

@@ -29,7 +29,7 @@ from penchant.web.operations import (
     signed_users,
 )
 from penchant.web.parameters import NARROWING
-from penchant.web.raw import QueryParameters
+from penchant.web.query import QueryParameters
 
 MAX_IGNORED = 20
 """Unknown parameters that the header ``x-penchant-ignored`` names."""

@@ -13,12 +13,10 @@ from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import document_operations
 from penchant.web.explanations import EXPLANATIONS
-from penchant.web.impressions import IMPRESSIONS
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
-from penchant.web.placements import PLACEMENTS
-from penchant.web.plain_lists import PLAIN_LISTS
-from penchant.web.recommendations import RECOMMENDATIONS
+from penchant.web.placements import IMPRESSIONS, PLACEMENTS
+from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
 from penchant.web.system import SYSTEM
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -7,7 +7,7 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
-from penchant.web.tags import body_tag
+from penchant.web.operations import body_tag
 from penchant.wire import decode_list, encode
 
 PART = 50

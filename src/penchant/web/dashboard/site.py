@@ -26,9 +26,8 @@ from penchant.service.sessions import SESSION_S, Session, Sessions
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own, set_cookie
 from penchant.web.dashboard.images import image_sources, is_shown
-from penchant.web.operations import Answer, Call, Handler
+from penchant.web.operations import Answer, Call, Handler, body_tag
 from penchant.web.problems import KINDS
-from penchant.web.tags import body_tag
 from penchant.wire import id_problem, source_problem
 
 if TYPE_CHECKING:
